@@ -42,15 +42,20 @@ def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
     return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
 
 
-def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
-    """Return the time derivatives, rad/s, of the 1-2-3 angles of frame j relative to frame i.
+def gradients_123(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the gradients (3,) of 1-2-3 angles, from x of frame i and z of frame j, (3,) each.
 
-    The arguments are the x axis of frame i, the z axis of frame j and the relative angular velocity, (3,) each, in the
-    same axes.
+    The product of a gradient with the relative angular velocity is the rate of the angle.
     """
     y = np.cross(z, x)  # axis perpendicular to both, times the cosine of the second angle
     first, third = np.cross(y, z), np.cross(x, y)
-    return first @ spin / (first @ x), y @ spin / np.sqrt(y @ y), third @ spin / (third @ z)
+    return first / (first @ x), y / np.sqrt(y @ y), third / (third @ z)
+
+
+def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
+    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, (3,) each."""
+    first, second, third = gradients_123(x, z)
+    return first @ spin, second @ spin, third @ spin
 
 
 def rotation_123(angles: Any) -> np.ndarray:

@@ -52,6 +52,8 @@ class Constraint(Immutable):
     (True, 'hinge: coincidence along x')
     """
 
+    # Parts that a system adds with the constraint, such as the flywheel of a joint with a rotor.
+    companions: tuple[Any, ...] = ()
     primitives: Sequence[Primitive | Relation] = ()
     row_count: ClassVar[int | None] = None
     # Axes (X, Y, Z) of frame j that must be parallel, not antiparallel, to those of frame i. Rows that keep axes

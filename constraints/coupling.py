@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
 from .angle import free_angle, rates_123
+from .backlash import Loose, Play, checked_play, elastic_flanks
 from .constraint import Constraint, Joint
 from .gear import tooth
 from .primitives import X, Z
@@ -47,6 +48,14 @@ class Coupling(Constraint):
         c0, c1 and so on, at least two; c0 in m or rad, c1 in the unit of x_j over the unit of x_i.
     coordinate_i, coordinate_j : "rotation" or "translation", optional
         Coordinate of joints that have both.
+    backlash : float, optional
+        Total free travel of coordinate j while coordinate i is held, rad or m, half of it on either side
+        of the polynomial. Flanks are rigid, with impacts, unless `stiffness` is given.
+    stiffness, damping : float, optional
+        Spring, N m/rad or N/m, and damper, N m s/rad or N s/m, of the flanks, along coordinate j. The system
+        then receives a force element, "<name> flanks", in place of the row.
+    restitution, rest_speed : float, optional
+        Impacts of rigid flanks with backlash, as for `Stop`.
 
     Examples
     --------
@@ -57,7 +66,15 @@ class Coupling(Constraint):
     1
     """
 
-    row_count = 1
+    row_count: ClassVar[int | None] = 1
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Coupling:
+            """Return a coupling whose class fits its flanks: held by a row, rigid with free play, or elastic."""
+            if cls is Coupling:
+                cls = ElasticCoupling if stiffness is not None else LooseCoupling if backlash is not None else Coupling
+            return object.__new__(cls)
 
     def __init__(
         self,
@@ -68,9 +85,15 @@ class Coupling(Constraint):
         coefficients: ArrayLike = (0.0, 1.0),
         coordinate_i: str | None = None,
         coordinate_j: str | None = None,
+        backlash: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        restitution: float | None = None,
+        rest_speed: float | None = None,
         active: bool = True,
     ) -> None:
         owner = f'Coupling "{validate.name("Coupling", name)}"'
+        play = checked_play(owner, backlash, stiffness, damping, restitution, rest_speed)
         for argument, joint in (("joint_i", joint_i), ("joint_j", joint_j)):
             if not isinstance(joint, Joint):
                 raise InputError(f"{owner}: {argument} must be a joint such as quirk.Revolute; got {joint!r}")
@@ -85,7 +108,14 @@ class Coupling(Constraint):
         own = [self.body_i, self.body_j]
         led = [joint_i.body_i, joint_i.body_j]
         self._further = tuple(body for body in led if not any(body is other for other in own))
-        self.primitives = (self._relation(leads, follows),)
+        self._couple(self._relation(leads, follows), play)
+
+    def _couple(self, relation: Relation, play: Play | None) -> None:
+        """Set what the relation of the coordinates does: here it is a row."""
+        self.primitives = (relation,)
+
+    def __str__(self) -> str:
+        return f'Coupling "{self.name}"'
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
@@ -117,6 +147,26 @@ class Coupling(Constraint):
                 return Relation(rates, ("coupling (rates)",), unit, (*numbers, ratio), of_velocities=True)
         function = coordinates_of((path[0], path[1]), leads, follows, period > 0)
         return Relation(function, ("coupling",), unit, (*numbers, period, *self.coefficients))
+
+
+class LooseCoupling(Coupling, Loose):
+    """A coupling with free play between rigid flanks."""
+
+    row_count = None
+
+    def _couple(self, relation: Relation, play: Play | None) -> None:
+        assert play is not None
+        self._loosen(relation, play)
+
+
+class ElasticCoupling(Coupling):
+    """A coupling with elastic flanks, with or without free play; it has no row."""
+
+    row_count = 0
+
+    def _couple(self, relation: Relation, play: Play | None) -> None:
+        assert play is not None
+        self.companions = elastic_flanks(self, relation, play)
 
 
 def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from ..bodies.frame import Frame, axes_with_z
 from ..errors import InputError
 from ..util import validate
 from .angle import twist
+from .backlash import Loose, Play, checked_play, elastic_flanks
 from .constraint import Constraint, checked_ends, frame_in
 from .primitives import Z
 from .relation import TORQUE, Function, MovingFrame, Relation
@@ -129,6 +130,14 @@ class Gear(Constraint):
         axis, and the carrier the reaction.
     carrier : Body or GROUND
         Body that carries both bearings, such as the arm of a planetary gear.
+    backlash : float, optional
+        Total free travel of gear j while gear i is held, rad, half of it on either side
+        of the initial poses. Flanks are rigid, with impacts, unless `stiffness` is given.
+    stiffness, damping : float, optional
+        Spring, N m/rad, and damper, N m s/rad, of the flanks, along gear j. The system
+        then receives a force element, "<name> flanks", in place of the row.
+    restitution, rest_speed : float, optional
+        Impacts of rigid flanks with backlash, as for `Stop`.
 
     Examples
     --------
@@ -140,8 +149,16 @@ class Gear(Constraint):
     1
     """
 
-    row_count = 1
+    row_count: ClassVar[int | None] = 1
     aligned_axes: tuple[int, ...] = (Z,)
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Gear:
+            """Return a gear whose class fits its flanks: held by a row, rigid with free play, or elastic."""
+            if cls is Gear:
+                cls = ElasticGear if stiffness is not None else LooseGear if backlash is not None else Gear
+            return object.__new__(cls)
 
     def __init__(
         self,
@@ -154,9 +171,15 @@ class Gear(Constraint):
         axis_i: ArrayLike | None = None,
         axis_j: ArrayLike | None = None,
         carrier: Body | Ground = GROUND,
+        backlash: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        restitution: float | None = None,
+        rest_speed: float | None = None,
         active: bool = True,
     ) -> None:
         owner = checked_ends("Gear", name, body_i, body_j)
+        play = checked_play(owner, backlash, stiffness, damping, restitution, rest_speed)
         checked_carrier(owner, carrier, (body_i, body_j), "of the gears")
         if (axis is None) == (axis_i is None and axis_j is None) or (axis_i is None) != (axis_j is None):
             raise InputError(
@@ -171,14 +194,41 @@ class Gear(Constraint):
         super().__init__(name, body_i, body_j, frames[0], frames[1], active)
         self.carrier, self.frame_carrier = carrier, frames[2]
         self.ratio = checked_ratio(owner, ratio)
-        if axis_i is None:
-            self.primitives = (meshing(self.ratio, 0.0),)
-            return
-        self.aligned_axes = ()
-        numbers = tuple((one.T @ two).ravel().tolist())
-        self.primitives = (meshing(self.ratio, 0.0, (mesh_across, rolling_across), numbers),)
+        relation = meshing(self.ratio, 0.0)
+        if axis_i is not None:
+            self.aligned_axes = ()
+            numbers = tuple((one.T @ two).ravel().tolist())
+            relation = meshing(self.ratio, 0.0, (mesh_across, rolling_across), numbers)
+        self._mesh(relation, play)
+
+    def _mesh(self, relation: Relation, play: Play | None) -> None:
+        """Set what the relation of the angles does: here it is a row."""
+        self.primitives = (relation,)
+
+    def __str__(self) -> str:
+        return f'Gear "{self.name}"'
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
         """Gear i, gear j and the carrier, each with its frame."""
         return *super().ends, (self.carrier, self.frame_carrier)
+
+
+class LooseGear(Gear, Loose):
+    """A pair of gears with backlash between rigid flanks."""
+
+    row_count = None
+
+    def _mesh(self, relation: Relation, play: Play | None) -> None:
+        assert play is not None
+        self._loosen(relation, play)
+
+
+class ElasticGear(Gear):
+    """A pair of gears with elastic flanks, with or without backlash; it has no row."""
+
+    row_count = 0
+
+    def _mesh(self, relation: Relation, play: Play | None) -> None:
+        assert play is not None
+        self.companions = elastic_flanks(self, relation, play)

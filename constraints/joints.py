@@ -14,6 +14,7 @@ from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
 from ..util.validate import PointsLike
+from .armature import OneFreedomJoint
 from .constraint import Constraint, Joint, TwoAxisJoint, checked_ends, end_points, initial_point
 from .primitives import X, Y, Z, coincidence, distance, dot1, dot2
 
@@ -39,8 +40,14 @@ class Spherical(Joint):
     required = ("point",)
 
 
-class Revolute(Joint):
+class Revolute(OneFreedomJoint):
     """Hinge: a common point and a common axis, 5 rows; free to rotate about z.
+
+    Parameters
+    ----------
+    armature : float or (2,), optional
+        Inertia of a rotor at the joint, kg m^2; or the inertia of the rotor and its gear ratio. Other parameters as for
+        `Joint`.
 
     Examples
     --------
@@ -72,8 +79,14 @@ class Cylindrical(Joint):
     translation_axis = Z
 
 
-class Prismatic(Joint):
+class Prismatic(OneFreedomJoint):
     """Prismatic joint: free to slide along z without rotation, 5 rows. Default point: center of mass of body j.
+
+    Parameters
+    ----------
+    armature : float or (2,), optional
+        Inertia of a rotor at the joint, kg; or the inertia of the rotor, kg m^2, and its gear ratio, rad/m. Other
+        parameters as for `Joint`.
 
     Examples
     --------

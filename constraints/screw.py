@@ -13,7 +13,7 @@ from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
 from .angle import twist
-from .constraint import Joint
+from .armature import ArmatureLike, OneFreedomJoint
 from .primitives import X, Y, Z, dot1, dot2
 from .relation import FORCE, MovingFrame, Relation
 
@@ -25,15 +25,17 @@ def advance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list
     return [(displacement - twist(i, j, Z) * (numbers[0] * (0.5 / np.pi))).wrapped(numbers[0])]
 
 
-class Screw(Joint):
+class Screw(OneFreedomJoint):
     """A nut on a thread, 5 rows: body j moves along the axis by the lead per turn.
 
     Parameters
     ----------
     lead : float
-        Displacement per turn, m, nonzero; positive for a right-handed thread. Other parameters as for `Joint`. The
-        angle is zero
-        where both frames are parallel, which is the initial pose unless frames are given.
+        Displacement per turn, m, nonzero; positive for a right-handed thread. The angle is zero where both frames are
+        parallel, which is the initial pose unless frames are given.
+    armature : float or (2,), optional
+        Inertia of a rotor about the joint's axis, kg m^2; or the inertia of the rotor and its gear ratio. Other
+        parameters as for `Joint`.
 
     Examples
     --------
@@ -59,9 +61,11 @@ class Screw(Joint):
         axis: ArrayLike | None = None,
         frame_i: Frame | str | None = None,
         frame_j: Frame | str | None = None,
+        armature: ArmatureLike | None = None,
         active: bool = True,
     ) -> None:
-        super().__init__(name, body_i, body_j, point=point, axis=axis, frame_i=frame_i, frame_j=frame_j, active=active)
+        placed = {"point": point, "axis": axis, "frame_i": frame_i, "frame_j": frame_j}
+        super().__init__(name, body_i, body_j, **placed, armature=armature, active=active)  # type: ignore[arg-type]
         self.lead = validate.number(str(self), "lead", lead)
         if abs(self.lead) <= 0:
             raise InputError(f"{self}: lead must not be zero; for zero lead use Revolute")

@@ -16,6 +16,7 @@ import numpy as np
 from ..autodiff.jet import Jet, where
 from ..jit.scalar import is_zero
 from ..jit.simd import lane_of, replaced, splat
+from .angle import gradients_123
 from .bounded import PARTS
 from .gap_functions import in_frame
 from .primitives import X, Y, Z
@@ -102,6 +103,19 @@ class AboutPoint:
         `numbers` contains the radius of the ball, m.
         """
         return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
+
+
+@dataclass(frozen=True)
+class AboutAngle:
+    """Rate of one of the three 1-2-3 angles of frame j relative to frame i."""
+
+    axis: int
+
+    size = 1
+
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the component; `numbers` contains the radius at which it is measured."""
+        return [_turning(i, j, gradients_123(i.rotation[:, X], j.rotation[:, Z])[self.axis], numbers[0])]
 
 
 @dataclass(frozen=True)
@@ -246,4 +260,4 @@ def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     return first, second
 
 
-Slip = AlongAxis | AboutPoint | OnPlane | OfSurfaces | OfGap
+Slip = AlongAxis | AboutAngle | AboutPoint | OnPlane | OfSurfaces | OfGap

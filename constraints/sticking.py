@@ -1,4 +1,4 @@
-"""Constraint rows on velocities for sticking friction."""
+"""Constraint rows that hold bodies while friction sticks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..autodiff.jet import Jet
+from .angle import free_angle
 from .constraint import Constraint
 from .relation import FORCE, MovingFrame, Relation
 from .slip import OfGap, Slip
@@ -53,3 +56,36 @@ class Sticking(Constraint):
         source = slip.source if isinstance(slip, OfGap) else None
         held = Held(slip, which)
         self.primitives = (Relation(held, labels, (FORCE,) * len(which), numbers, of_velocities=True, source=source),)
+
+
+@dataclass(frozen=True)
+class HeldCoordinate:
+    """Function for the row that keeps the free coordinate of a joint at a value, measured at an arm."""
+
+    axis: int
+    rotates: bool
+    of_three: bool
+
+    def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
+        """Return the distance of the coordinate from its value, m; `numbers` are the arm and the value."""
+        i, j = frames
+        arm, value = numbers
+        if self.rotates:
+            return [(free_angle(i, j, self.axis, self.of_three) - value).wrapped(2 * np.pi) * arm]
+        return [(i.rotation[:, self.axis] @ (j.position - i.position) - value) * arm]
+
+
+class StickingJoint(Sticking):
+    """A joint whose free coordinate is held by static friction, at a constant value: 1 row.
+
+    Parameters
+    ----------
+    friction : the `JointFriction` element
+    value : coordinate, rad or m
+    """
+
+    def __init__(self, friction: Any, value: float) -> None:
+        super().__init__(friction, friction.slip, (0,))
+        self.value = value
+        held = HeldCoordinate(friction.axis, friction.rotates, friction.of_three)
+        self.primitives = (Relation(held, ("slip 1",), (FORCE,), (float(friction.radii[0]), value)),)

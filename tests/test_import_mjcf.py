@@ -333,10 +333,10 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     listed = "\n".join(imported.left_out)
     for text in ("sensors: 1", "cameras: 1", "lights: 1",
                  'tendons of joints, over several sites or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
-                 'geom "floor"', "sticking of dry friction", 'damping of balls, of parallel hinges on one body, and of a middle hinge of three with a ref: joint "x", joint "y"'):  # fmt: skip
+                 'geom "floor"', 'damping of balls, of parallel hinges on one body, and of a middle hinge of three with a ref: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text
     assert imported.system["a limits"].gaps[0].numbers[1] == pytest.approx(np.deg2rad(30))
-    assert imported.system["a friction"].coulomb == 0.2
+    assert imported.system["a friction"].coulomb == 0.2 and imported.system["a friction"].sticks
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,11 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
         If a part refuses an argument, or an argument changes the initial pose of a body.
     """
     maker = MemberMaker(system, changes)
-    companions = {id(own) for body in system.bodies if maker.made(body) is not body for own in body.companions}
-    member = system._with([maker.made(part) for part in system if id(part) not in companions])
+    owners: list[Body | Constraint | ForceElement] = [*system.bodies, *system.constraints, *system.forces]
+    for owner in owners:
+        if owner.companions:
+            maker.made(owner)  # before its companions, which are those of the new part
+    member = system._with([maker.made(part) for part in system])
     for old, new in zip(system.bodies, member.bodies, strict=True):
         refuse_moved(old, new, changes)
     if gravity is not None:
@@ -179,7 +182,7 @@ class MemberMaker:
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
             self._made[id(part)] = new = self._again(part)
-            if isinstance(part, Body) and new is not part:
+            if isinstance(part, Body | Constraint | ForceElement) and new is not part:
                 for old, own in zip(part.companions, new.companions, strict=True):
                     self._made[id(old)] = own
         return self._made[id(part)]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..autodiff.jet import where
 from ..constraints import Joint
+from ..constraints.armature import ArmatureLike
 from ..errors import InputError
 from ..functions import degrees
 from ..functions.array_api import clip
@@ -32,6 +33,9 @@ class Actuator(Actuated):
         Largest effort in both directions, or the smallest and the largest effort, N m or N; default: unlimited.
     coordinate : "rotation" or "translation", optional
         Coordinate of a joint that has both.
+    armature : float or (2,), optional
+        Inertia of the motor's rotor at the joint, or the inertia of the rotor and its gear ratio; see `Revolute` and
+        `Prismatic`.
 
     Examples
     --------
@@ -50,9 +54,10 @@ class Actuator(Actuated):
         *,
         limits: ArrayLike | None = None,
         coordinate: str | None = None,
+        armature: ArmatureLike | None = None,
     ) -> None:
         owner, axis, rotates = free_axis("Actuator", name, joint, coordinate)
-        super().__init__(owner, name, joint, axis, rotates, effort)
+        super().__init__(owner, name, joint, axis, rotates, effort, armature)
         self.limits = checked_limits(owner, limits)
         self.parameters = (*self.parameters, "limits")
 

@@ -95,6 +95,9 @@ class ForceElement(Immutable):
     between: bool = True
     undefined: str = "its loads, rates of internal variables, or derivatives of them that are needed, are not finite"
 
+    # Parts that a system adds with the element, such as the flywheel of an actuator with a rotor.
+    companions: tuple[Any, ...] = ()
+
     name: str
     ends: tuple[tuple[Body | Ground, Frame], ...]
 
@@ -328,6 +331,7 @@ class ForceElement(Immutable):
             "name",
             "ends",
             "drawing",
+            "companions",
             "_sealed",
             "_made",
             *self.parameters,

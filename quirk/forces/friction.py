@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -19,47 +19,15 @@ from ..constraints.constraint import initial_point
 from ..constraints.primitives import Z
 from ..constraints.relation import FORCE
 from ..constraints.slip import AboutPoint, AlongAxis, OfGap, OfSurfaces, OnPlane, Slip
-from ..constraints.sticking import Sticking
 from ..errors import InputError
 from ..util import validate
-from .element import ForceElement
 from .place import Place
+from .stick_slip import ACROSS, ALONG, NORMAL, WHOLE, StickSlip
 
-# Normal load of a joint or contact: its force normal to the surfaces; its force across an axis; its total force; its
-# force along an axis.
-NORMAL, ACROSS, WHOLE, ALONG = range(4)
 KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane or Planar"
 
 
-class OfSlip(ForceElement):
-    """Base class of force laws that depend on slip.
-
-    The slip may contain a user-defined gap function of a `OneSided` constraint.
-    """
-
-    slip: Slip
-
-    @property
-    def built_in(self) -> bool:
-        """Whether the slip is computed without user functions."""
-        return not isinstance(self.slip, OfGap)
-
-    @property
-    def sources(self) -> list[Any]:
-        """User-defined gap functions from which the slip is computed."""
-        return [self.slip.source] if isinstance(self.slip, OfGap) else []
-
-    @property
-    def wakes(self) -> bool:
-        """Always False: friction does not act in short pulses, even if the gap function is user-defined."""
-        return False
-
-    def as_law(self, traced: bool) -> Self:
-        """Return the element itself, because gap functions already are compilable copies of user functions."""
-        return self
-
-
-class Friction(OfSlip):
+class Friction(StickSlip):
     """Dry friction in a joint or contact, with sliding and sticking, proportional to the true normal load.
 
     While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the load at the same
@@ -111,6 +79,7 @@ class Friction(OfSlip):
     parameters = ("radii", "direction", "floor", "following", "size", "coefficient", "static", "length")
     aside = ("on", "radius", "takes", "axis", "part", "shares")
     drawing = ""
+    sticks = True
     undefined = (
         "no friction force is consistent with the loads that it causes; near this state there is none, or there are "
         "several (Painleve's paradox)"
@@ -154,18 +123,15 @@ class Friction(OfSlip):
         super().__init__(name, (on.body_i, on.frame_i), (on.body_j, on.frame_j))
 
     coefficient: float
-    static: float
-    part: int
 
     @property
     def joint(self) -> Any:
         """The joint or contact on which the friction acts."""
         return self.on
 
-    def place_of(self, parameter: str) -> int:
-        """Return the index of a parameter's first number among the inputs of the compiled law."""
-        before = self.parameters[: self.parameters.index(parameter)]
-        return sum(int(np.size(getattr(self, name))) for name in before)
+    def sliding_coefficient(self, speed: float) -> float:
+        """Return the coefficient of sliding friction, which does not depend on the speed."""
+        return self.coefficient
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the friction force, N, and its moment, N m, on both bodies, in the inertial frame.
@@ -221,17 +187,6 @@ class Friction(OfSlip):
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
-    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0) -> Sticking:
-        """Return the constraint that prevents slip while the bodies stick.
-
-        `which` lists the components of slip that are held at zero; `side` and `part` are as for `sliding`.
-        """
-        return _sticking(self, which, side, part)
-
-    def on_side(self, side: int) -> Slip:
-        """Return the slip function with components that are smooth on one side, +1 or -1, of the first surface."""
-        return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
-
     def on_part(self, part: int) -> Friction:
         """Return the friction on one face or edge of a bounded surface; for other surfaces the element itself."""
         if not isinstance(self.on, Contact) or self.on.parts is None:
@@ -252,11 +207,6 @@ def _sliding(
     return friction.on_part(part).with_values(known)
 
 
-@lru_cache(1024)
-def _sticking(friction: Friction, which: tuple[int, ...], side: int, part: int) -> Sticking:
-    return Sticking(friction.on_part(part), friction.on_side(side), which)
-
-
 def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """Return the unit vector (d,) of slip for a new step; the slip has d components.
 
@@ -270,43 +220,6 @@ def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
     speed = np.linalg.norm(slip[1:])
     found: np.ndarray = slip[1:] / speed if slip[0] > 0 and speed > direction[-1] else direction[:-1]
     return found
-
-
-class SlipComponent(OfSlip):
-    """One component of the slip of a friction, as a measured quantity.
-
-    Its loads are those of a unit force along the component.
-    """
-
-    coordinates = ("slip",)
-    parameters = ("radii",)
-    aside = ("title",)
-    drawing = ""
-
-    def __init__(self, friction: Friction, number: int, side: int = 1) -> None:
-        self.radii, self.slip, self.number = friction.radii, friction.on_side(side), number
-        self.title = f"{friction}"
-        super().__init__(friction.name, *friction.ends)
-
-    radii: np.ndarray
-
-    def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return force and torque on both bodies, inertial frame, for a unit force along the component of slip.
-
-        `i` and `j` are its moving frames.
-        """
-        one = self._component(t, i, j)
-        return [(one.force_i, one.torque_i), (one.force, one.torque)]
-
-    def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the component of slip, m/s."""
-        return self._component(t, i, j).rate
-
-    def _component(self, t: Any, i: Place, j: Place) -> Any:
-        return self.slip(t, i, j, list(self.radii))[self.number]
-
-    def __str__(self) -> str:
-        return self.title
 
 
 def _sum(sizes: list[Any], vectors: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..constraints import Joint
 from ..constraints.angle import free_angle
+from ..constraints.armature import ArmatureLike, armature_parts
 from ..errors import InputError
 from ..functions.motion import Motion
 from ..util import validate
@@ -31,7 +32,7 @@ class OfJoint(ForceElement):
     of_three : whether the angle is one of the three 1-2-3 angles of a joint that also rotates otherwise
     """
 
-    aside = ("joint",)
+    aside: tuple[str, ...] = ("joint",)
 
     @property
     def reads_angle(self) -> bool:
@@ -62,7 +63,16 @@ class Actuated(OfJoint):
 
     argument = "effort"
 
-    def __init__(self, owner: str, name: str, joint: Joint, axis: int, rotates: bool, effort: LoadLike) -> None:
+    def __init__(
+        self,
+        owner: str,
+        name: str,
+        joint: Joint,
+        axis: int,
+        rotates: bool,
+        effort: LoadLike,
+        armature: ArmatureLike | None = None,
+    ) -> None:
         form = f"f(t, {'angle' if rotates else 'displacement'}, rate)"
         given = effort if isinstance(effort, Motion) else Value(owner, self.argument, effort, (), form, (0, 0))
         setattr(self, self.argument, given)
@@ -71,6 +81,7 @@ class Actuated(OfJoint):
         else:
             self.parameters = (self.argument,)
         super().__init__(name, joint, axis, rotates)
+        self.companions = armature_parts(owner, name, joint, rotates, armature)
 
     @property
     def reads_angle(self) -> bool:
@@ -94,6 +105,9 @@ class JointTorque(Actuated):
         N m: a number, a `Motion` over time, or a function ``f(t, angle, rate)`` of s, rad and rad/s. The angle of
         body j relative to body i is that of ``result[joint].rotation``, with all turns counted from the start of the
         run.
+    armature : float or (2,), optional
+        Inertia of the motor's rotor at the joint, kg m^2; or the inertia of the rotor and its gear ratio; see
+        `Revolute`.
 
     Examples
     --------
@@ -106,9 +120,9 @@ class JointTorque(Actuated):
 
     argument = "torque"
 
-    def __init__(self, name: str, joint: Joint, torque: LoadLike) -> None:
+    def __init__(self, name: str, joint: Joint, torque: LoadLike, *, armature: ArmatureLike | None = None) -> None:
         owner, axis = checked_joint("JointTorque", name, joint, "rotation")
-        super().__init__(owner, name, joint, axis, True, torque)
+        super().__init__(owner, name, joint, axis, True, torque, armature)
 
 
 class JointForce(Actuated):
@@ -120,6 +134,9 @@ class JointForce(Actuated):
         Joint with a free translation along its axis: Prismatic or Cylindrical.
     force : float, Motion or function
         N: a number, a `Motion` over time, or a function ``f(t, displacement, rate)`` of s, m and m/s.
+    armature : float or (2,), optional
+        Inertia of the motor at the joint, kg; or the inertia of its rotor, kg m^2, and its gear ratio, rad/m; see
+        `Prismatic`.
 
     Examples
     --------
@@ -132,9 +149,9 @@ class JointForce(Actuated):
 
     argument = "force"
 
-    def __init__(self, name: str, joint: Joint, force: LoadLike) -> None:
+    def __init__(self, name: str, joint: Joint, force: LoadLike, *, armature: ArmatureLike | None = None) -> None:
         owner, axis = checked_joint("JointForce", name, joint, "translation")
-        super().__init__(owner, name, joint, axis, False, force)
+        super().__init__(owner, name, joint, axis, False, force, armature)
 
 
 def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[str, int]:

@@ -1,25 +1,36 @@
-"""Regularized friction in a joint."""
+"""Dry and viscous friction in a joint, of constant magnitude."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ..autodiff.jet import where
+from ..bodies.body import Body
 from ..constraints import Joint
+from ..constraints.slip import AboutAngle, AlongAxis
+from ..constraints.sticking import Sticking, StickingJoint
 from ..errors import InputError
 from ..util import validate
 from .joint_actuation import OfJoint, free_axis
+from .stick_slip import CONSTANT, StickSlip
 
 
-class JointFriction(OfJoint):
-    """Viscous and regularized dry friction against the rate v of a joint.
+class JointFriction(OfJoint, StickSlip):
+    """Viscous and dry friction against the rate v of a joint, of a magnitude that does not depend on the load.
 
-    The effort on body j is ``-viscous v - (coulomb + (static - coulomb) exp(-(v / stribeck)^2)) tanh(v / creep)``, N m
-    for rotation, N for translation. Dry friction is smooth, so there is no true sticking: under a constant effort F
-    below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F / static)``, 0.55 creep for
-    F = static / 2. At the speed `creep` dry friction has 76 % of its full value, at three times that speed 99.5 %.
-    Small values of `creep` make runs slow.
+    By default dry friction is smooth: the effort on body j is ``-viscous v - (coulomb + (static - coulomb)
+    exp(-(v / stribeck)^2)) tanh(v / creep)``, N m for rotation, N for translation. There is no true sticking: under a
+    constant effort F below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F /
+    static)``, 0.55 creep for F = static / 2. At the speed `creep` dry friction has 76 % of its full value, at three
+    times that speed 99.5 %. Small values of `creep` make runs slow.
+
+    With `sticking` the joint sticks and slides, and runs locate the transitions in time. It stays at rest as long as
+    the required effort is at most `static`. While it slides, the effort is ``-viscous v - coulomb sign(v)``, or with
+    `stribeck` as above with sign(v) in place of the tanh. For friction proportional to the load of a joint use
+    `Friction`.
 
     Parameters
     ----------
@@ -32,11 +43,14 @@ class JointFriction(OfJoint):
     static : float, optional
         Dry friction near standstill, N m or N, at least `coulomb`, which is the default.
     stribeck : float, optional
-        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ.
-    creep : float
-        Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction.
+        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ, but
+        optional with `sticking`: without it friction falls to `coulomb` when the joint breaks away.
+    creep : float, optional
+        Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction that does not stick.
     coordinate : "rotation" or "translation", optional
         Coordinate of a joint that has both.
+    sticking : bool
+        Whether the joint sticks at rest, with events where it sticks and breaks away.
 
     Examples
     --------
@@ -45,9 +59,19 @@ class JointFriction(OfJoint):
     >>> system = quirk.System([rotor, axle, quirk.JointFriction("rub", axle, viscous=0.2)])
     >>> system.acceleration(system.initial_state()).angular.round(6) + 0.0
     array([[ 0. ,  0. , -0.5]])
+
+    A brake stops the rotor after 2.5 s and holds it:
+
+    >>> brake = quirk.JointFriction("brake", axle, coulomb=4.0, sticking=True)
+    >>> result = quirk.simulate(quirk.System([rotor, axle, brake]), 4.0, output=1.0)
+    >>> result.joint("axle").angle[-1].round(9), result.events.of("brake").time.round(9)
+    (np.float64(6.25), array([2.5]))
     """
 
     parameters = ("viscous", "coulomb", "static", "stribeck", "creep")
+    aside = ("joint", "on", "slip", "radii", "floor")
+    takes = CONSTANT
+    part = 0
 
     def __init__(
         self,
@@ -60,6 +84,7 @@ class JointFriction(OfJoint):
         stribeck: float | None = None,
         creep: float | None = None,
         coordinate: str | None = None,
+        sticking: bool = False,
     ) -> None:
         owner, axis, rotates = free_axis("JointFriction", name, joint, coordinate)
         self.viscous = validate.non_negative(owner, "viscous", viscous)
@@ -67,14 +92,26 @@ class JointFriction(OfJoint):
         self.static = self.coulomb if static is None else validate.non_negative(owner, "static", static)
         if self.static < self.coulomb:
             raise InputError(f"{owner}: static must be at least coulomb, {self.coulomb:g}; got {self.static:g}")
+        self.sticks = validate.flag(owner, "sticking", sticking) and self.static > 0
+        if sticking and creep is not None:
+            raise InputError(f"{owner}: creep has no effect on friction that sticks: leave out creep or sticking")
         unit = "rad/s" if rotates else "m/s"
         for argument, speed, needed in (
-            ("stribeck", stribeck, self.static > self.coulomb),
-            ("creep", creep, self.static > 0),
+            ("stribeck", stribeck, self.static > self.coulomb and not sticking),
+            ("creep", creep, self.static > 0 and not sticking),
         ):
             if needed and speed is None:
                 raise InputError(f"{owner}: {argument} must be given, a speed in {unit}: see JointFriction")
             setattr(self, argument, validate.positive(owner, argument, 1.0 if speed is None else speed))
+        self.falls_at_once = self.sticks and stribeck is None
+        # Set by runs: the sense of the slip, 1 or -1, or 0 for that of the rate; and the slip that counts as zero, m/s.
+        self.direction, self.floor = 0.0, 0.0
+        if self.sticks:
+            self.parameters = ("viscous", "coulomb", "static", "stribeck", "direction")
+        self.on, self.slip = joint, AlongAxis(axis, not rotates, rotates)
+        if rotates and joint.of_three:
+            self.slip = AboutAngle(axis)
+        self.radii = np.array([_arm(joint) if rotates else 1.0, 0.0])
         super().__init__(name, joint, axis, rotates)
 
     stribeck: float
@@ -87,6 +124,58 @@ class JointFriction(OfJoint):
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the friction torque, N m, or force, N, for the rate of the joint; time and coordinate are not used."""
+        if not self.sticks:
+            return -self.viscous * rate - self._dry(rate) * np.tanh(rate / self.creep)
+        sense = where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
+        sense = where(self.direction * self.direction > 0.0, self.direction, sense)
+        return -self.viscous * rate - self._dry(rate) * sense
+
+    def _dry(self, rate: Any) -> Any:
+        """Return the magnitude of dry friction at a rate, N m or N."""
         part = rate / self.stribeck
-        dry = self.coulomb + (self.static - self.coulomb) * np.exp(-part * part)
-        return -self.viscous * rate - dry * np.tanh(rate / self.creep)
+        above = 0.0 if self.falls_at_once else self.static - self.coulomb
+        return self.coulomb + above * np.exp(-part * part)
+
+    @property
+    def load_per_effort(self) -> float:
+        """Constant normal load of the slip's only component: 1/m for rotation, where the slip is at an arm; else 1."""
+        return 1.0 / float(self.radii[0])
+
+    def sliding_coefficient(self, speed: float) -> float:
+        """Return the magnitude of the effort, N m or N, at a slip speed, m/s."""
+        rate = speed / float(self.radii[0])
+        return float(self._dry(rate) + self.viscous * rate)
+
+    def sliding(
+        self,
+        direction: tuple[float, ...],
+        floor: float,
+        side: int = 1,
+        part: int = 0,
+        shares: tuple[tuple[str, int, float], ...] | None = None,
+    ) -> JointFriction:
+        """Return the friction during sliding in a direction, 1 or -1; below `floor`, m/s, the slip counts as zero."""
+        return _sliding(self, float(direction[0]), floor)
+
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
+        """Return the row that holds the joint at a value of its coordinate, rad or m, or holds its rate at zero."""
+        return super().sticking(which, side, part) if value is None else _sticking(self, value)
+
+
+@lru_cache(1024)
+def _sticking(friction: JointFriction, value: float) -> StickingJoint:
+    return StickingJoint(friction, value)
+
+
+@lru_cache(1024)
+def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFriction:
+    return friction.with_values({"direction": direction, "floor": floor})
+
+
+def _arm(joint: Joint) -> float:
+    """Return the arm, m, at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
+
+    It only sets the scale of tolerances.
+    """
+    bodies = (body for body in (joint.body_i, joint.body_j) if isinstance(body, Body))
+    return max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in bodies)

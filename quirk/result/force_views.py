@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..bodies import rotation
 from ..bodies.body import Body
 from ..dynamics.model.applied_loads import Exerted
 from ..errors import InputError
-from ..forces import Controller, Friction
+from ..forces import Controller, Friction, JointFriction
 from ..forces.joint_actuation import Actuated
 from ..forces.spring import BetweenPoints
 from ..forces.stored_loads import stored_loads
@@ -241,7 +241,7 @@ class FrictionView(ForceView):
     bodies, one possible distribution is reported.
     """
 
-    of: Friction
+    of: Friction | JointFriction
 
     @property
     def sticking(self) -> np.ndarray:
@@ -258,13 +258,21 @@ class FrictionView(ForceView):
         if not acting:
             held = self.of.name in segment.model.joint_rows
             return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
-        slip = segment.dynamics.forces[self.of.name].coordinates[:, 1:, 0]
-        return np.asarray(np.linalg.norm(slip, axis=1) <= getattr(acting[0], "floor", 0.0))
+        slip = self._slip_in(segment.dynamics.forces[self.of.name])
+        return np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
 
     @property
     def slip(self) -> np.ndarray:
-        """Components of slip (nt, d), m/s, d = 1 or 2; zero during sticking."""
-        return self.exerted.coordinates[:, 1:, 0]
+        """Components of slip (nt, d), m/s, or rad/s of a `JointFriction` about an axis; zero during sticking."""
+        return self._slip_in(self.exerted)
+
+    def _slip_in(self, exerted: Exerted) -> np.ndarray:
+        """Return the components of slip (nt, d) from the results of a law."""
+        return exerted.coordinates[:, 1:, 0]
+
+    def _floor(self, acting: Any) -> float:
+        """Return the slip that counts as zero."""
+        return float(getattr(acting, "floor", 0.0))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the friction force (nt, 3), N, on body j, or on body i for end 0.
@@ -294,6 +302,37 @@ class FrictionView(ForceView):
         """
         none = np.zeros((len(self._result.time), 2, 3))
         return self._result._joint_loads.get(self.of.name, none)
+
+
+@explained
+class JointFrictionView(FrictionView):
+    """Effort of sliding or sticking joint friction over time (nt,), and slip."""
+
+    of: JointFriction
+
+    def _slip_in(self, exerted: Exerted) -> np.ndarray:
+        return exerted.coordinates[:, :, 1]
+
+    def _floor(self, acting: Any) -> float:
+        return super()._floor(acting) * self.of.load_per_effort
+
+    def coordinate(self, name: str | None = None) -> np.ndarray:
+        """Angle, rad, or displacement, m, of the joint (nt,)."""
+        self._number(name)
+        joint = self._result.joint(self.of.joint.name)
+        return (joint.rotation if self.of.rotates else joint.displacement)[:, self.of.axis]
+
+    def along(self, name: str | None = None) -> np.ndarray:
+        """Effort (nt,), N m or N, on body j, sliding or sticking."""
+        held = self._result.multipliers.get(self.of.name, np.zeros((len(self._result.time), 1)))
+        return super().along(name) + held[:, 0] / self.of.load_per_effort
+
+
+def view_of_force(result: Result, force: ForceElement) -> ForceView:
+    """Return the view of a force element."""
+    if isinstance(force, JointFriction) and force.sticks:
+        return JointFrictionView(result, force)
+    return FrictionView(result, force) if isinstance(force, Friction) else ForceView(result, force)
 
 
 def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:

@@ -31,7 +31,7 @@ from ..util.renamed import Renamed
 from .beam_view import BeamView
 from .contact_loads import ContactLoads
 from .event_log import EventLog, EventRecord
-from .force_views import ForceView, FrictionView
+from .force_views import ForceView, view_of_force
 from .output import ResultOutput
 from .part_views import BodyView, JointView, PlanarBodyView
 from .power import Power, power_of
@@ -258,7 +258,7 @@ class Result(Renamed, ResultOutput):
             return self.events.of(item.name)
         if isinstance(item, Sampled):
             raise InputError(f"Result: {item} has no history of its own; look at its inputs, {', '.join(item.inputs)}")
-        return FrictionView(self, item) if isinstance(item, Friction) else ForceView(self, item)
+        return view_of_force(self, item)
 
     def body(self, name: str | Body) -> BodyView:
         """Return the motion of a body; equivalent to ``result[name]``, with a type for editors.

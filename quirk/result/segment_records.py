@@ -17,12 +17,14 @@ from ..bodies.rotation import matrix
 from ..constraints import Distance, Joint
 from ..constraints.constraint import with_frame_i
 from ..constraints.slip import OfGap, OfSurfaces
-from ..constraints.sticking import Sticking
+from ..constraints.sticking import Sticking, StickingJoint
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
 from ..events.actions import After, Follow, Replace
-from ..forces import Friction
+from ..forces.flanks import Flanks
+from ..forces.friction import Friction
+from ..forces.joint_friction import JointFriction
 from ..system.configuration import Configuration
 from ..system.system import System
 from .segment import Segment
@@ -148,12 +150,19 @@ def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> 
     name = {"name": part.name}
     if isinstance(part, Sticking):
         held: Any = part.primitives[0].function  # type: ignore[union-attr]
-        sticks = {"which": list(part.which), "side": _side(held.slip), "part": part.friction.part}
+        sticks = {"which": list(part.which), "side": 1, "part": 0}
+        if isinstance(part, StickingJoint):
+            return {**name, "by": "sticking", **sticks, "value": part.value}
+        sticks |= {"side": _side(held.slip), "part": part.friction.part}
         return {**name, "by": "sticking", **sticks}
     if isinstance(part, Friction) and isinstance(own, Friction):
         slides = {"direction": part.direction.tolist(), "floor": part.floor, "side": _side(part.slip)}
         shares = [list(share) for share in part.shares]
         return {**name, "by": "sliding", **slides, "part": part.part, "shares": shares}
+    if isinstance(part, JointFriction) and isinstance(own, JointFriction) and part.direction:
+        return {**name, "by": "sliding", "direction": [part.direction], "floor": part.floor, "side": 1, "part": 0}
+    if isinstance(part, Flanks):
+        return {**name, "by": "flank", "side": int(part.side)}
     if isinstance(part, Unilateral):
         return {**name, "by": "closed", "gap": [one is part for one in own.closed].index(True)}
     for (event, number), action in actions.items():
@@ -181,11 +190,17 @@ def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, in
     own: Any = system[one["name"]]
     match one["by"]:
         case "sticking":
-            return own.sticking(tuple(int(c) for c in one["which"]), int(one["side"]), int(one.get("part", 0)))
+            which, value = tuple(int(c) for c in one["which"]), one.get("value")
+            at = None if value is None else float(value)
+            return own.sticking(which, int(one["side"]), int(one.get("part", 0)), at)
         case "sliding":
             direction, on = tuple(float(x) for x in one["direction"]), (int(one["side"]), int(one.get("part", 0)))
-            shares = [(str(held), int(row), float(weight)) for held, row, weight in one.get("shares", own.shares)]
-            return own.sliding(direction, float(one["floor"]), *on, tuple(shares))
+            shares = one.get("shares")
+            if shares is not None:
+                shares = tuple((str(held), int(row), float(weight)) for held, row, weight in shares)
+            return own.sliding(direction, float(one["floor"]), *on, shares)
+        case "flank":
+            return own.on_side(int(one["side"]))
         case "closed":
             return own.closed[int(one["gap"])]
         case "length":

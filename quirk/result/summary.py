@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.mobility import nearly_dependent, said_nearly
-from ..forces import Controller, Friction
+from ..forces import Controller
 from ..forces.joint_actuation import Actuated
+from ..forces.stick_slip import that_stick
 from ..util.rounding import loads_rounded_off
 
 if TYPE_CHECKING:
@@ -74,12 +75,11 @@ def _events(result: Result) -> list[str]:
 def _frictions(result: Result) -> list[str]:
     """Return a line that lists which friction elements stick and which slide at the end."""
     found: dict[str, list[str]] = {}
-    for force in result.system.forces:
-        if isinstance(force, Friction):
-            view = result[force.name]
-            idle = not view.force()[-1].any() and not view.torque()[-1].any()
-            state = "has no load" if idle else "sticks" if view.sticking[-1] else "slides"
-            found.setdefault(state, []).append(force.name)
+    for force in that_stick(result.system.forces):
+        view = result[force.name]
+        idle = not view.force()[-1].any() and not view.torque()[-1].any()
+        state = "has no load" if idle else "sticks" if view.sticking[-1] else "slides"
+        found.setdefault(state, []).append(force.name)
     said = [f"{state}: {_listed(names)}" for state, names in sorted(found.items())]
     return [f"friction at the end    {'; '.join(said)}"] if said else []
 
@@ -89,8 +89,8 @@ def _loads(result: Result) -> list[str]:
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
-    # The constraint of a planar body to its plane is only listed if it carries a load.
-    companions = {part.name for body in result.system.bodies for part in body.companions}
+    # The constraint of a planar body to its plane is only listed if it carries a load; so are those of rotors.
+    companions = {part.name for part in result.system.companions}
     loads_shown = loads_rounded_off(np.stack(list(largest.values()))[:, :, None], result._model.length)[:, :, 0]
     largest = dict(zip(largest, loads_shown, strict=True))
     least = IDLE * max(max(pair) for pair in largest.values())

@@ -22,6 +22,7 @@ from ..util.misuse import explained
 from .arguments import checked_events, checked_method, checked_settings
 from .hybrid.event_functions import called_beside
 from .hybrid.hybrid_run import HybridRun
+from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
 from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
@@ -41,6 +42,7 @@ OWNER = "Run"
 # Arguments that must be equal in two runs if one run is to restore the saved state of the other.
 DISTINCT = (
     "method", "rtol", "atol", "step", "max_step", "end", "stabilization", "baumgarte", "projection_interval",
+    "impacts",
 )  # fmt: skip
 # Return values of `advance`.
 TIME, EVENT, STOPPED = "time", "event", "stopped"
@@ -60,7 +62,7 @@ class Run:
     Parameters
     ----------
     system : System
-    method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
+    method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval, impacts
         As in `simulate`; compiled methods only.
     inputs : list of str
         Names of the force elements whose value the loop sets: the effort of an `Actuator`, `JointTorque` or
@@ -116,6 +118,7 @@ class Run:
         start: float = 0.0,
         end: float | None = None,
         events: Iterable[Event] = (),
+        impacts: str = "simultaneous",
         keep: float | None = None,
         stabilization: str | None = "projection",
         baumgarte: tuple[float, float] = (10.0, 10.0),
@@ -129,6 +132,7 @@ class Run:
             raise InputError(
                 f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
             )
+        validate.choice(OWNER, "impacts", impacts, IMPACTS)
         self._inputs = Inputs(system, inputs)
         for sampled in system.sampled:
             for name in self.inputs:

@@ -19,6 +19,7 @@ from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
 from .arguments import checked_events, checked_method, checked_settings, refuse_sampled
+from .hybrid.impact_sequence import IMPACTS, SEQUENTIAL
 from .hybrid.run_factory import RunFactory
 from .output_schedule import checked_breaks, output_times
 from .run_loop import computed
@@ -47,6 +48,7 @@ def simulate(
     max_step: float | None = None,
     breaks: ArrayLike | None = None,
     events: Iterable[Event] = (),
+    impacts: str = "simultaneous",
     checkpoint: str | Path | None = None,
     sensitivities: Iterable[Any] = (),
     objective: Objective | None = None,
@@ -97,6 +99,10 @@ def simulate(
         docs/method-events.md.
     events : list of Event
         Events of this run, in addition to those of the system.
+    impacts : "simultaneous" or "sequential"
+        Impacts of bodies that touch several others: "simultaneous" applies Newton's law to all contacts at once, as for
+        bodies that together behave as one rigid body; "sequential" to one contact after the other, in the order in
+        which a shock passes, as for separate balls such as those of Newton's cradle. See docs/events.md.
     checkpoint : path, optional
         Folder in which the run saves its results, about every second; memory then does not grow with the output. If
         the run is killed, the same call continues it, bit-identical with an uninterrupted run; if it is complete,
@@ -141,6 +147,7 @@ def simulate(
     owner = "simulate"
     duration = validate.positive(owner, "duration", duration)
     method = checked_method(owner, method, step, solver, explicit=objective is not None)
+    validate.choice(owner, "impacts", impacts, IMPACTS)
     settings = checked_settings(
         owner, system, method, start, duration, step=step, rtol=rtol, atol=atol, stabilization=stabilization,
         baumgarte=baumgarte, solver=solver, projection_interval=projection_interval, every=output is None,
@@ -156,6 +163,8 @@ def simulate(
     options.update(events=watched[len(system.events) :])
     varied = checked_parameters(system, state, sensitivities, method, solver, checkpoint, objective is not None)
     refuse_sampled(owner, system, checkpoint=checkpoint, objective=objective, sensitivities=varied or None)
+    if varied and impacts == SEQUENTIAL:
+        raise InputError(f'{owner}: sensitivities: impacts="{SEQUENTIAL}" are not differentiated: leave out impacts=')
     if objective is not None and not varied:
         raise InputError(f"{owner}: objective: name the parameters that its gradient is by, in sensitivities=")
     phases = RunFactory(

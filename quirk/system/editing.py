@@ -27,13 +27,14 @@ MOST_NAMED = 6
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
     """Return the parts of a system without those named; `dependents` is as for `System.without`."""
     out = {id(part): part for part in (system[name] for name in names)}
-    for whole in (part for part in system if isinstance(part, Body | Beam)):
-        for companion in whole.companions:
-            if id(whole) in out:
+    owners = [part for part in system if isinstance(part, Body | Beam | Constraint | ForceElement)]
+    for owner in owners:
+        for companion in owner.companions:
+            if id(owner) in out:
                 out[id(companion)] = companion
             elif id(companion) in out:
-                what = "beam" if isinstance(whole, Beam) else "body"
-                raise InputError(f"System.without: {companion} belongs to {whole}: remove the {what} instead")
+                what = "beam" if isinstance(owner, Beam) else "body" if isinstance(owner, Body) else "part"
+                raise InputError(f"System.without: {companion} belongs to {owner}: remove the {what} instead")
     asked = list(out.values())
     needing: list[Part] = []
     while more := [part for part in system if id(part) not in out and any(id(x) in out for x in needs(part, system))]:

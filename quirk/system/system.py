@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 
 from numpy.typing import ArrayLike
 
+from ..bodies.body import Body
 from ..bodies.state import Kinematics, State, initial_state
 from ..constraints import Constraint
 from ..constraints.sticking import Sticking
@@ -577,6 +578,12 @@ class System(Renamed):
         from .topology import groups
 
         return groups(self, validate.flag("System.groups", "forces", forces))
+
+    @property
+    def companions(self) -> list[Part]:
+        """Parts that belong to others: planes of planar bodies, and flywheels of joints and actuators with rotors."""
+        owners: list[Body | Constraint | ForceElement] = [*self.bodies, *self.constraints, *self.forces]
+        return [companion for owner in owners for companion in owner.companions]
 
     def orphans(self) -> list[str]:
         """Return the names of bodies that no active constraint or force connects to another body or the ground.

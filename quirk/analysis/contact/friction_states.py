@@ -13,13 +13,17 @@ from typing import Any
 import numpy as np
 
 from quirk.bodies.rotation import matrix
-from quirk.bodies.state import State
+from quirk.bodies.state import Kinematics, State
 from quirk.constraints.slip import OfGap, OfSurfaces
 from quirk.dynamics.contact.contact_modes import ContactModes, Grip
+from quirk.dynamics.model.applied_loads import coordinate_at
+from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.names import Patch, Reading, Shared
-from quirk.forces.friction import Friction, SlipComponent
+from quirk.forces.friction import Friction
+from quirk.forces.joint_friction import JointFriction
+from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipComponent, StickSlip, that_stick
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -28,6 +32,9 @@ from quirk.system.system import System
 FLOOR, FASTER = 1e-2, 2.0
 # Up to this multiple of that speed, sliding keeps its initial direction.
 KEEPS = 2.0
+# A joint that sticks and has moved by less than this angle, rad, or this part of the length of the system, has not
+# moved.
+STAYS = 1e-9
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,7 @@ class SlidingContact:
     floor : slip, m/s, below which the direction of slip is kept
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
+    value : coordinate, rad or m, at which a joint with constant friction sticks; None if only its rate is held
     heading : (d,) unit vector of slip at the last evaluation
     """
 
@@ -54,15 +62,23 @@ class SlidingContact:
     cone: Shared | Patch | None = None
     load: tuple[tuple[str, int, float], ...] = ()
     slack: float | None = None
+    value: float | None = None
     heading: tuple[float, ...] = field(default=(), compare=False)
 
 
 class Frictions:
-    """All `Friction` elements of a system, and whether each of them slides or sticks along a run."""
+    """All friction elements of a system that slide and stick.
 
-    def __init__(self, system: System) -> None:
-        self._system = system
-        self.all = [force for force in system.forces if isinstance(force, Friction)]
+    Parameters
+    ----------
+    system : System
+    at_values : whether joints with constant friction stick at a value of their coordinate; otherwise only the rate is
+        held, so that derivatives of the value are kept
+    """
+
+    def __init__(self, system: System, *, at_values: bool = True) -> None:
+        self._system, self._at_values = system, at_values
+        self.all = that_stick(system.forces)
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:
@@ -72,7 +88,7 @@ class Frictions:
         """
         return base.with_forces(off=self.names) if self.all else base
 
-    def acting(self, base: Configuration, pushing: Container[str]) -> list[Friction]:
+    def acting(self, base: Configuration, pushing: Container[str]) -> list[StickSlip]:
         """Return the enabled friction elements whose joint is active or whose contact carries a load.
 
         `pushing` contains the names of the closed contacts. `base` is the configuration without contacts.
@@ -106,7 +122,7 @@ class Frictions:
                 acting: Any = friction.sliding(rub.direction, floor, rub.side, part, rub.load)
                 found = found.with_forces(on=name)
             else:
-                acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0))
+                acting = friction.sticking(rub.held, rub.side, parts.get(friction.on.name, 0), rub.value)
                 found = found.with_constraints(on=name)
             found = found.with_others({friction.name: acting})
         return found
@@ -121,28 +137,32 @@ class Frictions:
             rub = rubbing.get(friction.name)
             if rub is None or (friction.static == np.inf and not isinstance(rub.cone, Patch)):
                 continue
-            quantity: Reading
+            quantity: Reading | SlipAhead
             if rub.held is not None:
                 if rub.cone is None:
                     continue
                 quantity, what = rub.cone, "cone"
             else:
-                slides = True
+                slides = slides or friction.takes != CONSTANT
                 if rub.slack is None:
                     continue
-                quantity, what = Reading(friction, "ahead", None, -rub.slack), "slip"
+                quantity, what = _ahead(friction, rub, -rub.slack), "slip"
                 if rub.slack > 0:
-                    faster = Reading(friction, "ahead", None, FASTER * rub.floor)
+                    faster = _ahead(friction, rub, FASTER * rub.floor)
                     found.append(EventFunction((friction.name, 0, "faster"), f"{friction}", faster, 1, True))
             found.append(EventFunction((friction.name, 0, what), f"{friction}", quantity, -1, True, True))
         if slides:
-            first = next(one for one in self.all if one.name in rubbing and rubbing[one.name].held is None)
+            first = next(
+                one
+                for one in self.all
+                if one.takes != CONSTANT and one.name in rubbing and rubbing[one.name].held is None
+            )
             found.append(
                 EventFunction((first.name, 0, "solvable"), f"{first}", Reading(None, "solvable", None, 0.0), -1, True)
             )
         return found
 
-    def side(self, friction: Friction, state: State, push: np.ndarray | None = None) -> int:
+    def side(self, friction: StickSlip, state: State, push: np.ndarray | None = None) -> int:
         """Return the side of the first surface, +1 or -1, on which slip components are smooth at a state.
 
         For a user-defined gap it follows from `push` (3,), the normal of the gap in the inertial frame.
@@ -156,7 +176,30 @@ class Frictions:
         (r_one, R_one), (r_two, _) = reversed(frames) if friction.slip.turned else frames
         return friction.slip.side_of(float(R_one[:, 2] @ (r_two - r_one)))
 
-    def axis(self, friction: Friction, state: State) -> np.ndarray:
+    def at_values(
+        self, rubbing: Mapping[str, SlidingContact], before: Mapping[str, SlidingContact], state: State
+    ) -> dict[str, SlidingContact]:
+        """Return the friction states with the coordinates at which joints with constant friction stick.
+
+        A joint that stuck before, and has not moved, keeps its value.
+        """
+        if not self._at_values:
+            return dict(rubbing)
+        found, moving = dict(rubbing), MotionTower.of(Kinematics.of(state), 2)
+        number = {body.name: k for k, body in enumerate(self._system.bodies)}
+        for friction in self.all:
+            rub, former = rubbing.get(friction.name), before.get(friction.name)
+            if rub is None or not rub.held or not isinstance(friction, JointFriction):
+                continue
+            rows = tuple(number.get(body.name, len(number)) for body in friction.bodies)
+            value = float(coordinate_at(friction, rows, moving, 0.0, {}).value)
+            if former is not None and former.value is not None:
+                unit = 1.0 if friction.rotates else self._system.model.length
+                value = former.value if abs(value - former.value) <= STAYS * unit else value
+            found[friction.name] = replace(rub, value=value)
+        return found
+
+    def axis(self, friction: StickSlip, state: State) -> np.ndarray:
         """Return the joint axis or contact normal (3,) of a friction element in the inertial frame."""
         _, R = self._frame(friction.ends[0], state)
         return np.asarray(R[:, friction.axis])
@@ -188,15 +231,22 @@ def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
         inputs[first + element.place_of("following") - element.place_of("direction")] = 1.0
 
 
-def components(friction: Friction) -> list[tuple[SlipComponent, int]]:
+def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
     """Return the slip components of a friction element, each with the side of the surface where it is smooth."""
     turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
     sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 
+def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipAhead:
+    """Return the slip in the direction of sliding minus a level, m/s."""
+    if friction.takes == CONSTANT:
+        return SlipAhead(friction, rub.direction[0], -level)
+    return Reading(friction, "ahead", None, level)
+
+
 def rub_of(
-    friction: Friction,
+    friction: StickSlip,
     grip: Grip,
     found: ContactModes,
     k: int,

@@ -27,7 +27,7 @@ from quirk.dynamics.sparse.stepping.event_functions import VALUES, quantities_at
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from quirk.errors import InputError, SwitchingError
 from quirk.events.quantity import Gap
-from quirk.forces.friction import Friction, SlipComponent
+from quirk.forces.stick_slip import SlipComponent, StickSlip
 from quirk.system.system import System
 
 from .friction_states import components
@@ -64,7 +64,7 @@ class ContactPoint:
     @property
     def angular(self) -> bool:
         """Whether the gap is an angle."""
-        return self.constraint.turning is not None
+        return self.constraint.gaps[self.number].units[0] == TORQUE
 
     @property
     def label(self) -> str:
@@ -74,7 +74,7 @@ class ContactPoint:
     @property
     def unit(self) -> str:
         """Unit of the gap, "m" or "rad"."""
-        return "rad" if self.constraint.gaps[self.number].units[0] == TORQUE else "m"
+        return "rad" if self.angular else "m"
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Opening:
 class Gaps:
     """All gaps of the unilateral constraints of a system, and all slip components of its friction elements."""
 
-    def __init__(self, system: System, frictions: Sequence[Friction] = ()) -> None:
+    def __init__(self, system: System, frictions: Sequence[StickSlip] = ()) -> None:
         n = len(system.bodies)
         number = {id(body): k for k, body in enumerate(system.bodies)}
         self._system = system
@@ -217,7 +217,7 @@ class Gaps:
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
         return push
 
-    def check_slip(self, friction: Friction, opening: Opening, c: int, slips: Sequence[int]) -> None:
+    def check_slip(self, friction: StickSlip, opening: Opening, c: int, slips: Sequence[int]) -> None:
         """Raise a SwitchingError if friction at a user-defined gap is not defined.
 
         The gap must be a length, and its force must pass through the contact point. This is tested as follows: the load

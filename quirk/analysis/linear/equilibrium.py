@@ -15,7 +15,7 @@ import numpy as np
 from quirk.bodies.state import State
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import ConvergenceError, InputError
-from quirk.forces import Friction
+from quirk.forces.stick_slip import that_stick
 from quirk.system.quantities import JointLoad
 from quirk.util.misuse import explained
 
@@ -111,7 +111,7 @@ class Equilibrium(State):
 
 def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     """Return an equilibrium near the state `start` at time t, s; see `System.equilibrium`."""
-    rubbing = [force.name for force in system.forces if isinstance(force, Friction)]
+    rubbing = [force.name for force in that_stick(system.forces)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)

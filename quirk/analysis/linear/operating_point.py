@@ -22,12 +22,14 @@ from quirk.dynamics.model.model import Model
 from quirk.dynamics.model.tangents import Tangent
 from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.plant import CompiledModel
+from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, OUTPUT
 from quirk.dynamics.sparse.solver.along_states import constrained_motion
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.tangent.tangent import Differential
 from quirk.errors import InputError
-from quirk.forces import Friction
+from quirk.forces import Friction, JointFriction
 from quirk.forces.law import COORDINATE
+from quirk.forces.stick_slip import StickSlip
 
 from ..assembly import check_consistent
 
@@ -108,10 +110,20 @@ class Point:
             first = int(table.slip[k]) + COORDINATE
             slip = outputs[first : first + COORDINATE * friction.slip.size : COORDINATE]
             if not np.abs(slip).max() > STANDS * fastest:
-                raise InputError(
-                    f"{friction}: nothing slides in this state, and sticking or beginning slip has no "
-                    f"derivative: remove it with system.without({friction.name!r}), or use a state in which it slides"
-                )
+                raise self._without_slip(friction)
+        entries = self.solver.applied.table.entries
+        for e, (element, _) in enumerate(self.model.forces):
+            if isinstance(element, JointFriction) and element.sticks:
+                rate = outputs[entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate + 1]
+                if not abs(rate) * element.radii[0] > STANDS * fastest:
+                    raise self._without_slip(element)
+
+    @staticmethod
+    def _without_slip(friction: StickSlip) -> InputError:
+        return InputError(
+            f"{friction}: nothing slides in this state, and sticking or beginning slip has no "
+            f"derivative: remove it with system.without({friction.name!r}), or use a state in which it slides"
+        )
 
     @property
     def frictions(self) -> list[Friction]:

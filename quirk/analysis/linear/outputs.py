@@ -16,7 +16,7 @@ from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
 from quirk.events.names import Reading, named
 from quirk.events.quantity import Gap, Quantity
-from quirk.forces import Friction
+from quirk.forces.stick_slip import StickSlip
 from quirk.system.system import System
 
 from .operating_point import Point
@@ -62,7 +62,7 @@ class Named:
             return _component(load, moved, reading)
         numbers = {element.name: k for k, (element, _) in enumerate(point.model.forces)}
         number = numbers.get(reading.of.name)
-        if number is None and isinstance(reading.of, Friction):
+        if number is None and isinstance(reading.of, StickSlip):
             held = next((one for one, _ in point.model.joint_bodies if one.name == reading.of.name), None)
             if held is None or reading.what in reading.of.coordinates:
                 return 0.0, np.zeros(changes.variation.directions.count)  # it sticks, or has no load

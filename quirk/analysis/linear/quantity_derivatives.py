@@ -77,7 +77,7 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return a coordinate of a force element with its rate, and the derivatives (3, D) as `coordinate` does.
+        """Return the Taylor coefficients of a coordinate, and their derivatives (3, D) as `coordinate` does.
 
         `seeds` adds derivatives (D,) of numbers in the law, by their index among its inputs.
         """
@@ -97,7 +97,7 @@ class QuantityDerivatives:
                 (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
             )
         changes = [np.concatenate([_delta(terms, k) for terms in found])[: self._count] for k in range(3)]
-        return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:2]], np.array(changes)
+        return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:3]], np.array(changes)
 
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """Return loads and energy of the force element with index `number` in the model, with their derivatives.

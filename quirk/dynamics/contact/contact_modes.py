@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..model.friction_normal_load import NormalLoad
+from ..model.friction_normal_load import ConstantLoad, NormalLoad
 
 # Forces and accelerations below this fraction of the largest count as zero.
 NOTHING = 1e-12
@@ -43,7 +43,7 @@ class Grip:
     coefficient: float
     static: float
     contact: int | None = None
-    load: NormalLoad | None = None
+    load: NormalLoad | ConstantLoad | None = None
     moving: np.ndarray | None = None
     at_limit: bool = False
 

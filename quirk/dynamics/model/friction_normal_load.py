@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from quirk.forces.friction import ACROSS, ALONG, Friction
+from quirk.forces.friction import Friction
+from quirk.forces.stick_slip import ACROSS, ALONG
 
 
 class NormalLoad:
@@ -43,6 +44,21 @@ class NormalLoad:
     def reaction(self, z: np.ndarray) -> float:
         """Return the normal load N due to forces z (r,) alone, without `base`."""
         return float(sum(np.linalg.norm(response @ z) for _, response in self._parts))
+
+
+class ConstantLoad:
+    """Normal load of friction that does not depend on the forces."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the load, and its gradient (r,) with respect to z, which is zero."""
+        return self.value, np.zeros(len(z))
+
+    def reaction(self, z: np.ndarray) -> float:
+        """Return the part of the load that is due to forces z (r,), which is zero."""
+        return 0.0
 
 
 # A vector (3,) or a number, with its derivatives (D, 3) or (D,) in D directions.

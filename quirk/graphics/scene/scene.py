@@ -59,16 +59,17 @@ class Scene:
         fineness: int = TRAIL_POINTS,
     ) -> None:
         self.times, self.fineness = times, fineness
-        self.bodies = result.system.bodies
+        companions = result.system.companions
+        self.bodies = [body for body in result.system.bodies if body not in companions]
         self.constraints = [
             c
             for c in result.system.constraints
-            if result.active(c.name).any() and drawing_of(c).show and _holds_points(c, self.bodies)
+            if c not in companions and result.active(c.name).any() and drawing_of(c).show and _holds_points(c)
         ]
         rows = stretches(result, times)
         self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
         self.gravity = result.system.gravity
-        self.poses = {body.name: poses(result, body.name, times) for body in self.bodies}
+        self.poses = {body.name: poses(result, body.name, times) for body in result.system.bodies}
         ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
         wheels = round_faces(result.system)
         plates = plate_faces(result.system)
@@ -214,13 +215,9 @@ def _seen_through(color: Any) -> tuple[float, float, float, float]:
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
-def _holds_points(constraint: Constraint, bodies: Sequence[Body]) -> bool:
-    """Whether a constraint exerts forces at its points, which then are drawn.
-
-    It is False for the constraints that keep planar bodies in their plane.
-    """
-    companion = any(constraint in body.companions for body in bodies)
-    return not companion and any(
+def _holds_points(constraint: Constraint) -> bool:
+    """Whether a constraint exerts forces at its points, which then are drawn."""
+    return any(
         FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
         for primitive in constraint.primitives
     )

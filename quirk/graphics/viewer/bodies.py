@@ -44,7 +44,8 @@ def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
     found = []
     wheels, plates = round_faces(system), plate_faces(system)
     in_beams = beam_of_bodies(system)
-    for number, body in enumerate(system.bodies):
+    companions = system.companions
+    for number, body in enumerate(body for body in system.bodies if body not in companions):
         usual = to_rgba(color_of(number))
         if body.name in in_beams:  # hidden inside the beam
             hidden = ball(HIDDEN * reach[body.name]).placed(body.frame("node").origin, np.eye(3))
@@ -79,7 +80,7 @@ def surface_of(shape: Shape) -> SurfaceMesh:
 
 def held_points(system: System, body: Body) -> list[np.ndarray]:
     """Return the points (3,), body coordinates, m, at which constraints and forces act on a body."""
-    companions = [companion for each in system.bodies for companion in each.companions]
+    companions = system.companions
     ends: Iterable[Any] = (
         end
         for parts in (system.constraints, system.forces)

@@ -153,7 +153,7 @@ def _extent(
         frame.origin
         for parts in (system.constraints, system.forces)
         for part in parts
-        if not any(part in body.companions for body in system.bodies)
+        if part not in system.companions
         for body, frame in part.ends
         if not isinstance(body, Body) and getattr(part, "drawing", None) != ""
     ]

@@ -110,7 +110,7 @@ def _largest(vectors: np.ndarray) -> float:
 
 
 def _keeps_plane(system: System, constraint: Constraint) -> bool:
-    return any(constraint is companion for body in system.bodies for companion in body.companions)
+    return any(constraint is companion for companion in system.companions)
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:

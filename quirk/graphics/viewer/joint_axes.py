@@ -28,7 +28,7 @@ def axis_parts(system: System, size: float) -> list[AxisMarker]:
 
     `size` is the size of the mechanism, m.
     """
-    companions = [companion for body in system.bodies for companion in body.companions]
+    companions = system.companions
     rod = tube(np.array([[0, 0, -HALF * size], [0, 0, HALF * size]]), RADIUS * size, 6)
     found = []
     for joint in system.constraints:

@@ -56,7 +56,7 @@ def joint_parts(
     ground : radius of displayed planes, m
     middle : (3,) center of displayed planes that are fixed in the inertial frame, m
     """
-    companions = [companion for body in system.bodies for companion in body.companions]
+    companions = system.companions
     found: list[Part] = []
     planes: list[DrawnPlane] = []
     for constraint in system.constraints:

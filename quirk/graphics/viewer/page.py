@@ -95,8 +95,7 @@ def checked_plots(result: Result, plots: Any) -> list[Curve]:
 
 
 def _usual(result: Result) -> list[str]:
-    companions = {companion.name for body in result.system.bodies for companion in body.companions}
-    joints = [c for c in result.system.constraints if c.name not in companions]
+    joints = [c for c in result.system.constraints if c not in result.system.companions]
     free = [joint.name for joint in joints if any(getattr(joint, axis, None) is not None for axis in FREE.values())]
     return free[:MOST_JOINTS] or [f"energy.{kind}" for kind in ("kinetic", "potential", "total")]
 

@@ -195,7 +195,7 @@ def coordinates_of(system: System, state: State, size: float) -> list[SliderCoor
     mechanism, m.
     """
     found = []
-    companions = [companion for body in system.bodies for companion in body.companions]
+    companions = system.companions
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint in companions or not system.is_active(joint.name):
             continue

@@ -13,9 +13,6 @@ from .description import DescriptionNames, at
 from .left_out import LeftOut
 from .pose import Pose
 
-# Velocity over which regularized dry friction changes its sign, rad/s or m/s.
-CREEP = 1e-3
-
 
 @dataclass
 class JointCoordinate:
@@ -91,10 +88,9 @@ def elements(
         if coordinate.stiffness:
             made.append(_spring(names.part(name, "spring"), joint, coordinate, kind))
         if coordinate.damping or coordinate.friction:
-            resistance = {"viscous": coordinate.damping, "coulomb": coordinate.friction, "creep": CREEP}
+            dry = {"coulomb": coordinate.friction, "sticking": True} if coordinate.friction else {}
+            resistance = {"viscous": coordinate.damping, **dry}
             made.append(JointFriction(names.part(name, "friction"), joint, **resistance, **both))  # type: ignore[arg-type]
-    if coordinate.friction:
-        left_out.note(f"sticking of dry friction, replaced by creep below {CREEP:g} rad/s or m/s", f'joint "{name}"')
     return made
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.bodies.body import GROUND, Body, Ground
 from quirk.bodies.frame import Frame
-from quirk.constraints import Coupling, Implicit, Joint, Revolute, Spherical
+from quirk.constraints import Coupling, Implicit, Joint, Spherical
+from quirk.constraints.armature import flywheel
 
 from .description import DescriptionNames
-from .pose import Pose, turned
 
-Rotor = Body | Revolute | Spherical | Coupling | Implicit
+Rotor = Body | Joint | Coupling | Implicit
 # Velocity relation of the flywheel c, which has the angular velocity of body b relative to body a, in the axes of a.
 FOLLOWS = "a.direction(c.spin) - b.spin + a.spin"
 
@@ -20,16 +20,13 @@ FOLLOWS = "a.direction(c.spin) - b.spin + a.spin"
 def rotor(
     joint: Joint, kind: str, inertia: float, value: float, rate: float, name: str, names: DescriptionNames
 ) -> list[Rotor]:
-    """Return a flywheel coupled to a joint coordinate: it adds inertia * rate^2 / 2 to the kinetic energy.
-
-    The flywheel rotates about a fixed axis through the inertial origin, so that gravity has no effect, and its inertia
-    resists only the rate of the coordinate, independent of the motion of the joint's bodies.
+    """Return a flywheel coupled to a joint coordinate; see `quirk.constraints.armature.flywheel`.
 
     Parameters
     ----------
     joint : Joint
     kind : "rotation" or "translation"
-        Coordinate of the joint; for a translation the flywheel rotates by 1 rad for each meter.
+        Coordinate of the joint.
     inertia : float
         kg m^2 for a rotation, kg for a translation; positive.
     value, rate : float
@@ -38,17 +35,9 @@ def rotor(
         Name of the joint in the file.
     names : names that the system already uses
     """
-    called = names.part(name, "rotor")
-    # Equal numbers for mass and inertia make rows of forces and of torques similar in magnitude.
-    wheel = Body(
-        called,
-        inertia,
-        inertia * np.eye(3),
-        orientation=Pose(turned(2, value)).quaternion,
-        angular_velocity=[0.0, 0.0, rate],
-    )
-    bearing = Revolute(names.part(called, "bearing"), GROUND, wheel, frame_i=Frame(), frame_j=Frame())
-    return [wheel, bearing, Coupling(names.part(called, "gear"), joint, bearing, coordinate_i=kind)]
+    wheel = names.part(name, "rotor")
+    called = wheel, names.part(wheel, "bearing"), names.part(wheel, "gear")
+    return [*flywheel(called, joint, kind == "rotation", inertia, value, rate)]
 
 
 def ball_rotor(

@@ -215,6 +215,8 @@ class _Writer:
                     f"to_urdf: {coupling} cannot be exported: URDF only supports linear relations between joints "
                     "of the tree"
                 )
+            if type(coupling) is not Coupling:
+                self.left_out.note("free play and elasticity of couplings", str(coupling))
             offset, ratio = coupling.coefficients
             numbers = {"multiplier": _text(ratio), "offset": _text(offset)}
             ElementTree.SubElement(self.joints[follower], "mimic", {"joint": leader, **numbers})

@@ -5,7 +5,8 @@ of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matri
 constraints, are evaluated at one state. Complementarity problems then determine
 
 * the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
-  and the smallest jump of v in the mass metric (Newton's law for simultaneous impacts);
+  and the smallest jump of v in the mass metric (Newton's law for simultaneous impacts); or those of a sequence of such
+  impacts, see `impact_sequence`;
 * the loads x >= 0 of resting contacts: accelerations are a + W x >= 0.
 
 Loaded contacts are rows of the equation of motion until their multiplier falls to zero.
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.analysis.contact.flank_states import FlankStates
 from quirk.analysis.contact.friction_states import FLOOR, Frictions, head
 from quirk.analysis.contact.gap_functions import Gaps, Opening
 from quirk.analysis.contact.parts_touched import border_guards
@@ -37,6 +39,7 @@ from quirk.errors import InputError, SwitchingError
 from quirk.events.names import Reading, Shared
 from quirk.events.quantity import Gap
 from quirk.forces import Friction
+from quirk.forces.stick_slip import StickSlip
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -44,6 +47,7 @@ from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome, Spee
 from .event_actions import NEAR
 from .frictional import Frictional, Shares, rubbing_of
 from .frictionless import Frictionless, response
+from .impact_sequence import SEQUENTIAL, Strike, in_sequence
 from .run_factory import RunFactory
 
 # Distance below zero, over the length of the system or in rad, at which a closed gap without load has its contact state
@@ -70,7 +74,9 @@ class Contacts:
     """
 
     def __init__(self, system: System, phases: RunFactory) -> None:
-        self._system, self._phases, self._frictions = system, phases, Frictions(system)
+        self._system, self._phases = system, phases
+        self._frictions = Frictions(system, at_values=not phases.trailing)
+        self._flanks = FlankStates(system)
         self._gaps = Gaps(system, self._frictions.all)
         self._frictional = Frictional(self._gaps, self._frictions)
         self._touches = self._gaps.touches
@@ -79,9 +85,10 @@ class Contacts:
         self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
         self._frictionless = Frictionless(self._gaps, self._restitution)
+        self._in_sequence = phases.options.get("impacts") == SEQUENTIAL
 
     def __len__(self) -> int:
-        return len(self._touches) + len(self._frictions.all)
+        return len(self._touches) + len(self._frictions.all) + len(self._flanks.all)
 
     @property
     def names(self) -> frozenset[str]:
@@ -93,6 +100,7 @@ class Contacts:
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
+        base = self._flanks.configured(base, resting.sides)
         base = self._frictions.configured(base, resting.rubbing, resting.parts)
         if not resting.pushing:
             return base
@@ -123,7 +131,8 @@ class Contacts:
             slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
             gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
             functions.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
-        return [*functions, *border_guards(self._system, resting.parts), *self._frictions.guards(resting.rubbing)]
+        functions += border_guards(self._system, resting.parts)
+        return [*functions, *self._frictions.guards(resting.rubbing), *self._flanks.guards(base, resting.sides)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
         """Raise an InputError if an event depends on a load that several contacts share, as `resting` says.
@@ -285,8 +294,28 @@ class Contacts:
         t, y, angles : time, s, flat state and joint angles before the impacts
         base : configuration without contacts
         resting : contact state before the impacts
-        hit : event functions that are zero now: gaps that close, slip that ends, friction at its limit
+        hit : event functions that are zero now: gaps that close, slip that ends, friction at its limit, flanks that
+            meet or part
         """
+        state = self._system.model.carried.state(y)
+        sides = self._flanks.sides(resting.sides, hit, t, state, base)
+        settled = self._settle(t, y, angles, self._flanks.configured(base, sides), resting, hit)
+        if settled.impulse:
+            state = self._system.model.carried.state(settled.y)
+            sides = self._flanks.sides(sides, (), t, state, base)
+        settled.resting.sides = sides
+        return settled
+
+    def _settle(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        base: Configuration,
+        resting: ContactState,
+        hit: Sequence[tuple[str, int, str]],
+    ) -> ImpactOutcome:
+        """Return the state after impacts, see `settle`, for a configuration with the present flanks in contact."""
         closing = [key[:2] for key in hit if key[2] == "gap"]
         for name, _, what in hit:
             if what == "solvable":
@@ -375,12 +404,46 @@ class Contacts:
         """
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless
-        limits = speeds.limits, speeds.slow, least
-        y, impulse, rates, kept = smooth.impact(t, y, closed, opening, W, limits, solver)
+        if self._in_sequence:
+
+            def strike(
+                y: np.ndarray, which: np.ndarray, rebounds: bool
+            ) -> tuple[np.ndarray, dict[str, Impulse], float]:
+                some = [c for c, strikes in zip(closed, which, strict=True) if strikes]
+                limits = speeds.limits[which] if rebounds else np.full(len(some), np.inf)
+                now, part = self._gaps.at(solver, t, y, angles).of(some), W[np.ix_(which, which)]
+                y, impulse, _, kept = smooth.impact(
+                    t, y, some, now, part, (limits, speeds.slow[which], least[which]), solver
+                )
+                return y, impulse, kept
+
+            y, impulse, kept = self._struck_in_sequence(t, y, angles, closed, known, solver, strike)
+            rates = self._gaps.at(solver, t, y, angles).of(closed).rate
+        else:
+            limits = speeds.limits, speeds.slow, least
+            y, impulse, rates, kept = smooth.impact(t, y, closed, opening, W, limits, solver)
         still = rates <= np.maximum(speeds.noise, speeds.slow)
         staying = np.flatnonzero(still)
         at_rest = smooth.at_rest(t, y, angles, [closed[c] for c in staying], W[np.ix_(staying, staying)], solver)
         return ImpactOutcome(y, at_rest, impulse, kept)
+
+    def _struck_in_sequence(
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        known: tuple[Speeds, np.ndarray],
+        solver: Solver,
+        strike: Strike,
+    ) -> tuple[np.ndarray, dict[str, Impulse], float]:
+        """Return the state after the impacts of closed gaps one after the other, impulses, and restitution kept."""
+
+        def rates(y: np.ndarray) -> np.ndarray:
+            return self._gaps.at(solver, t, y, angles).of(closed).rate
+
+        speeds, least = known
+        return in_sequence(y, rates, least, speeds.limits, strike)
 
     def _check_rims(self, closed: list[int], state: State) -> None:
         """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.
@@ -407,7 +470,7 @@ class Contacts:
         y: np.ndarray,
         angles: np.ndarray,
         closed: list[int],
-        acting: list[Friction],
+        acting: list[StickSlip],
         opening: Opening,
         speeds: tuple[Speeds, np.ndarray],
         solver: Solver,
@@ -423,9 +486,24 @@ class Contacts:
         rows = rough.rows(solver, t, y, opening, closed, acting, False)
         rates = rows.opening.rate
         closes = (rates[: len(closed)] < -least).any()
-        if closes or rough.held_back(rows, known.noise.max(initial=0.0)):
+        noise = known.noise.max(initial=0.0)
+        if closes and self._in_sequence:
+
+            def strike(
+                y: np.ndarray, which: np.ndarray, rebounds: bool
+            ) -> tuple[np.ndarray, dict[str, Impulse], float]:
+                some = [c for c, strikes in zip(closed, which, strict=True) if strikes]
+                names = {self._touches[c].constraint.name for c in some}
+                rubbing = [friction for friction in acting if friction.on.name in names]
+                now = rough.rows(solver, t, y, self._gaps.at(solver, t, y, angles), some, rubbing, False)
+                restitution = self._restitution[some] * rebounds
+                y, impulse, _, kept = rough.struck(solver, t, y, now, known.limits[which], restitution, noise)
+                return y, impulse, kept
+
+            y, impulse, kept = self._struck_in_sequence(t, y, angles, closed, speeds, solver, strike)
+            rates = rough.rows(solver, t, y, self._gaps.at(solver, t, y, angles), closed, acting, False).opening.rate
+        elif closes or rough.held_back(rows, noise):
             restitution = self._restitution[closed]
-            noise = known.noise.max(initial=0.0)
             y, impulse, rates, kept = rough.struck(solver, t, y, rows, known.limits, restitution, noise)
         still = rates[: len(closed)] <= np.maximum(known.noise, known.slow)
         closed = [c for c, stays in zip(closed, still, strict=True) if stays]
@@ -444,6 +522,7 @@ class Contacts:
             y = rough.stopped(solver, t, y, rows, modes.rows)
         shares = Shares(rows, modes, [self._touches[c].constraint.name for c in closed])
         rubbing = rubbing_of(rows, modes, slow, resting.rubbing, shares)
+        rubbing = self._frictions.at_values(rubbing, resting.rubbing, solver.model.carried.state(y))
         pushing, idle = self._shared_out(closed, modes)
         loads, returns = self._loads(closed, modes, shares)
         patched = frozenset(self._touches[c].key for row, c in enumerate(closed) if shares.in_patch(row))
@@ -462,7 +541,7 @@ class Contacts:
         for row, c in enumerate(closed):
             key = self._touches[c].key
             if found.held[row] and found.z[row] > 0 and not shares.in_patch(row):
-                loads[key] = shares.of(None, [row], opens(found.z[row], largest))
+                loads[key] = shares.of(row, opens(found.z[row], largest))
             elif not found.held[row]:
                 potential = shares.returns(row)
                 returns |= {} if potential is None else {key: potential}
@@ -493,12 +572,13 @@ class Contacts:
         """Return the slip, m/s, below which a contact counts as not slipping.
 
         It is chosen like the speed below which impacts have no rebound; `numbers` are the indices of gaps and slip
-        components.
+        components. FLOOR times this speed is at least the round-off of the fastest body.
         """
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
-        return float(REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length))
+        by_fall = REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
+        return float(max(by_fall, ROUND_OFF * _fastest(model, y) / FLOOR))
 
     def _speeds(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], opening: Opening, solver: Solver
@@ -522,8 +602,12 @@ class Contacts:
 
     def _noise(self, closed: list[int], model: Model, y: np.ndarray) -> np.ndarray:
         """Return the round-off (c,) of the rates of closed gaps, m/s or rad/s."""
-        state = model.carried.state(y)
-        turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
-        speed = np.sqrt((state.velocity**2).sum(axis=1)).max() + turning
-        noise: np.ndarray = ROUND_OFF * speed * self._units[closed] / model.length
+        noise: np.ndarray = ROUND_OFF * _fastest(model, y) * self._units[closed] / model.length
         return noise
+
+
+def _fastest(model: Model, y: np.ndarray) -> float:
+    """Return the largest speed of points of bodies, m/s."""
+    state = model.carried.state(y)
+    turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
+    return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)

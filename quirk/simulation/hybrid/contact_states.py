@@ -37,6 +37,7 @@ class ContactState:
     parts : index of the touched face or edge of a bounded surface, by name of contact
     returns : watched loads by gap: a closed contact without load, next to sliding ones, gets one when its load becomes
         positive
+    sides : flank in contact, 1, -1 or 0 for none, of elastic meshes with free play, by name
     patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
     """
 
@@ -48,6 +49,7 @@ class ContactState:
     parts: dict[str, int] = field(default_factory=dict)
     returns: dict[tuple[str, int], Shared] = field(default_factory=dict)
     patched: frozenset[tuple[str, int]] = frozenset()
+    sides: dict[str, int] = field(default_factory=dict)
 
     def closed(self, name: str) -> bool:
         """Whether the unilateral constraint of this name is closed."""
@@ -80,6 +82,7 @@ class ContactState:
             tuple(sorted(self.parts.items())),
             tuple(self.returns.items()),
             self.patched,
+            tuple(sorted(self.sides.items())),
         )
 
 

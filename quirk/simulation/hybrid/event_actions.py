@@ -33,7 +33,9 @@ from quirk.events.actions import (
     Switch,
     checked_actions,
 )
-from quirk.forces import ForceElement, Friction
+from quirk.forces import ForceElement
+from quirk.forces.flanks import Flanks
+from quirk.forces.stick_slip import StickSlip
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -121,7 +123,7 @@ class ActionExecutor:
         old, new = self.system[action.name], action.force
         assert isinstance(old, ForceElement)
         bodies = {id(body) for body in self.system.bodies}
-        if isinstance(old, Friction):
+        if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks):
             raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")
         alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
         if alien:

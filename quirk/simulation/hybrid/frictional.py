@@ -21,12 +21,14 @@ from quirk.dynamics.contact.impulse import Impulse, impulses, with_change
 from quirk.dynamics.contact.lcp import completed
 from quirk.dynamics.contact.load_sharing import sharing
 from quirk.dynamics.contact.painleve import has_one_solution
-from quirk.dynamics.model.friction_normal_load import NormalLoad
+from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.solver.joint_loads import JointLoads
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 from quirk.events.names import Patch, Shared
 from quirk.forces.friction import Friction
+from quirk.forces.joint_friction import JointFriction
+from quirk.forces.stick_slip import StickSlip
 
 # Number of reductions of restitution if an impact would gain energy; and the relative gain that is round-off.
 PARTS, ROUND_OFF = 10, 1e-12
@@ -66,7 +68,7 @@ class FrictionRows:
     opening: Opening
     W: np.ndarray
     grips: list[Grip]
-    frictions: list[Friction]
+    frictions: list[StickSlip]
     sides: list[int]
     compliance: np.ndarray
 
@@ -90,7 +92,7 @@ class Frictional:
         y: np.ndarray,
         opening: Opening,
         closed: Sequence[int],
-        acting: Sequence[Friction],
+        acting: Sequence[StickSlip],
         loads: bool,
     ) -> FrictionRows:
         """Return the rows of closed gaps and of friction elements.
@@ -113,7 +115,9 @@ class Frictional:
                 if slip.component.name == friction.name and slip.side == side
             ]
             rows = list(range(len(numbers), len(numbers) + len(own)))
-            grips.append(Grip(rows, friction.coefficient, friction.static, contact.get(friction.on.name)))
+            load = ConstantLoad(friction.load_per_effort) if isinstance(friction, JointFriction) else None
+            coefficient = friction.sliding_coefficient(0.0)
+            grips.append(Grip(rows, coefficient, friction.static, contact.get(friction.on.name), load))
             numbers += own
             sides.append(side)
             if push is not None:
@@ -128,8 +132,16 @@ class Frictional:
         W[blocked], W[:, blocked] = 0.0, 0.0
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
         compliance = np.where(angular, 1 / solver.model.length**2, 1.0)
+        # So that joints which hold one freedom share its load in proportion to their limits.
+        soft = {
+            grip.rows[0]: 1.0 / (grip.static * grip.load.value**2)
+            for grip in grips
+            if isinstance(grip.load, ConstantLoad)
+        }
+        for row, size in soft.items():
+            compliance[row] = size / min(soft.values())
         result = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
-        joints = [k for k, grip in enumerate(grips) if grip.contact is None]
+        joints = [k for k, grip in enumerate(grips) if grip.contact is None and grip.load is None]
         if loads and joints:
             response = [impulses(solver, y, multipliers) for _, multipliers in answers]
             self._load_joints(solver, t, y, result, joints, response)
@@ -160,6 +172,7 @@ class Frictional:
         place = {name: k for k, name in enumerate(solver.model.joint_rows)}
         for k in joints:
             friction = rows.frictions[k]
+            assert isinstance(friction, Friction)
             place_in_joint = place[friction.on.name]
             base = np.concatenate([force[place_in_joint], torque[place_in_joint]])
             by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
@@ -278,6 +291,7 @@ class Frictional:
             speed = np.linalg.norm(slip)
             moves = speed > slow[grip.rows].max() and grip.static < np.inf
             grip.moving = slip / speed if moves else None
+            grip.coefficient = friction.sliding_coefficient(float(speed) if moves else 0.0)
             grip.at_limit = friction.name in limits
             still[grip.rows] = not moves
         # Accelerations of points of one body at rest are consistent only if its velocities are exactly zero.
@@ -396,21 +410,32 @@ class Shares:
             tuple(coefficients),
         )
 
-    def of(self, friction: Friction | None, which: Sequence[int], level: float = 0.0) -> Shared:
-        """Return the watched force along a row, or the margin of the friction cone of a friction element.
+    def of(self, row: int, level: float) -> Shared:
+        """Return the force along a row, with the value at which an event occurs."""
+        weights, offset = self._terms([row])
+        return Shared(
+            None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
 
-        `which` are the indices of the row, or of the normal load and the slip components; `level` is the level of the
-        event.
+    def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
+        """Return the margin of sticking friction, from the normal load in the first row and the forces in the others.
+
+        The load of a joint is determined by its constraint, or constant.
         """
-        weights, offset = self._sharing.weights[list(which)], self._sharing.offset[list(which)].copy()
-        what = "share" if friction is None else "cone"
-        if friction is not None:
-            level = -UNLOADED * self._largest
+        weights, offset = self._terms(which)
+        if isinstance(load, ConstantLoad):
+            weights[0], offset[0] = 0.0, load.value
+        level = -UNLOADED * self._largest
+        return Shared(
+            friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def _terms(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights (k, h) of multipliers, and the constants (k,), of the forces along rows."""
+        weights, offset = self._sharing.weights[list(which)].copy(), self._sharing.offset[list(which)].copy()
         # Sliding friction is proportional to loads of minimum norm.
         offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
-        return Shared(
-            friction, what, None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
-        )
+        return weights, offset
 
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
         """Return the rows whose multipliers determine the normal load of a contact.
@@ -461,10 +486,10 @@ def rubbing_of(
         if not loaded:
             if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
                 rubbing[friction.name] = SlidingContact((), side=side)
-        elif kept or grip.contact is not None:
+        elif kept or grip.contact is not None or (isinstance(grip.load, ConstantLoad) and found.held[grip.rows[0]]):
             patch = shares.patch_of(k)
             # The load of a joint is computed separately: the first row represents it.
             load_row = grip.rows[0] if grip.contact is None else grip.contact
-            cone = shares.of(friction, [load_row, *grip.rows]) if patch is None else patch or None
+            cone = shares.cone(friction, [load_row, *grip.rows], grip.load) if patch is None else patch or None
             rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone)
     return rubbing

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quirk.analysis.contact.flank_states import MEETS, RETURNS
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import exerted
 from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
@@ -454,7 +455,7 @@ class HybridRun:
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
             self._count(now.t, name)
-            closes = not keys or any(key[2] == "gap" for key in keys)
+            closes = not keys or any(key[2] in ("gap", MEETS, RETURNS) for key in keys)
             way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
             energies = before, self._energy(now)
             self.happenings.append(EventRecord(now.t, name, way, *energies, now.impulse, now.restitution_kept))
@@ -467,6 +468,8 @@ class HybridRun:
         """
         if key[2] == "border":
             return self._resting.closed(key[0])
+        if key[2] == RETURNS:
+            return self._resting.sides.get(key[0]) == 0
         return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:

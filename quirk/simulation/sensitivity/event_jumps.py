@@ -224,9 +224,10 @@ class Jump:
 
     def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
         """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking."""
+        assert isinstance(guard.key, tuple)
+        if guard.key[2] == "slip":
+            return slip_ends(at, str(guard.key[0]))
         assert isinstance(guard.quantity, Reading)
-        if guard.key[2] == "slip":  # type: ignore[index]
-            return slip_ends(at, str(guard.quantity.of and guard.quantity.of.name))
         point = at.point
         along = Directions.none(point.model, 1)
         along.bodies[:], along.internal[: point.internal], along.time[:] = (

@@ -20,6 +20,7 @@ from quirk.bodies.frame import Frame
 from quirk.constraints import Constraint
 from quirk.errors import InputError, UnknownNameError
 from quirk.forces import ForceElement
+from quirk.forces.flanks import Flanks
 from quirk.forces.value import Value
 from quirk.functions.motion import Motion
 from quirk.integrators import IMPLICIT_METHODS, TABLEAUX, TAYLOR
@@ -104,6 +105,9 @@ def checked_parameters(
             f"{what} are computed along the steps of {kind} methods: use method= one of "
             f"{', '.join(methods)}, and solver='sparse'; got method={method!r}, solver={solver!r}"
         )
+    loose = next((force for force in system.forces if isinstance(force, Flanks) and force.switches), None)
+    if parameters and loose is not None:
+        raise InputError(f"{OWNER}: {loose}: the instants at which flanks with free play meet are not differentiated")
     if parameters and checkpoint is not None:
         raise InputError(f"{OWNER}: not available in a run with checkpoint=: leave out one of them")
     return parameters

@@ -12,7 +12,9 @@ from quirk.dynamics.model.friction_normal_load import Changing, load_with_change
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.errors import InputError
 from quirk.events.names import Reading, Shared
-from quirk.forces.friction import NORMAL, Friction
+from quirk.forces.friction import Friction
+from quirk.forces.joint_friction import JointFriction
+from quirk.forces.stick_slip import NORMAL, StickSlip
 
 from .change import ParameterChange
 from .part_parameters import LAW
@@ -27,6 +29,9 @@ def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
     )
+    if isinstance(element, JointFriction):
+        x, moved = at.coordinate_terms(element, rows, 0, at.variation.directions.laws.get(number, {}))
+        return np.asarray(-moved[1] / (2.0 * x[2]))
     assert isinstance(element, Friction)
     table = point.solver.frictions
     first = int(table.direction[point.frictions.index(element)])
@@ -49,11 +54,12 @@ def limit_is_reached(
     changes : derivatives of the system with respect to the parameters
     """
     friction = cone.of
-    assert isinstance(friction, Friction)
+    assert isinstance(friction, StickSlip)
+    constant = isinstance(friction, JointFriction)
     if (
         not isinstance(cone, Shared)
-        or any(cone.offsets)
-        or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights)
+        or any(cone.offsets[constant:])
+        or any(sorted(np.abs(of)) != [0.0] * (len(of) - 1) + [1.0] for of in cone.weights[constant:])
     ):
         raise InputError(
             f"simulate: sensitivities: {friction} begins to slide while several contacts share the load, which is not "
@@ -66,22 +72,24 @@ def limit_is_reached(
         return np.array([0.0 if inputs is None else inputs[place] for inputs in numbers])
 
     still = np.zeros(1)
-    room = _room(at, cone, friction, changed("static"), changed("length"))
+    room = _room(at, cone, friction, changed("static"), still if constant else changed("length"))
     return np.asarray(-room / _room(flow, cone, friction, still, still))
 
 
 def _room(
-    at: QuantityDerivatives, cone: Shared, friction: Friction, higher: np.ndarray, longer: np.ndarray
+    at: QuantityDerivatives, cone: Shared, friction: StickSlip, higher: np.ndarray, longer: np.ndarray
 ) -> np.ndarray:
     """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
-    `higher` and `longer` (D,) are the variations of its coefficient and of its length. `cone` is the margin.
+    `higher` and `longer` (D,) are the variations of its static limit and of its length. `cone` is the margin.
     """
     model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]
-    forces = weights @ at.point.loaded.multipliers[rows]
+    forces = weights @ at.point.loaded.multipliers[rows] + np.array(cone.offsets)
     moved = weights @ at.variation.tangent.multipliers[:, rows].T
-    N, dN = (float(forces[0]), moved[0]) if friction.takes == NORMAL else _load(at, friction, longer)
+    N, dN = float(forces[0]), moved[0]
+    if isinstance(friction, Friction) and friction.takes != NORMAL:
+        N, dN = _load(at, friction, longer)
     held = float(np.linalg.norm(forces[1:]))
     return np.asarray(friction.static * dN + higher * N - (forces[1:] @ moved[1:]) / held)
 

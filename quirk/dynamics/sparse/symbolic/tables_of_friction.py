@@ -6,24 +6,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quirk.constraints.sticking import Sticking
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
 from quirk.events.names import Reading
-from quirk.forces.friction import NORMAL, Friction
+from quirk.forces.friction import Friction
+from quirk.forces.stick_slip import NORMAL
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT, Forces
 from ..kernels.coupled import FrictionTables
 from ..kernels.friction import LOAD
 from .tables import Tables
-from .tables_of_readings import flat_readings
+from .tables_of_readings import flat_readings, sticking_by_load
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
     """Return the tables of all sliding friction, in the order of the force elements, then of all sticking friction."""
     sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
-    sticking = [element for element, _ in model.joint_bodies if isinstance(element, Sticking)]
+    sticking = sticking_by_load(model)
     every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
     sides = [_rows_of_bodies(model, element) for element in every]
     read: list[Reading] = []

@@ -12,8 +12,9 @@ from quirk.constraints.sticking import Sticking
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
 from quirk.events.names import Patch, Reading, Shared
-from quirk.forces.friction import NORMAL, Friction
+from quirk.forces.friction import Friction
 from quirk.forces.law import COORDINATE
+from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
@@ -136,14 +137,20 @@ def _of_shared(
     if one.what == "share":
         return (SHARE, entries), numbers
     friction = one.of
-    assert isinstance(friction, Friction)
+    assert isinstance(friction, StickSlip)
     numbers[COEFFICIENT] = friction.static
     entries[PLACE] = -1
-    if friction.takes != NORMAL:
+    if friction.takes not in (NORMAL, CONSTANT):
         sliding = sum(isinstance(element, Friction) for element, _ in model.forces)
-        sticking = [held.name for held, _ in model.joint_bodies if isinstance(held, Sticking)]
+        sticking = [held.name for held in sticking_by_load(model)]
         entries[PLACE] = sliding + sticking.index(friction.name)
     return (CONE, entries), numbers
+
+
+def sticking_by_load(model: Model) -> list[Sticking]:
+    """Return the sticking friction of a model whose limit is proportional to a load."""
+    sticking = [held for held, _ in model.joint_bodies if isinstance(held, Sticking)]
+    return [held for held in sticking if isinstance(held.friction, Friction)]
 
 
 def _of_patch(

@@ -33,8 +33,8 @@ from quirk.dynamics.model.layout import POSITION_TERM, ROTATION, SPIN
 from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
-from quirk.forces.friction import OfSlip
 from quirk.forces.place import PLACEMENT
+from quirk.forces.stick_slip import OfSlip
 from quirk.forces.value import Value
 from quirk.functions.fingerprint import fingerprint
 from quirk.jit.llvm_functions import MOST_COMPILED

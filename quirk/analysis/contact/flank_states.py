@@ -1,0 +1,94 @@
+"""Flanks in contact along a run, and the event functions for their changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quirk.bodies.state import Kinematics, State
+from quirk.dynamics.model.applied_loads import coordinate_at
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.forces.flanks import Flanks
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+# Kinds of events: a flank is reached; its load falls to zero; it pushes again before the deviation has left it.
+MEETS, PARTS, RETURNS = "meets", "parts", "pushes again"
+SIGNS = (1, -1)
+# Deviation beyond a flank, over half the free play, that is round-off.
+NOTHING = 1e-9
+
+# Name of an element, index of the flank in SIGNS, and kind of event.
+Key = tuple[str, int, str]
+
+
+class FlankStates:
+    """All elastic flanks with free play of a system."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.all = [force for force in system.forces if isinstance(force, Flanks) and force.switches]
+
+    def configured(self, base: Configuration, sides: Mapping[str, int]) -> Configuration:
+        """Return a configuration with the flanks in contact."""
+        return base.with_others({flanks.name: flanks.on_side(sides.get(flanks.name, 0)) for flanks in self.all})
+
+    def guards(self, base: Configuration, sides: Mapping[str, int]) -> list[EventFunction]:
+        """Return the event functions of all flanks."""
+        found = []
+        for flanks in self.all:
+            if flanks.name in base.idle:
+                continue
+            side, title = sides.get(flanks.name, 0), f"{flanks}"
+            for k, sign in enumerate(SIGNS):
+                if side == sign:
+                    parts = EventFunction((flanks.name, k, PARTS), title, flanks.load_of(sign), -1, True)
+                    found.append(parts)
+                if side != 0:
+                    continue
+                found.append(EventFunction((flanks.name, k, MEETS), title, flanks.gap(sign), -1, True))
+                if flanks.damping > 0:
+                    again = EventFunction((flanks.name, k, RETURNS), title, flanks.load_of(sign), 1, True)
+                    found.append(again)
+        return found
+
+    def sides(
+        self, before: Mapping[str, int], hit: Sequence[Key], t: float, state: State, base: Configuration
+    ) -> dict[str, int]:
+        """Return the flank in contact of each element, 1, -1, or 0 for none, after events.
+
+        Parameters
+        ----------
+        before : flanks in contact before the events
+        hit : event functions that cross zero now
+        """
+        found: dict[str, int] = {}
+        moving = MotionTower.of(Kinematics.of(state), 2) if self.all else None
+        number = {body.name: k for k, body in enumerate(self._system.bodies)}
+        crossed = {(name, what): SIGNS[k] for name, k, what in hit}
+        for flanks in self.all:
+            if flanks.name in base.idle:
+                continue
+            rows = tuple(number.get(body.name, len(number)) for body in flanks.bodies)
+            assert moving is not None
+            x, rate = (float(c) for c in coordinate_at(flanks, rows, moving, t, {}).taylor[:2])
+            found[flanks.name] = _side(flanks, before.get(flanks.name, 0), crossed, x, rate)
+        return found
+
+
+def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
+    """Return the flank in contact from its former state, the crossings, the deviation and its rate."""
+    if (flanks.name, MEETS) in crossed:
+        return crossed[flanks.name, MEETS]
+    if (flanks.name, PARTS) in crossed:
+        return 0
+    noise = NOTHING * flanks.half
+    sign = before or int(np.sign(x))
+    beyond = sign * x - flanks.half
+    load = flanks.stiffness * beyond + flanks.damping * sign * rate
+    if before:
+        return before if load > -flanks.stiffness * noise else 0
+    again = (flanks.name, RETURNS) in crossed
+    return sign if beyond > noise and (load > 0 or again) else 0

@@ -1,0 +1,165 @@
+"""Elastic flanks with free play: the teeth of gears with backlash, and the dogs of couplings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from ..autodiff.jet import where
+from ..bodies.body import Body, Ground
+from ..bodies.frame import Frame
+from ..constraints.backlash import poses_of
+from ..constraints.relation import Function, Relation
+from .element import ForceElement
+from .place import Place
+
+# Value of `side` outside of runs: the flank that the present deviation is beyond.
+ANY = 2.0
+
+
+class OfRelation(ForceElement):
+    """Base class of laws of the deviation of a relation, such as that of two gears."""
+
+    parameters = ("numbers_of_relation", "half", "stiffness", "damping", "side")
+    drawing = ""
+    function: Function
+    numbers_of_relation: np.ndarray
+    half: float
+    stiffness: float
+    damping: float
+    side: float
+
+    def deviation(self, t: Any, frames: Sequence[Place]) -> Any:
+        """Return the deviation of coordinate j from that without free play, rad or m."""
+        (deviation,) = self.function(t, poses_of(frames), list(self.numbers_of_relation), [])
+        return deviation
+
+
+class Flanks(OfRelation):
+    """A spring and a damper on either flank of a mesh with free play; flanks do not pull.
+
+    With the deviation x of coordinate j and half the free play h, the upper flank exerts
+    ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero, and so does
+    the lower flank at -h. Without free play the load acts always. Runs switch the flanks by events.
+
+    Parameters
+    ----------
+    name : str
+    ends : bodies and frames of the relation
+    relation : relation of the mesh without play
+    backlash : total free travel, rad or m
+    stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
+    """
+
+    coordinates = ("deviation",)
+    undefined = "its deviation is not a number"
+
+    def __init__(
+        self,
+        name: str,
+        ends: Sequence[tuple[Body | Ground, Frame]],
+        relation: Relation,
+        backlash: float,
+        stiffness: float,
+        damping: float,
+    ) -> None:
+        self.function, self.numbers_of_relation = relation.function, np.array(relation.numbers)
+        self.half, self.stiffness, self.damping, self.side = 0.5 * backlash, stiffness, damping, ANY
+        super().__init__(name, *ends)
+
+    @property
+    def switches(self) -> bool:
+        """Whether there is free play, so that runs switch between the flanks."""
+        return self.half > 0
+
+    def coordinate(self, t: Any, *frames: Place) -> Any:
+        """Return the deviation, rad or m."""
+        return self.deviation(t, frames)
+
+    def stored(self, t: Any, x: Any) -> Any:
+        """Return the energy of the spring of the flank in contact, J."""
+        s = self._side(x)
+        return 0.5 * self.stiffness * (x - s * self.half) ** 2 * self._touches(s)
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return the load of the damper; outside of runs also the load that keeps a flank from pulling."""
+        s = self._side(x)
+        damped = -self.damping * rate * self._touches(s)
+        if not self.switches:
+            return damped
+        spring = -self.stiffness * (x - s * self.half) * self._touches(s)
+        pulls = (spring + damped) * s > 0.0
+        return where(self.side > 1.5, where(pulls, -spring, damped), damped)
+
+    def _side(self, x: Any) -> Any:
+        beyond = where(x > self.half, 1.0, where(x < -self.half, -1.0, 0.0))
+        return where(self.side > 1.5, beyond, self.side)
+
+    def _touches(self, s: Any) -> Any:
+        return s * s if self.switches else 1.0
+
+    def on_side(self, side: int) -> Flanks:
+        """Return the element with the upper flank (1), the lower flank (-1) or no flank (0) in contact."""
+        return _on_side(self, side)
+
+    def gap(self, sign: int) -> FlankGap:
+        """Return the distance of the deviation from a flank, 1 or -1, as an event function."""
+        return FlankGap(self, sign)
+
+    def load_of(self, sign: int) -> FlankLoad:
+        """Return the load with which a flank, 1 or -1, pushes, as an event function."""
+        return FlankLoad(self, sign)
+
+
+@lru_cache(1024)
+def _on_side(flanks: Flanks, side: int) -> Flanks:
+    return flanks.with_values({"side": float(side)})
+
+
+class OfFlank(OfRelation):
+    """Base class of event functions of one flank."""
+
+    aside = ("title",)
+    coordinates = ("value",)
+    undefined = "its deviation is not a number"
+
+    def __init__(self, flanks: Flanks, sign: int) -> None:
+        for name in ("function", *OfRelation.parameters):
+            setattr(self, name, getattr(flanks, name))
+        self.side, self.title = float(sign), f"{flanks}"
+        super().__init__(flanks.name, *flanks.ends)
+
+    def as_law(self, traced: bool) -> Self:
+        """Return the event function itself."""
+        return self
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class FlankGap(OfFlank):
+    """Distance of the deviation from a flank, rad or m."""
+
+    def coordinate(self, t: Any, *frames: Place) -> Any:
+        """Return half the free play minus the deviation towards the flank."""
+        return self.half - self.deviation(t, frames) * self.side
+
+    def along(self, t: Any, x: Any, rate: Any) -> Any:
+        """Return 1, so that the loads of the law are the gradient of the value."""
+        return 1.0
+
+
+class FlankLoad(OfFlank):
+    """Load with which a flank pushes, N m or N, by its spring and its damper; negative if it would pull."""
+
+    def load(self, t: Any, *frames: Place) -> Any:
+        """Return no loads."""
+        return [(0, 0)] * len(frames)
+
+    def shown(self, t: Any, *frames: Place) -> Any:
+        """Return the load of the flank."""
+        x = self.deviation(t, frames)
+        return self.stiffness * (self.side * x - self.half) + self.damping * self.side * x.rate

@@ -1,0 +1,161 @@
+"""Base classes of friction that slides and sticks, and components of its slip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from ..constraints.slip import OfGap, OfSurfaces, Slip
+from ..constraints.sticking import Sticking
+from .element import ForceElement
+from .place import Place
+
+# Normal load of friction: the force of a joint or contact normal to the surfaces; the force of a joint across an axis;
+# its total force; its force along an axis; or a constant.
+NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
+
+
+class OfSlip(ForceElement):
+    """Base class of laws of slip, which may include the user-defined gap of a `OneSided`."""
+
+    slip: Slip
+
+    @property
+    def built_in(self) -> bool:
+        """Whether the slip contains no user function."""
+        return not isinstance(self.slip, OfGap)
+
+    @property
+    def sources(self) -> list[Any]:
+        """User functions in the slip."""
+        return [self.slip.source] if isinstance(self.slip, OfGap) else []
+
+    @property
+    def wakes(self) -> bool:
+        """Return False: the load does not act in short pulses, even if the gap is user-defined."""
+        return False
+
+    def as_law(self, traced: bool) -> Self:
+        """Return the element itself: gap functions already use copies of user functions."""
+        return self
+
+
+class StickSlip(OfSlip):
+    """Friction of a joint or contact that runs switch between sliding and sticking, by events.
+
+    Attributes
+    ----------
+    on : the joint or contact on which the friction acts
+    slip : components of the slip
+    radii : (2,) numbers of the slip: radii of the surfaces, or the radius of a pin, m
+    takes : kind of the normal load: NORMAL, ACROSS, WHOLE, ALONG or CONSTANT
+    axis : index of the axis in frame i
+    static : limit of the sticking force, over the normal load
+    sticks : whether runs switch it between sliding and sticking; otherwise it is an ordinary force element
+    part : index of the touched part of a bounded surface
+    """
+
+    on: Any
+    radii: np.ndarray
+    takes: int
+    axis: int
+    static: float
+    sticks: bool
+    part: int
+
+    def place_of(self, parameter: str) -> int:
+        """Return the index of a parameter's first number in the inputs of the law."""
+        before = self.parameters[: self.parameters.index(parameter)]
+        return sum(int(np.size(getattr(self, name))) for name in before)
+
+    def sliding_coefficient(self, speed: float) -> float:
+        """Return the force of sliding at a slip speed, m/s, over the normal load."""
+        raise NotImplementedError
+
+    def sliding(
+        self,
+        direction: tuple[float, ...],
+        floor: float,
+        side: int = 1,
+        part: int = 0,
+        shares: tuple[tuple[str, int, float], ...] | None = None,
+    ) -> Any:
+        """Return the friction during sliding from an initial direction of slip, which is kept below `floor`, m/s."""
+        raise NotImplementedError
+
+    def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
+        """Return the rows of slip components that hold the bodies while they stick to a part.
+
+        `value` is the coordinate at which a joint with constant friction is held; None to hold its rate only.
+        """
+        return _sticking(self, which, side, part)
+
+    def on_side(self, side: int) -> Slip:
+        """Return the slip with components that are smooth on this side of the first surface."""
+        return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
+
+    def on_part(self, part: int) -> Self:
+        """Return the friction on a part of a bounded surface; itself for other surfaces and for joints."""
+        return self
+
+
+def that_stick(forces: Iterable[Any]) -> list[StickSlip]:
+    """Return the friction elements that runs switch between sliding and sticking."""
+    return [force for force in forces if isinstance(force, StickSlip) and force.sticks]
+
+
+@lru_cache(1024)
+def _sticking(friction: StickSlip, which: tuple[int, ...], side: int, part: int) -> Sticking:
+    return Sticking(friction.on_part(part), friction.on_side(side), which)
+
+
+class SlipComponent(OfSlip):
+    """A component of a friction's slip, as a quantity whose loads are those of a unit force along it."""
+
+    coordinates = ("slip",)
+    parameters: tuple[str, ...] = ("radii",)
+    aside = ("title",)
+    drawing = ""
+
+    def __init__(self, friction: StickSlip, number: int, side: int = 1) -> None:
+        self.radii, self.slip, self.number = friction.radii, friction.on_side(side), number
+        self.title = f"{friction}"
+        super().__init__(friction.name, *friction.ends)
+
+    radii: np.ndarray
+
+    def load(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the loads of a unit force."""
+        one = self._component(t, i, j)
+        return [(one.force_i, one.torque_i), (one.force, one.torque)]
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the component of slip, m/s."""
+        return self._component(t, i, j).rate
+
+    def _component(self, t: Any, i: Place, j: Place) -> Any:
+        return self.slip(t, i, j, list(self.radii))[self.number]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class SlipAhead(SlipComponent):
+    """The only component of a slip, times the sign of its direction, plus an offset, m/s, as an event function."""
+
+    parameters = ("radii", "direction", "offset")
+
+    def __init__(self, friction: StickSlip, direction: float, offset: float) -> None:
+        self.direction, self.offset = direction, offset
+        super().__init__(friction, 0)
+
+    direction: float
+    offset: float
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the slip in its direction plus the offset, m/s."""
+        return self.direction * super().shown(t, i, j) + self.offset

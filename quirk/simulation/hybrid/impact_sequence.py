@@ -1,0 +1,70 @@
+"""Impacts of several contacts one after the other, in the order in which a shock passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from quirk.dynamics.contact.impulse import Impulse
+from quirk.errors import SwitchingError
+
+# Ways to resolve the impacts of several contacts: all at once, or one after the other.
+SIMULTANEOUS, SEQUENTIAL = IMPACTS = "simultaneous", "sequential"
+
+# Maximum number of rounds of a sequence: a light ball between heavy ones strikes them pi sqrt(mass ratio) times.
+MOST_ROUNDS = 100_000
+# A sequence ends without rebound where all approach speeds have fallen to this fraction of the first largest one.
+FADED = 1e-9
+
+# (y, mask of the contacts that strike, whether they rebound) -> state, impulses, restitution kept
+Strike = Callable[[np.ndarray, np.ndarray, bool], tuple[np.ndarray, dict[str, Impulse], float]]
+
+
+def in_sequence(
+    y: np.ndarray,
+    rates: Callable[[np.ndarray], np.ndarray],
+    least: np.ndarray,
+    limits: np.ndarray,
+    strike: Strike,
+) -> tuple[np.ndarray, dict[str, Impulse], float]:
+    """Return the state after a sequence of impacts, the sums of their impulses, and the least restitution kept.
+
+    In each round only the contacts that approach each other exchange impulses, together; those at rest take part in the
+    next round, if the impulses of this one push them together. When the approach speeds have fallen below the limits of
+    rebound, all contacts are brought to rest at once.
+
+    Parameters
+    ----------
+    y : state before the impacts
+    rates : function of the state that returns the rates (c,) of all closed gaps
+    least : (c,) approach speeds that are round-off
+    limits : (c,) approach speeds without rebound
+    strike : function that resolves the impacts of some contacts
+    """
+    impulse: dict[str, Impulse] = {}
+    kept, first = 1.0, None
+    for _ in range(MOST_ROUNDS):
+        speed = -rates(y)
+        first = speed.max() if first is None else first
+        striking = speed > least
+        if not striking.any():
+            return y, impulse, kept
+        fades = bool((speed <= np.maximum(limits, FADED * first)).all())
+        y, exerted, part = strike(y, striking | fades, not fades)
+        impulse, kept = added(impulse, exerted), min(kept, part)
+    raise SwitchingError(
+        f'the impacts of touching bodies did not end after {MOST_ROUNDS} rounds: take impacts="simultaneous", or lower '
+        "the restitution"
+    )
+
+
+def added(one: Mapping[str, Impulse], other: Mapping[str, Impulse]) -> dict[str, Impulse]:
+    """Return the sums of impulses by name."""
+    total = dict(one)
+    for name, impulse in other.items():
+        before = total.get(name)
+        if before is not None:
+            impulse = Impulse(before.force + impulse.force, before.torque + impulse.torque)
+        total[name] = impulse
+    return total

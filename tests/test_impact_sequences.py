@@ -1,0 +1,103 @@
+"""Impacts of touching bodies one after the other, against closed forms."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body, surface
+
+
+def row_of_balls(speeds, masses=None, restitution=1.0, radius=0.1, friction=None):
+    """Balls that touch in a row along x, with given speeds."""
+    masses = np.ones(len(speeds)) if masses is None else masses
+    balls = [
+        Body.sphere(f"{k}", mass=m, radius=radius, position=[2 * radius * k, 0, 0], velocity=[v, 0, 0])
+        for k, (v, m) in enumerate(zip(speeds, masses, strict=True))
+    ]
+    pairs = [
+        quirk.Contact(
+            f"c{k}", one, two, on_i=surface.sphere(radius), on_j=surface.sphere(radius), restitution=restitution
+        )
+        for k, (one, two) in enumerate(itertools.pairwise(balls))
+    ]
+    dry = [] if friction is None else [quirk.Friction(f"f{k}", c, friction) for k, c in enumerate(pairs)]
+    return quirk.System([*balls, *pairs, *dry])
+
+
+def after(system, impacts="sequential", **options):
+    result = quirk.simulate(system, 0.5, output=0.5, impacts=impacts, **options)
+    return result.state.velocity[-1, :, 0], result
+
+
+@pytest.mark.parametrize("radius", [1e-4, 0.1, 1e3])
+@pytest.mark.parametrize("friction", [None, 0.3])
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_as_many_balls_leave_newtons_cradle_as_come(count, friction, radius):
+    speeds = [2.0 * radius] * count + [0.0] * (5 - count)
+    v, result = after(row_of_balls(speeds, radius=radius, friction=friction))
+    np.testing.assert_allclose(v, speeds[::-1], atol=1e-12 * radius)
+    np.testing.assert_allclose(result.energy.kinetic[-1], result.energy.kinetic[0], rtol=1e-12)
+    at_once, _ = after(row_of_balls(speeds, radius=radius, friction=friction), "simultaneous")
+    P = sum(speeds) / 5
+    if count == 1:
+        np.testing.assert_allclose(at_once, 2 * P - np.array(speeds), atol=1e-12 * radius)
+
+
+def test_balls_from_both_sides_change_places():
+    v, _ = after(row_of_balls([1.0, 0.0, 0.0, -2.0]))
+    np.testing.assert_allclose(v, [-2.0, 0.0, 0.0, 1.0], atol=1e-12)
+    v, _ = after(row_of_balls([1.0, 0.0, -1.0]))
+    np.testing.assert_allclose(v, [-1.0, 0.0, 1.0], atol=1e-12)
+
+
+def test_a_shock_through_a_row_with_gaps_is_the_limit():
+    """Random masses and restitutions: the same as with gaps that are small but not zero."""
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        masses, e = rng.uniform(0.5, 2.0, 5), float(rng.uniform(0.85, 1.0))
+        together, result = after(row_of_balls([1.0, 0, 0, 0, 0], masses, e))
+        apart = row_of_balls([1.0, 0, 0, 0, 0], masses, e)
+        state = apart.initial_state()
+        state.position[:, 0] += 1e-7 * np.arange(5)
+        wide = quirk.simulate(apart, 0.5, output=0.5, initial_state=state).state.velocity[-1, :, 0]
+        np.testing.assert_allclose(together, wide, atol=1e-6)
+        assert masses @ together == pytest.approx(masses[0], rel=1e-12)
+        # Impulses are summed: that of the last contact is all of the momentum of the last ball.
+        sums = {}
+        for event in result.events:
+            for name, impulse in event.impulse.items():
+                sums[name] = sums.get(name, 0.0) + impulse.force[0]
+        assert sums["c3"] == pytest.approx(masses[4] * together[4], rel=1e-10)
+
+
+def test_without_restitution_both_laws_agree():
+    for impacts in ("simultaneous", "sequential"):
+        v, _ = after(row_of_balls([1.0, 0.0, 0.0], restitution=0.0), impacts)
+        np.testing.assert_allclose(v, np.full(3, 1 / 3), atol=1e-9)
+
+
+def test_a_box_that_lands_flat_bounces_without_turning():
+    """Contacts that close at one instant belong to one round, so symmetry is kept."""
+    box = Body.box("box", 1.0, [1, 1, 0.2], position=[0, 0, 0.2])
+    corners = [(x, y, -0.1) for x in (-0.5, 0.5) for y in (-0.5, 0.5)]
+    contacts = [
+        quirk.Contact(f"c{k}", GROUND, box, on_i=surface.plane(), on_j=surface.point(c), restitution=0.5)
+        for k, c in enumerate(corners)
+    ]
+    system = quirk.System([box, *contacts], gravity=[0, 0, -9.81])
+    results = [quirk.simulate(system, 0.3, output=0.1, impacts=impacts) for impacts in ("simultaneous", "sequential")]
+    np.testing.assert_allclose(results[1].state.velocity, results[0].state.velocity, atol=1e-9)
+    assert np.abs(results[1].state.angular_velocity).max() < 1e-9
+
+
+def test_a_run_and_its_restrictions():
+    run = quirk.Run(row_of_balls([1.0, 0.0, 0.0]), impacts="sequential")
+    run.advance(0.1)
+    np.testing.assert_allclose(run.state.velocity[:, 0], [0, 0, 1], atol=1e-12)
+    system = row_of_balls([1.0, 0.0, 0.0])
+    with pytest.raises(quirk.InputError, match="impacts must be one of"):
+        quirk.simulate(system, 1.0, impacts="one")
+    with pytest.raises(quirk.InputError, match=r'impacts="sequential" are not differentiated'):
+        quirk.simulate(system, 1.0, impacts="sequential", sensitivities=[("0", "mass")])

@@ -1,0 +1,285 @@
+"""Joint friction that sticks and slides, against closed forms."""
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body, Motion
+
+FINE = {"rtol": 1e-11, "atol": 1e-13}
+G = [0, 0, -9.81]
+
+
+def slider(u=1.0, **given):
+    """A slider of 2 kg on a rail along x; lengths in units of u meters."""
+    mass = Body.box("mass", 2.0, [0.1 * u] * 3, **given)
+    return mass, quirk.Prismatic("rail", GROUND, mass, axis="x")
+
+
+def arm_on(joint, u=1.0):
+    """An arm under gravity, held by dry friction of a joint: 0.6 N m of weight (u = 1) against 1 N m."""
+    arm = Body.box("arm", 1.0, np.array([0.2, 0.02, 0.02]) * u, position=[0.0612 * u, 0, 0])
+    return arm, joint(arm)
+
+
+JOINTS = {
+    "revolute": (lambda arm: quirk.Revolute("joint", GROUND, arm, point=[0, 0, 0], axis="y"), "rotation", 1.0),
+    "planar": (lambda arm: quirk.Generic("joint", GROUND, arm, constrained=[1, 1, 1, 1, 0, 1], point=[0, 0, 0]), "rotation", 1.0),
+    "slide": (lambda arm: quirk.Prismatic("joint", GROUND, arm, point=[0, 0, 0], axis="z"), "translation", 10.0),
+    "sleeve": (lambda arm: quirk.Cylindrical("joint", GROUND, arm, point=[0.0612, 0, 0], axis="z"), "translation", 10.0),
+    "screw": (lambda arm: quirk.Screw("joint", GROUND, arm, point=[0.0612, 0, 0], axis="z", lead=0.1), "rotation", 0.2),
+    "thread": (lambda arm: quirk.Screw("joint", GROUND, arm, point=[0.0612, 0, 0], axis="z", lead=0.1), "translation", 10.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", JOINTS)
+def test_a_joint_holds_for_a_long_time(kind):
+    make, coordinate, limit = JOINTS[kind]
+    arm, joint = arm_on(make)
+    friction = quirk.JointFriction("friction", joint, coulomb=limit, coordinate=coordinate, sticking=True)
+    result = quirk.simulate(quirk.System([arm, joint, friction], gravity=G), 1000.0, output=[1000.0])
+    assert np.abs(result["arm"].position[-1] - arm.position).max() < 1e-14
+    assert result["friction"].sticking.all() and len(result.events) == 0
+    # The friction carries the weight.
+    needed = {"rotation": 9.81 * (0.0612 if kind in ("revolute", "planar") else 0.1 / (2 * np.pi)), "translation": 9.81}
+    assert abs(result["friction"].along()[-1]) == pytest.approx(needed[coordinate], rel=1e-12)
+
+
+@pytest.mark.parametrize("angle", "xyz")
+def test_each_angle_of_a_joint_with_three_sticks(angle):
+    """Friction about all three angles of a ball joint holds an arm; that about one alone lets the others move."""
+    hold = {"coulomb": 1.0, "sticking": True}
+    arm = Body.box("arm", 1.0, [0.2, 0.03, 0.02], position=[0.05, 0.02, 0.01])
+    ball = quirk.Spherical("ball", GROUND, arm, point=[0, 0, 0])
+    views = [quirk.Free(f"about {a}", GROUND, arm, point=[0, 0, 0], angle=a) for a in "xyz"]
+    frictions = [quirk.JointFriction(f"f{a}", view, **hold) for a, view in zip("xyz", views, strict=True)]
+    held = quirk.simulate(quirk.System([arm, ball, *views, *frictions], gravity=[1.0, 2.0, -9.81]), 100.0)
+    assert np.abs(held["arm"].position - arm.position).max() < 1e-14
+    k = "xyz".index(angle)
+    strong = quirk.JointFriction("strong", views[k], coulomb=20.0, sticking=True)
+    part = quirk.simulate(quirk.System([arm, ball, views[k], strong], gravity=[1.0, 2.0, -9.81]), 0.1)
+    assert np.abs(part[f"about {angle}"].rotation[:, k]).max() < 1e-12
+    assert np.abs(part["arm"].position[-1] - arm.position).max() > 1e-3
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0, 1e3])
+def test_it_breaks_away_where_the_load_reaches_the_static_limit(u):
+    """J w' = r t - coulomb from t0 = static / r on."""
+    J, r, coulomb, static = 2.0 * u * u, 0.5 * u * u, 4.0 * u * u, 5.0 * u * u
+    rotor = Body("rotor", 1.0, [J, J, J])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    friction = quirk.JointFriction("friction", axle, coulomb=coulomb, static=static, sticking=True)
+    load = quirk.JointTorque("load", axle, lambda t, x, rate: r * t)
+    result = quirk.simulate(quirk.System([rotor, axle, friction, load]), 14.0, output=1.0, **FINE)
+    np.testing.assert_allclose(result.events.of("friction").time, [static / r], rtol=1e-9)
+    t, t0 = result.time, static / r
+    s = np.maximum(t - t0, 0.0)
+    want = (0.5 * (static - coulomb) * s**2 + r * s**3 / 6) / J
+    np.testing.assert_allclose(result["axle"].angle, want, atol=1e-8)
+    held = np.where(t < t0, -r * t, -coulomb)
+    away = np.abs(t - t0) > 1e-3
+    np.testing.assert_allclose(result["friction"].along()[away], held[away], atol=1e-10 * static)
+    np.testing.assert_allclose(result["friction"].torque()[away, 2], held[away], atol=1e-10 * static)
+    np.testing.assert_allclose(result["friction"].coordinate(), result["axle"].angle)
+    np.testing.assert_array_equal(result["friction"].sticking[away], t[away] < t0)
+    assert np.abs(result.power.balance).max() < 1e-9 * static
+
+
+def test_an_oscillator_loses_the_same_amplitude_in_each_half_turn():
+    """From x0 with dry friction F: turning points (-1)^n (x0 - 2 n F / k), until k |x| is below F."""
+    k, F, x0 = 50.0, 1.0, 0.19
+    mass, rail = slider()
+    spring = quirk.Spring(
+        "spring", GROUND, mass, point_i=[-1 - x0, 0, 0], point_j=[0, 0, 0], stiffness=k, rest_length=1.0
+    )
+    friction = quirk.JointFriction("friction", rail, coulomb=F, sticking=True)
+    result = quirk.simulate(quirk.System([mass, rail, spring, friction]), 5.0, **FINE)
+    half = np.pi / np.sqrt(k / 2.0)
+    stops = int(np.ceil((x0 - F / k) / (2 * F / k)))
+    events = result.events.of("friction")
+    np.testing.assert_allclose(events.time, half * np.arange(1, stops + 1), rtol=1e-9)
+    at = result.at(events.time)["mass"].position[:, 0] + x0
+    n = np.arange(1, stops + 1)
+    np.testing.assert_allclose(at, (-1.0) ** n * (x0 - 2 * n * F / k), atol=1e-9)
+    assert bool(result["friction"].sticking[-1]) and abs(k * at[-1]) < F
+
+
+def test_a_mass_on_a_belt_sticks_and_slips_in_a_limit_cycle():
+    """Slip lasts 2 (pi - arctan(w d / v)) / w and sticking 2 d / v, with d = (static - coulomb) / k."""
+    k, m, v, coulomb, static = 40.0, 2.0, 0.05, 1.0, 1.6
+    belt = Body.box("belt", 1.0, [1, 0.1, 0.1], velocity=[v, 0, 0])
+    mass = Body.box("mass", m, [0.1] * 3, velocity=[v, 0, 0])
+    bed = quirk.Prismatic("bed", GROUND, belt, axis="x")
+    drive = quirk.Drive("drive", bed, Motion.constant_rate(v))
+    rail = quirk.Prismatic("rail", belt, mass, axis="x")
+    spring = quirk.Spring("spring", GROUND, mass, point_i=[-10, 0, 0], point_j=[0, 0, 0], stiffness=k)
+    friction = quirk.JointFriction("friction", rail, coulomb=coulomb, static=static, sticking=True)
+    result = quirk.simulate(quirk.System([belt, mass, bed, drive, rail, spring, friction]), 8.0, **FINE)
+    w, d = np.sqrt(k / m), (static - coulomb) / k
+    slip, stick = 2 * (np.pi - np.arctan(w * d / v)) / w, 2 * d / v
+    times = result.events.of("friction").time
+    np.testing.assert_allclose(times[0], static / (k * v), rtol=1e-9)
+    np.testing.assert_allclose(np.diff(times)[::2], slip, rtol=1e-8)
+    np.testing.assert_allclose(np.diff(times)[1::2], stick, rtol=1e-8)
+    assert len(times) > 6
+
+
+def test_stribeck_friction_has_the_rate_of_its_law():
+    """m v' = F - viscous v - coulomb - (static - coulomb) exp(-(v / vs)^2), after it breaks away."""
+    from scipy.integrate import solve_ivp
+
+    m, viscous, coulomb, static, vs, pull = 2.0, 0.3, 1.0, 1.5, 0.2, 1.52
+    mass, rail = slider()
+    friction = quirk.JointFriction(
+        "f", rail, viscous=viscous, coulomb=coulomb, static=static, stribeck=vs, sticking=True
+    )
+    load = quirk.JointForce("load", rail, pull)
+    result = quirk.simulate(quirk.System([mass, rail, friction, load]), 5.0, output=0.5, **FINE)
+    law = lambda t, v: (pull - viscous * v - coulomb - (static - coulomb) * np.exp(-((v / vs) ** 2))) / m  # noqa: E731
+    want = solve_ivp(law, (0, 5), [0.0], t_eval=np.arange(0, 5.1, 0.5), rtol=1e-11, atol=1e-13).y[0]
+    np.testing.assert_allclose(result.at(np.arange(0, 5.1, 0.5))["rail"].travel_rate, want, atol=1e-9)
+
+
+def test_friction_in_redundant_hinges_adds_up():
+    """A door in two hinges, redundant, with friction in both: it moves where the torque exceeds both limits."""
+    door = Body.box("door", 10.0, [0.8, 0.04, 2.0], position=[0.4, 0, 0])
+    low = quirk.Revolute("low", GROUND, door, point=[0, 0, -0.8], axis="z")
+    high = quirk.Revolute("high", GROUND, door, point=[0, 0, 0.8], axis="z")
+    frictions = [quirk.JointFriction("f low", low, coulomb=1.0, sticking=True),
+                 quirk.JointFriction("f high", high, coulomb=2.0, sticking=True)]  # fmt: skip
+    load = quirk.JointTorque("load", low, lambda t, x, rate: 0.5 * t)
+    result = quirk.simulate(quirk.System([door, low, high, *frictions, load], gravity=G), 8.0, output=0.5, **FINE)
+    J = door.inertia[2, 2] + 10.0 * 0.4**2
+    want = np.maximum(result.time - 6.0, 0.0) ** 3 * 0.5 / 6 / J
+    np.testing.assert_allclose(result["low"].angle, want, atol=1e-9)
+    held = sum(result[f.name].along() for f in frictions)
+    np.testing.assert_allclose(held, -np.minimum(0.5 * result.time, 3.0), atol=1e-9)
+
+
+def test_friction_in_all_joints_of_a_closed_loop():
+    """A parallelogram of light links turns where the torque exceeds the sum of the limits of its four hinges."""
+    crank = Body.box("crank", 1.0, [0.05, 0.05, 1.0], position=[0, 0, 0.5])
+    rocker = Body.box("rocker", 1.0, [0.05, 0.05, 1.0], position=[2, 0, 0.5])
+    rod = Body.box("rod", 1.0, [2.0, 0.05, 0.05], position=[1, 0, 1])
+    ends = [(GROUND, crank, [0, 0, 0]), (GROUND, rocker, [2, 0, 0]), (crank, rod, [0, 0, 1]), (rocker, rod, [2, 0, 1])]
+    hinges = [quirk.Revolute(f"h{k}", i, j, point=p, axis="y") for k, (i, j, p) in enumerate(ends)]
+    limits = [1.0, 0.5, 0.25, 0.75]
+    frictions = [quirk.JointFriction(f"f{k}", h, coulomb=c, sticking=True)
+                 for k, (h, c) in enumerate(zip(hinges, limits, strict=True))]  # fmt: skip
+    load = quirk.JointTorque("load", hinges[0], Motion.polynomial([0.0, 1.0]))
+    result = quirk.simulate(quirk.System([crank, rocker, rod, *hinges, *frictions, load]), 3.0, output=0.25, **FINE)
+    still = result.time <= 2.5
+    assert np.abs(result["h0"].angle[still]).max() < 1e-13
+    assert result["h0"].angle[-1] > 1e-3
+    np.testing.assert_allclose(result.events.time, 2.5, rtol=1e-9)
+    assert np.abs(result.power.balance).max() < 1e-9
+
+
+def test_it_acts_beside_friction_of_contacts():
+    """A box slides on a floor and stops; a hinged arm on it breaks away, or not, by the box's deceleration."""
+    mu, m, length = 0.3, 1.0, 0.4
+    needed = m * mu * 9.81 * length / 2  # torque that turns the arm with the decelerating box
+    for limit in (1.01 * needed, 0.5 * needed):
+        box = Body.box("box", 5.0, [1, 1, 0.2], position=[0, 0, 0.1], velocity=[2.0, 0, 0])
+        arm = Body.box("arm", m, [0.02, length, 0.02], position=[0, length / 2, 0.1], velocity=[2.0, 0, 0])
+        corners = [(x, y, -0.1) for x in (-0.5, 0.5) for y in (-0.5, 0.5)]
+        on = quirk.surface.plane()
+        contacts = [
+            quirk.Contact(f"c{k}", GROUND, box, on_i=on, on_j=quirk.surface.point(c)) for k, c in enumerate(corners)
+        ]
+        dry = [quirk.Friction(f"f{k}", c, mu) for k, c in enumerate(contacts)]
+        hinge = quirk.Revolute("hinge", box, arm, point=[0, 0, 0.1], axis="z")
+        friction = quirk.JointFriction("friction", hinge, coulomb=limit, sticking=True)
+        system = quirk.System([box, arm, *contacts, *dry, hinge, friction], gravity=G)
+        result = quirk.simulate(system, 4.0, output=0.05)
+        angle = result["hinge"].angle
+        if limit > needed:
+            assert np.abs(angle).max() < 1e-12 and result["friction"].sticking.all()
+            np.testing.assert_allclose(result["box"].position[-1, 0], 2.0**2 / (2 * mu * 9.81), rtol=1e-8)
+        else:
+            assert abs(angle[-1]) > 1.0
+            sticks = result["friction"].sticking
+            assert not sticks[np.searchsorted(result.time, 0.3)] and sticks[-1]
+        assert np.abs(result["friction"].along()).max() <= limit * (1 + 1e-9)
+
+
+def braked(J=2.0, coulomb=4.0, static=5.0, rate=0.5, viscous=0.1):
+    """A rotor that a brake stops, and that breaks away under a growing torque."""
+    rotor = Body("rotor", 1.0, [J, J, J], angular_velocity=[0, 0, 5.0])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    brake = quirk.JointFriction("brake", axle, coulomb=coulomb, static=static, viscous=viscous, sticking=True)
+    load = quirk.JointTorque("load", axle, Motion.polynomial([0.0, rate]))
+    return quirk.System([rotor, axle, brake, load])
+
+
+def test_sensitivities_through_stopping_and_breaking_away():
+    """Against differences of whole runs: on a rail, and about an axis with the mass off it."""
+    start = {"coulomb": 4.0, "static": 5.0, "viscous": 0.1}
+    keys, times, h = [("brake", name) for name in start], [1.0, 6.0, 14.0], 1e-4
+
+    def moved(kind, **change):
+        if kind == "rail":
+            mass, joint = slider(velocity=[5.0, 0, 0])
+            load = quirk.JointForce("load", joint, Motion.polynomial([0.0, 0.5]))
+        else:
+            mass = Body.box(
+                "mass", 1.0, [0.1] * 3, position=[1, 0, 0], velocity=[0, 5.0, 0], angular_velocity=[0, 0, 5.0]
+            )
+            joint = quirk.Revolute("axle", GROUND, mass, point=[0, 0, 0], axis="z")
+            load = quirk.JointTorque("load", joint, Motion.polynomial([0.0, 0.5]))
+        brake = quirk.JointFriction("brake", joint, **{**start, **change}, sticking=True)
+        asked = {} if change else {"sensitivities": keys}
+        return quirk.simulate(quirk.System([mass, joint, brake, load]), 14.0, output=times, **asked, **FINE)
+
+    for kind in ("rail", "axle"):
+        run = moved(kind)
+        rows = [np.flatnonzero(run.time == t)[0] for t in times]
+        for key in keys:
+            ends = [moved(kind, **{key[1]: start[key[1]] + s}) for s in (h, -h)]
+            one, two = (end.at(np.array(times))["mass"].position for end in ends)
+            got = run.sensitivity[key]["mass"].position[rows]
+            np.testing.assert_allclose(got, (one - two) / (2 * h), rtol=1e-5, atol=1e-5, err_msg=f"{kind} {key}")
+
+
+def test_runs_and_results_with_joints_that_stick_are_saved(tmp_path):
+    whole = quirk.simulate(braked(), 14.0, output=1.0)
+    run = quirk.Run(braked())
+    run.advance_to(6.5)
+    saved = run.save()
+    run.advance_to(14.0)
+    end = run.state.orientation.copy()
+    other = quirk.Run(braked())
+    other.restore(saved)
+    other.advance_to(14.0)
+    np.testing.assert_array_equal(other.state.orientation, end)
+    whole.save(tmp_path / "run.nc")
+    again = quirk.Result.load(tmp_path / "run.nc", braked())
+    np.testing.assert_array_equal(again["brake"].sticking, whole["brake"].sticking)
+    np.testing.assert_allclose(again["brake"].along(), whole["brake"].along(), atol=1e-12)
+    braked().save(tmp_path / "model.toml")
+    assert quirk.load(tmp_path / "model.toml")["brake"].sticks
+
+
+def test_what_has_no_derivative_is_refused():
+    system = braked()
+    rotor = Body("rotor", 1.0, [1, 1, 1])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    still = quirk.System([rotor, axle, quirk.JointFriction("brake", axle, coulomb=1.0, sticking=True)])
+    with pytest.raises(quirk.InputError, match='JointFriction "brake": nothing slides in this state'):
+        still.linearize()
+    assert still.equilibrium().residual == 0
+    A = system.linearize(system.initial_state()).A
+    assert A.min() == pytest.approx(-0.1 / 2.0, rel=1e-9)  # only viscous friction depends on the rate
+
+
+def test_a_driven_joint_pays_for_its_friction():
+    """The effort of a driver that turns a joint to and fro is J x'' + coulomb sign(x')."""
+    rotor = Body("rotor", 1.0, [2.0, 2.0, 2.0], angular_velocity=[0, 0, 0.9])
+    axle = quirk.Revolute("axle", GROUND, rotor, point=[0, 0, 0], axis="z")
+    drive = quirk.Drive("drive", axle, Motion.sinusoid(0.3, 3.0))
+    brake = quirk.JointFriction("brake", axle, coulomb=4.0, sticking=True)
+    result = quirk.simulate(quirk.System([rotor, axle, drive, brake]), 3.0, output=0.1, **FINE)
+    t = result.time
+    want = -2.0 * 0.3 * 9.0 * np.sin(3 * t) + 4.0 * np.sign(np.cos(3 * t))
+    moving = np.abs(np.cos(3 * t)) > 1e-6
+    np.testing.assert_allclose(result["drive"].effort[moving], want[moving], atol=1e-8)

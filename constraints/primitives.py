@@ -9,9 +9,11 @@ dot-2          Phi = a . d - c               1 row
 distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
-`constraint_tower` computes Phi and its time derivatives. If derivative K of the bodies' coordinates is zero, that of
-Phi is minus the right-hand side of order K (b = gamma for K = 2). `constraint_wrenches` computes the Jacobian A and its
-time derivatives. A row of A is also the load of a unit multiplier, so rows and joint loads are the same numbers.
+`constraint_tower` computes Phi and its time derivatives. Their K-th derivative is linear in the K-th derivatives x^(K)
+of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows
+A x^(K) = gamma_K is therefore minus the K-th derivative of Phi computed with x^(K) = 0. For K = 2, gamma_2 is the right
+side of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time derivatives. A row of
+A is also the load of a unit multiplier, so rows and joint loads are the same numbers.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; the sign is that of p_j - p_i.
 """

@@ -26,7 +26,8 @@ class Taylor:
     order : int
         Order of the last term of positions; that of velocities is one less.
     instead : Tableau
-        Method for systems without a Taylor series, or with a finite one.
+        Runge-Kutta method used for systems whose motion cannot be expanded in a Taylor series, after the series stops
+        converging in a run (for example at a jump of a load), and for sensitivities along the steps of a run.
     """
 
     order: int

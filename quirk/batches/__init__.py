@@ -1,4 +1,4 @@
-"""Batches: many systems that have the same parts but differ in numbers, such as masses, and move together.
+"""Batches: many systems with the same parts but different parameters, such as masses, simulated together.
 
 The systems of a batch are its members.
 """

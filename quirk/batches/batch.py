@@ -34,7 +34,7 @@ NOT_RUN, COMPLETED, FAILED = "not run", "completed", "failed"
 
 @explained
 class Batch:
-    """Many systems of one topology, with numbers, initial states and inputs of their own; see docs/batches.md.
+    """Many systems of one topology, each with its own parameters, initial state and inputs; see docs/batches.md.
 
     Each member moves as in a run of its own: ``batch.advance(duration)`` gives the state at the end of
     ``quirk.simulate(member, duration)``, from the present state of the member. A member that fails keeps its last
@@ -47,7 +47,7 @@ class Batch:
     count : int
         Number of members.
     vary : mapping, optional
-        Numbers of the parts: arrays (count, ...) by pair (part, parameter), such as {("rod", "mass"): masses}, with
+        Parameters that differ: arrays (count, ...) by pair (part, parameter), such as {("rod", "mass"): masses}, with
         the parameters of `simulate(sensitivities=)`: arguments of bodies, constraints and forces, "gravity", numbers of
         motions ("drive", "motion.rate"), frames ("hinge", "frame_i.origin"), and initial states ("rod", "velocity").
     method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
@@ -152,9 +152,9 @@ class Batch:
         return self._state
 
     def reset(self, members: ArrayLike | None = None) -> None:
-        """Set members back to their initial state and time.
+        """Reset members to their initial state and time.
 
-        They are given by number or by a mask (count,); default: all.
+        `members` are numbers of members or a mask (count,); default: all members.
         """
         chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
         if members is None:
@@ -258,7 +258,7 @@ class Batch:
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
     def summary(self) -> str:
-        """Return how the members are computed: in lanes, or one by one and why."""
+        """Return how the members are computed: eight at a time in vector lanes, or one by one and why."""
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"
         text = f"{self.count} members, eight at a time in vector lanes"
@@ -268,7 +268,7 @@ class Batch:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
     def _advanced_in_lanes(self, due: np.ndarray, end: float) -> np.ndarray:
-        """Advance members in lanes to time `end`, s; return which of them have been advanced."""
+        """Advance members in vector lanes to time `end` (s); return a mask of those that have been advanced."""
         done = np.zeros(len(due), dtype=bool)
         if isinstance(self._lanes, str) or not len(due):
             return done
@@ -289,7 +289,10 @@ class Batch:
         return done
 
     def _run(self, k: int, duration: float, output: Any) -> MemberRun:
-        """Simulate member k from its present state for a duration, s, with output states at an interval or at times."""
+        """Simulate member k from its present state.
+
+        `duration` is in s; `output` is the interval between output states, or a list of output times, s.
+        """
         state = self._state.member(k, *self._changed.get(k, ({}, {})))
         return member_run(k, partial(self.member, k), state, float(self.time[k]), duration, output, self._options)
 
@@ -297,7 +300,7 @@ class Batch:
         return kept(self._run(k, duration, output))
 
     def _take(self, end: float, run: MemberRun) -> None:
-        """Store the state and status of a member after a run to time `end`."""
+        """Store the state and status of a member after a run to time `end` (s)."""
         k, result = run.number, run.result
         if run.status == "interrupted":
             raise KeyboardInterrupt

@@ -20,9 +20,13 @@ COMPONENTS = {
 
 
 def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
-    """Return the stored data of a member at the output times `times` (nt,), s, in the form of one run of a sweep.
+    """Return the stored data of one member in the form of one run of a sweep.
 
-    `run` is the computed member, and `quantities` are the stored groups.
+    Parameters
+    ----------
+    quantities : groups of `Result.to_xarray` to store
+    times : (nt,) output times, s
+    run : the computed member
     """
     from ..sweeps.run import Outcome, said
     from ..sweeps.table import SweepTable, of_result
@@ -32,12 +36,13 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
 
 
 def outcomes_of_lanes(states: np.ndarray, good: np.ndarray, first: Any) -> dict[int, Any]:
-    """Return the outcomes of members computed in lanes, by number: those in the mask `good` (count,).
+    """Return the stored data of members computed in vector lanes, by number of the member.
 
     Parameters
     ----------
     states : (count, nt, n, 13) states at the output times
-    first : outcome of a run of a member by itself, for names, units and labels
+    good : (count,) mask of the members whose data are returned
+    first : stored data of a member that was computed by itself, for names, units and labels
     """
     from ..sweeps.run import Outcome
     from ..sweeps.table import SweepTable, SweepVariable
@@ -72,7 +77,7 @@ def dataset_of(
 def dataset_of_lanes(
     varied: Sequence[VariedNumber], states: np.ndarray, first: Any, times: np.ndarray, duration: float
 ) -> xarray.Dataset:
-    """Return the data of members that have all been computed in lanes; see `outcomes_of_lanes`."""
+    """Return the data of members that have all been computed in vector lanes; see `outcomes_of_lanes`."""
     import xarray
 
     from ..sweeps.dataset import RUN, dataset
@@ -89,7 +94,7 @@ def dataset_of_lanes(
 
 
 def _coordinates(varied: Sequence[VariedNumber], run: str) -> dict[str, Any]:
-    """Return the varied values as coordinates."""
+    """Return the varied values as coordinates of the dimension `run`."""
     return {
         one.title: ((run, *(f"{one.title}_{axis}" for axis in range(one.values.ndim - 1))), one.values)
         for one in varied

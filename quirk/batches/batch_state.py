@@ -47,9 +47,10 @@ class BatchState:
         return cls(*map(tiled, state.parts), *named)
 
     def member(self, k: int, switched: Mapping[str, bool], replaced: Mapping[str, Any]) -> State:
-        """Return the state of member k, with the constraints and forces that events have changed.
+        """Return the state of member k.
 
-        `switched` says which of them are enabled, `replaced` has the new ones by name, as in `State`.
+        `switched` and `replaced` are the constraints and forces that events have enabled, disabled or replaced, as in
+        `State`.
         """
         angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
@@ -71,7 +72,11 @@ class BatchState:
         return np.concatenate([getattr(self, name) for name in PARTS], axis=2, dtype=float)
 
     def put_bodies(self, members: np.ndarray, states: np.ndarray, angles: Mapping[str, np.ndarray]) -> None:
-        """Set the states (members, n, 13) of the bodies of some members, and the angles of joints that are counted."""
+        """Set the states of the bodies of some members, and the angles of joints whose turns are counted.
+
+        `states` (members, n, 13) and `angles` (members, 3), by name of the joint, are those of the members with the
+        numbers `members`.
+        """
         first = 0
         for name in PARTS:
             array = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Members of a batch that are computed in vector lanes."""
+"""Members of a batch that are computed in vector lanes: eight members per SIMD register."""
 
 from __future__ import annotations
 
@@ -40,7 +40,15 @@ class LaneMembers:
         state: State,
         threads: int,
     ) -> LaneMembers | str:
-        """Return the members of a batch in lanes, or the reason why they are computed one by one."""
+        """Return the members of a batch in lanes, or the reason why they are computed one by one.
+
+        Parameters
+        ----------
+        system, varied, count : system of the batch, parameters that differ between members, number of members
+        options : settings of the run by name, as in `simulate`
+        state : initial state of all members
+        threads : number of threads
+        """
         reason = unsuited(system, options)
         if reason:
             return reason
@@ -59,10 +67,20 @@ class LaneMembers:
     def motions(
         self, members: np.ndarray, state: BatchState, inputs: BatchInputs, start: float, end: float, times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
-        """Return states (members, nt, n, 13) at output times, a mask of valid members, and counted angles.
+        """Return the motions of some members from their present states, or None if an output time lies within a step.
 
-        The angles (members, 3), rad, are those at the end of joints whose turns a law counts, by name. None if
-        an output time lies within a step.
+        Parameters
+        ----------
+        members : numbers of the members
+        state, inputs : present states and inputs of all members
+        start, end : interval of time, s
+        times : (nt,) output times, s
+
+        Returns
+        -------
+        states : (members, nt, n, 13) at the output times
+        good : (members,) mask of those whose states are valid
+        angles : (members, 3) final angles, rad, by name of each joint whose turns a force law counts
         """
         steps = self._runs.outputs_at_steps(start, end, times)
         if steps is None:
@@ -78,7 +96,7 @@ class LaneMembers:
         return states, good, self._counted(numbers, states[:, -1], end)
 
     def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
-        """Set the references for counting turns in laws to the joint angles and rates of members at the start."""
+        """Set the references from which force laws count turns to the joint angles and rates of members at `start`."""
         if not self._turning:
             return
         joints = self._solver.model.joints
@@ -96,7 +114,10 @@ class LaneMembers:
             )
 
     def _counted(self, numbers: LaneNumbers, states: np.ndarray, end: float) -> dict[str, np.ndarray]:
-        """Return the angles at the end of joints whose turns are counted, from the last references of the laws."""
+        """Return the angles (members, 3), rad, at time `end` (s) of joints whose turns force laws count, by name.
+
+        The number of full turns follows from the last references of the laws. `states` are the final states.
+        """
         if not self._turning:
             return {}
         count, joints = len(states), self._solver.model.joints

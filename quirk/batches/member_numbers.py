@@ -1,4 +1,8 @@
-"""Numbers of all members of a batch, without a system for each member where only bodies and force laws differ."""
+"""Masses, inertias, gravity, joint geometry and force law inputs of all members of a batch, as arrays.
+
+They are derived from the system of the batch and its varied parameters. The system of a member is constructed only if
+parts other than bodies and force elements differ.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,16 @@ SOLIDS = (Body.box, Body.cylinder, Body.sphere, Body.ellipsoid)
 def member_numbers(
     system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], count: int
 ) -> MemberNumbers | None:
-    """Return the numbers of all members, with the inputs of `system`; None if their force laws differ in more."""
+    """Return the parameters of all members; None if their force laws differ in more than the values of inputs.
+
+    Parameters
+    ----------
+    system : the system of the batch, which also gives the inputs that are not varied
+    solver : its compiled solver
+    plan : its tables for vector lanes
+    varied : parameters that differ between members
+    count : number of members
+    """
     numbers = MemberNumbers.repeated(system.model, plan, solver.applied.table.inputs, count)
     others = []
     for one in varied:
@@ -56,7 +69,7 @@ def member_numbers(
 
 
 def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
-    """Set the present inputs of all members."""
+    """Write the present values of the inputs that the caller sets to `numbers.inputs`, for all members."""
     for name, one in inputs.slots.items():
         for first, element in _elements(solver):
             if element.name == name:
@@ -65,18 +78,24 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 
 
 def turning_places(solver: Solver) -> list[tuple[int, Any]]:
-    """Return the force elements that count the turns of a joint, each with the index of its reference."""
+    """Return the force elements that count the turns of a joint.
+
+    Each follows the index, among the inputs of all force laws, of the reference from which its turns are counted.
+    """
     return [(first + element.layout().parameters, element) for first, element in _elements(solver) if element.turning]
 
 
 def _elements(solver: Solver) -> list[tuple[int, Any]]:
-    """Return the force elements, each with the index of its first input."""
+    """Return the force elements, each after the index of its first input among the inputs of all force laws."""
     entries = solver.applied.table.entries
     return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
 
 
 def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np.ndarray) -> bool:
-    """Write the inputs of a law with other numbers; return False if it is another law."""
+    """Write the inputs of the force element `new` over those of `old` in `inputs`, one member's inputs of all laws.
+
+    Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
+    """
     layout = old.layout()
     if new.layout() != layout or new.structure != old.structure:
         return False
@@ -86,9 +105,11 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
 
 
 def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNumbers) -> bool:
-    """Write a varied number of all members at once where it enters the equations unchanged; return whether it does.
+    """Write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
-    The members with the extreme values are made to find out, so that values that a part refuses raise its error.
+    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. To
+    verify it, the parts of the members with the smallest and largest values are constructed; a value that the part
+    refuses raises its error. Returns whether the parameter has been written.
     """
     part, values = system[one.part], one.values
     if values.ndim > 1 or "." in one.parameter:

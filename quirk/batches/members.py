@@ -17,7 +17,7 @@ from ..system.system import System
 
 @dataclass(frozen=True)
 class MemberRun:
-    """The outcome of one member.
+    """Result or failure of one member.
 
     Attributes
     ----------
@@ -42,9 +42,16 @@ def member_run(
     output: Any,
     options: Mapping[str, Any],
 ) -> MemberRun:
-    """Simulate one member from a state; errors become part of the outcome.
+    """Simulate one member from a state; return its result, or the exception if it fails.
 
-    `system` is a function that returns the member's system.
+    Parameters
+    ----------
+    number : number of the member
+    system : function that returns the system of the member
+    state : initial state
+    start, duration : initial time and duration, s
+    output : interval between output states, or output times, s
+    options : further arguments of `simulate` by name
     """
     try:
         result = simulate(
@@ -58,7 +65,9 @@ def member_run(
 
 
 def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[[Any], None]) -> None:
-    """Call functions on several threads; `take` receives each return value, in the calling thread and in their order.
+    """Call the functions `members` on several threads; pass each return value to `take`.
+
+    `take` is called in the calling thread, in the order of `members`.
 
     After Ctrl-C the calls in progress are completed, further ones are not begun, and KeyboardInterrupt is raised.
     """

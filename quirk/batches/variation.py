@@ -1,4 +1,4 @@
-"""Members of a batch: copies of one system that differ in numbers of some parts, such as masses."""
+"""Members of a batch: copies of one system with other values of some parameters, such as masses."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
 
 
 def refuse_moved(old: Body, new: Body, changes: Changes) -> None:
-    """Raise InputError if a body that was made again has another initial pose."""
+    """Raise an InputError if a body that was constructed again with changed arguments has another initial pose."""
     if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
         raise InputError(
             f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "

@@ -1,6 +1,7 @@
-"""Motions as arrays, and compiled functions that evaluate them.
+"""Prescribed motions as arrays, and compiled functions that evaluate them.
 
-Breaks are times at which steps must end.
+A motion is a piecewise polynomial, a sinusoid or a user function of time. A piece is the interval between two breaks,
+in which one polynomial applies; steps of a run must end at breaks.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 PIECES, SINUSOID, FUNCTION = range(3)
 
-# Entries of each motion in a table of integers: its kind, the indices of its breaks and coefficients in the array of
-# numbers (the period precedes the breaks), the number of pieces and of their coefficients, the address of its function,
-# and the index of the motion that is added to it, or 0 for none: motion 0 is never added to another.
+# Integers that describe each motion: its kind, the indices of its breaks and coefficients in `MotionTable.numbers` (the
+# period precedes the breaks), the number of pieces and of coefficients of each, the address of its function, and the
+# index of the motion that is added to it, or 0 for none: motion 0 is never added to another.
 KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT = range(7)
 MOTION_SIZE = 7
 
@@ -42,9 +43,11 @@ class MotionTable(NamedTuple):
 
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> MotionTable:
-        """Return the table of a list of motions; the motions added to them follow at its end.
+        """Return the table of a list of motions.
 
-        The caller must set the addresses of user functions, and keep the functions alive.
+        Motion m of the list is motion m of the table. The motions that are added to a motion (`Motion.added`) follow
+        after all motions of the list. The addresses of user functions are 0: the caller must set them, and keep the
+        compiled functions alive as long as the table is used.
         """
         laid, following = list(motions), [0] * len(motions)
         for m, motion in enumerate(motions):
@@ -64,9 +67,9 @@ class MotionTable(NamedTuple):
 
 @kernel
 def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Write the Taylor coefficients c, c', c''/2, ... up to `order` of motion m at time t to `out`.
+    """Write the Taylor coefficients c, c', c''/2, ... up to `order` of motion m at time t (s) to `out`.
 
-    They are written from element `first` on.
+    Coefficient k is written to out[first + k].
     """
     for k in range(order + 1):
         out[first + k] = 0.0
@@ -84,9 +87,10 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 
 @shared
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients at time t of a polynomial or sinusoid to `out`, from element `first` on.
+    """Add the Taylor coefficients at time t (s) of a piecewise polynomial or sinusoid to `out`.
 
-    The integers that describe it begin at element e of table.entries.
+    Coefficient k is added to out[first + k], up to `order`. The integers that describe the motion begin at element e of
+    table.entries.
     """
     if table.entries[e + KIND] == SINUSOID:
         add_sinusoid(table.numbers, table.entries[e + COEFFICIENTS], t, order, out, first)
@@ -113,9 +117,10 @@ def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray
 
 @shared
 def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndarray, first: int) -> None:
-    """Add the Taylor coefficients at time t of a sinusoid to `out`, from element `first` on.
+    """Add the Taylor coefficients at time t (s) of a sinusoid to `out`.
 
-    The four numbers that describe it begin at element o of `numbers`.
+    Coefficient k is added to out[first + k], up to `order`. Amplitude, angular frequency (rad/s), phase (rad) and mean
+    are the four elements of `numbers` from index o on.
     """
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude

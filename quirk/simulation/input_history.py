@@ -31,12 +31,12 @@ class InputHistory:
         }
 
     def record(self, t: float, names: Iterable[str]) -> None:
-        """Record the present values of the inputs `names`, which hold from time t, s, on."""
+        """Record the present values of the inputs `names` at time t (s); they hold until the next recorded value."""
         for name in names:
             self._add(t, name, self._inputs.values_now[name])
 
     def restore(self, t: float) -> None:
-        """Discard the values that were recorded for time t, s, and later; the values before hold from there."""
+        """Discard the values recorded at time t (s) and later; then record the inputs in effect at this time."""
         for name, (times, values) in self._records.items():
             while len(times) > 1 and times[-1] >= t:
                 times.pop()
@@ -54,7 +54,7 @@ class InputHistory:
             values[-1] = value
 
     def driven(self) -> dict[str, ForceElement]:
-        """Return elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
+        """Return force elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
         made = {}
         for name, (times, values) in self._records.items():
             one = self._inputs.slots[name]

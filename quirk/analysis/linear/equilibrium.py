@@ -110,7 +110,7 @@ class Equilibrium(State):
 
 
 def equilibrium(system: System, start: State, t: float) -> Equilibrium:
-    """Return an equilibrium near the state `start` at time t, s; see `System.equilibrium`."""
+    """Return an equilibrium near the state `start` at time t (s); see `System.equilibrium`."""
     rubbing = [force.name for force in that_stick(system.forces)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
@@ -177,9 +177,15 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 
 
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
-    """Return the contact forces (c,) at an equilibrium, N or N m.
+    """Return the contact forces (c,) at the c gaps of a system in equilibrium, N or N m; zero at open gaps.
 
-    If several closed gaps share a load, the forces are those of least norm. `pushes` are the gaps of the system.
+    Equilibrium does not determine how redundant contacts share a load. Then the forces of least norm are returned.
+
+    Parameters
+    ----------
+    pushes : gaps and contact forces of the system
+    state : state of equilibrium
+    t : time, s
     """
     x = pushes.at(state)
     if not len(x):

@@ -1,9 +1,11 @@
 """Basis of the motions that the constraints allow at a state, orthonormal in the mass metric.
 
-Variations of poses dq = N_q u satisfy the position rows. Variations of velocities dv = N_v w + P u satisfy all rows,
-which rotate with the poses; P u is the particular solution. With velocity rows, such as rolling, u has more entries
-than w. Coordinates of the mass metric are the 6 n velocities or displacements of n bodies, scaled so that the squared
-norm is twice the kinetic energy.
+The coordinates u are free variations of poses, and w free variations of velocities. A variation of poses dq = N_q u
+satisfies the linearized constraints on poses. If the poses vary, the constraint rows vary, too, so that velocities must
+vary with them: dv = N_v w + P u satisfies the linearized constraints on velocities, where P u is a particular solution.
+Constraints on velocities alone, such as rolling, restrict w but not u, so that u has more components than w.
+Coordinates of the mass metric are the 6 n velocities or displacements of n bodies, scaled so that the squared norm of
+velocities is twice the kinetic energy.
 """
 
 from __future__ import annotations
@@ -42,10 +44,7 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Return the basis at an operating point.
-
-        An InputError is raised if the constraints are singular there.
-        """
+        """Return the basis at an operating point; an InputError is raised if the constraints are singular there."""
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
@@ -91,9 +90,9 @@ class NullSpaceBasis:
         return made
 
     def coordinates(self, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the states (F, D) of D motions.
+        """Return the coordinates (F, D) of D motions in this basis: u, w and internal variables.
 
-        They are those of the bodies (n, 12, D) and of internal variables (k, D).
+        `bodies` (n, 12, D) are the variations of the states of n bodies, `internal` (k, D) of internal variables.
         """
         metric, n = self.point.metric, self.point.bodies
 

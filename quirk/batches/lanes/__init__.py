@@ -1,1 +1,1 @@
-"""Fixed steps of eight members of a batch at a time: each number is a vector register with one lane per member."""
+"""Fixed steps of eight members of a batch at a time: each quantity is a SIMD vector with one lane per member."""

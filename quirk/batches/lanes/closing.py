@@ -1,7 +1,7 @@
 """Rows that close the loops of the spanning forest, in lanes: their multipliers correct the motion of the forest.
 
-With the response X of the forest to unit multipliers of the C rows A, multipliers x follow from A X x = b - A a_0 for a
-motion a_0 of the forest alone.
+The C rows are A, with right-hand sides b. a_0 are the accelerations of the forest without them, and X its accelerations
+due to unit multipliers of each row. Then the multipliers x solve A X x = b - A a_0.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ BODY = 8 * BODY_LOAD
 def close_row(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int
 ) -> None:
-    """Compute force and moments of a unit multiplier of closing row c, and the goal b of its acceleration."""
+    """Compute the force and moments of a unit multiplier of closing row c, and its right-hand side b.
+
+    The integers of the row are read from `closing` and its constants from `numbers`; the results are written to `work`.
+    """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
     ki, kj = KIN * i, KIN * j
@@ -109,7 +112,7 @@ def unit(zero: Any, component: int) -> Any:
 def close_deviation(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int, level: int
 ) -> None:
-    """Set the goal of closing row c to minus its error in poses, or at level 1 in velocities."""
+    """Set the right-hand side of closing row c to minus its violation; `level` is 0 for poses, 1 for velocities."""
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
     ki, kj = KIN * i, KIN * j
@@ -138,7 +141,10 @@ def close_deviation(
 
 @traced
 def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
-    """Return the product of the closing row stored at o with the motions of its bodies, stored at i and j."""
+    """Return the product of a closing row and the accelerations of its two bodies.
+
+    The row begins at element o of `work`; the accelerations of bodies i and j begin at elements i and j of `motion`.
+    """
     by_force = dot(load3(work, o + 8 * FORCE), minus(load3(motion, j), load3(motion, i)))
     by_i = dot(load3(work, o + 8 * MOMENT_I), load3(motion, i + ANGULAR))
     return by_force + by_i + dot(load3(work, o + 8 * MOMENT_J), load3(motion, j + ANGULAR))
@@ -146,7 +152,10 @@ def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
 
 @kernel
 def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Compute the responses of the forest to the closing rows, and factorize their products with the rows."""
+    """Compute the accelerations X of the forest due to unit multipliers of the closing rows A, and factorize A X.
+
+    `ground` is the index of the ground, the number of bodies.
+    """
     joints, closing = tables.joints, tables.closing
     count, rows, size = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, BODY * (ground + 1)
     zero = splat(0.0)
@@ -193,7 +202,7 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
 
 @kernel
 def close_loops(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Add to the motion of the forest that due to the multipliers with which the closing rows reach their goals."""
+    """Solve for the multipliers of the closing rows, and add their effect to the accelerations of the forest."""
     closing, rows, size = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, BODY * (ground + 1)
     for c in range(rows):
         o, e = 8 * CLOSING_WORK * c, ROW_ENTRIES * c

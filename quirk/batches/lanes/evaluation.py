@@ -62,7 +62,7 @@ from .records import (
 
 BODY = 8 * BODY_LOAD
 MOMENTS = 48  # elements of a symmetric matrix of eight members
-# Smallest pivot of rows that the estimate of the contraction of the projection assumes.
+# Smallest pivot of the rows for which the estimate of convergence of the projection holds.
 LEAST_PIVOT = 0.01
 
 
@@ -70,10 +70,11 @@ LEAST_PIVOT = 0.01
 def applied_in_lanes(
     forces: Forces, sides: np.ndarray, inputs: np.ndarray, t: float, y: np.ndarray, kin: np.ndarray, settled: bool
 ) -> None:
-    """Fill FORCE and TORQUE of all bodies in `kin`; the laws of each member are called one after the other.
+    """Fill FORCE and TORQUE of all bodies in `kin` with the applied loads at time t (s).
 
-    `inputs` are those of the laws of the eight members. `settled` is true at the end of a step, where the references
-    for counting turns are renewed.
+    The force laws are called for one member after the other. `inputs` are the inputs of the laws of the eight members,
+    and `sides` the integers of the frames of the laws. `settled` is true at the end of a step, where the references
+    from which turns are counted are renewed.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -102,7 +103,10 @@ def applied_in_lanes(
 
 @traced
 def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Set inertia and bias load of body b: minus gravity, applied loads and J omega x omega, inertial axes."""
+    """Set the inertia of body b, and its bias load, in inertial axes.
+
+    The bias load is minus the sum of weight, applied loads and gyroscopic torque.
+    """
     xx, xy, xz, yy, yz, zz = (load(moments, MOMENTS * b + 8 * k) for k in range(6))
     J = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
@@ -124,7 +128,11 @@ def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any
 def _begin(
     constants: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any, R: Any, turned: Any, momentum: Any
 ) -> None:
-    """Set inertia and bias load of body b from its rotation R, R J and angular momentum in body axes."""
+    """Set the inertia of body b and its bias load, see `begin_body`.
+
+    `R` are the rows of its rotation matrix, and `turned` those of R J; `momentum` is its angular momentum in body axes,
+    less that of a sphere with the middle moment of inertia.
+    """
     k, c, f = KIN * b, CON * b, BODY * b
     mass = load(constants, c + 8 * MASS)
     zero = 0.0 * mass
@@ -141,7 +149,7 @@ def _begin(
 
 @traced
 def body_rates(y: Any, kin: Any, motion: Any, ydot: Any, b: Any) -> None:
-    """Fill y' of body b from its acceleration in `motion`."""
+    """Fill the rates y' of the state of body b, from its accelerations in `motion`."""
     s, k, f = STATE * b, KIN * b, BODY * b
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
     store3(ydot, s + 8 * VELOCITY, load3(motion, f))
@@ -164,7 +172,10 @@ def evaluate_in_lanes(
     group: int,
     settled: bool,
 ) -> None:
-    """Fill `ydot` with y' at (t, y) for a group of eight members."""
+    """Fill `ydot` with the rates y' at time t (s) and states y, for a group of eight members.
+
+    `group` is the index of the group in `numbers`; `settled` as in `applied_in_lanes`.
+    """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     constants = numbers.constants[CON * (ground + 1) * group : CON * (ground + 1) * (group + 1)]
@@ -211,9 +222,10 @@ def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: n
 
 @kernel
 def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level: int, length: float) -> Any:
-    """Add a motion to the poses or, at level 1, to the velocities; return the largest square in each lane.
+    """Add displacements of all bodies to their poses or, at level 1, to their velocities.
 
-    Rotations in rad or rad/s, translations over `length`; `kin` has the axes in which rotations are applied.
+    Returns the largest squared displacement in each lane; translations are divided by `length`. `kin` holds the
+    rotation matrices with which rotations are converted to body axes.
     """
     largest = splat(0.0)
     for b in range(y.shape[0] // STATE - 1):
@@ -238,7 +250,10 @@ def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level:
 
 @kernel
 def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int, level: int) -> Any:
-    """Take one step towards the constraints, with the last factorization; return the squared step of each lane."""
+    """Take one step of the projection onto the constraints; return its largest squared displacement in each lane.
+
+    The last factorization is used. `level` is 0 for poses and 1 for velocities.
+    """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     placed = numbers.joints[8 * JOINT_NUMBERS * count * group : 8 * JOINT_NUMBERS * count * (group + 1)]
@@ -263,7 +278,10 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
 
 @kernel
 def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Project y onto the constraints with the last factorization; the largest errors that remain are noted by lane."""
+    """Project the states y of a group onto the constraints with the last factorization.
+
+    The last corrections of each lane, relative to the largest allowed ones, are stored in work.notes.
+    """
     size = y.shape[0] // STATE
     constants = numbers.constants[CON * size * group : CON * size * (group + 1)]
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / tables.length
@@ -295,7 +313,7 @@ def steps_of_group(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, y: np.ndarray, group: int,
 ) -> None:  # fmt: skip
-    """Take `count` steps of a group of eight members from y, in place; `first` steps are already done."""
+    """Advance the states y of a group of eight members by `count` steps, in place; `first` steps are already done."""
     size = y.shape[0]
     constants = numbers.constants[CON * (size // STATE) * group : CON * (size // STATE) * (group + 1)]
     for n in range(first, first + count):
@@ -323,9 +341,10 @@ def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray,
 ) -> None:  # fmt: skip
-    """Take `count` steps of the groups `begin` to `end`, exclusive, in place; `first` steps are already done.
+    """Advance the states of the groups `begin` to `end` - 1 by `count` steps, in place; `first` steps are already done.
 
-    With `count` 0, project the states instead, with the factorization at the states themselves.
+    If `count` is 0, the states are projected onto the constraints instead. `notes` receives the results of the checks
+    of each group.
     """
     size, room = work.stage.shape[0], work.notes.shape[0]
     for group in range(begin, end):

@@ -1,8 +1,12 @@
 """Joints of a spanning forest in lanes: geometry, articulated inertias, and solution by freedoms.
 
-The articulated inertia I of a body is its inertia with all bodies that hang on it, in inertial axes. Each joint
-eliminates its freedoms n one after the other: U = I n, I <- I - U U^T / (n . U), as in
-`quirk.dynamics.sparse.kernels.articulated`.
+The articulated inertia I of a body is its inertia together with that of the bodies beyond it, seen from the ground,
+which may move relative to it as their joints allow; in inertial axes. The freedoms n of each joint are eliminated one
+after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
+
+Names of arguments in this file: t is the index of a joint of the forest. An index such as o, f or `rest` is the element
+at which data begin in a flat array: o those of a joint, f those of a freedom, both in `work` (called `joints` in some
+functions), and `rest` an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations
@@ -57,7 +61,11 @@ ANGULAR = 24  # offset of angular components behind linear ones in loads and mot
 
 @kernel
 def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Compute arms, dual vectors and freedoms of joint t, and the acceleration that its rows prescribe."""
+    """Compute arms, dual vectors and freedoms of joint t, and the relative acceleration that its rows prescribe.
+
+    The integers of the joint are read from `joints`, its constants from `numbers`, and the kinematics of bodies from
+    `kin`; the results are written to `work`.
+    """
     e, n, o = JOINT_ENTRIES * t, 8 * JOINT_NUMBERS * t, 8 * JOINT_WORK * t
     child, parent = KIN * at(joints, e + CHILD), KIN * at(joints, e + PARENT)
     r_c = rows_times(kin, child + 8 * ROTATION, load3(numbers, n + 8 * ARM_CHILD))
@@ -94,13 +102,17 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 
 @kernel
 def freedoms_at(joints: np.ndarray, e: int) -> int:
-    """Return the index, in the work of a joint, of its first freedom of rotation."""
+    """Return the offset of the first rotational freedom of a joint in its work; its integers begin at element e."""
     return FREEDOMS if at(joints, e + COINCIDES) != 0 else FREEDOMS + 3 * FREEDOM
 
 
 @kernel
 def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
-    """Replace the normals of one to three rotation rows by their dual vectors; store the axis of two at `axis`."""
+    """Replace the normals of the 1 to 3 rotation rows of a joint by their dual vectors.
+
+    The normals begin at DUALS in the work of the joint, at element o. The free axis of a joint with two rotation rows
+    is stored at element `axis`.
+    """
     a = load3(work, o + 8 * DUALS)
     if rows == 1:
         store3(work, o + 8 * DUALS, times(a, 1.0 / dot(a, a)))
@@ -122,7 +134,10 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 
 @traced
 def inertia_at(array: Any, o: Any) -> Any:
-    """Return the blocks (3, 3) of the inertia stored from element o: translations, mixed, and rotations."""
+    """Return the three blocks (3, 3) of the inertia stored from element o on.
+
+    They belong to translations, to translations with rotations, and to rotations.
+    """
     numbers = [load(array, o + 8 * k) for k in range(21)]
     return (
         _symmetric(numbers[:6]),
@@ -138,14 +153,14 @@ def _symmetric(upper: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia from element o."""
+    """Store an inertia, given as three blocks, from element o on."""
     for k, x in enumerate(_numbers(inertia)):
         store(array, o + 8 * k, x)
 
 
 @traced
 def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the one stored from element o."""
+    """Add an inertia, given as three blocks, to the one stored from element o on."""
     for k, x in enumerate(_numbers(inertia)):
         store(array, o + 8 * k, load(array, o + 8 * k) + x)
 
@@ -158,7 +173,11 @@ def _numbers(inertia: Any) -> list[Any]:
 
 @traced
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
-    """Return the inertia that remains after the elimination of a freedom, whose momentum is stored from element f."""
+    """Return the articulated inertia that remains after the elimination of one freedom.
+
+    `momentum` is that of unit velocity along the freedom: linear, angular, and its component along the freedom. It is
+    stored with the work of the freedom, at element f of `joints`.
+    """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
     store3(joints, f + 8 * MOMENTUM, of_shifts)
@@ -175,7 +194,11 @@ def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def store_bias(work: Any, o: Any, inertia: Any) -> None:
-    """Store the load that accelerates an inertia, at the point of the joint stored at o, as prescribed by its rows."""
+    """Compute the load that gives an inertia the acceleration prescribed by the rows of its joint.
+
+    The inertia and the load refer to the point of the joint, whose work begins at element o of `work`; the load is
+    stored there.
+    """
     shifts, mixed, turns = inertia
     shift, turn = load3(work, o + 8 * SHIFT), load3(work, o + 8 * TURN)
     columns = tuple(zip(*mixed, strict=True))
@@ -185,7 +208,11 @@ def store_bias(work: Any, o: Any, inertia: Any) -> None:
 
 @traced
 def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
-    """Return the inertia stored at `child`, referred to the point of the joint stored at o; store it and its bias."""
+    """Return a child's articulated inertia, referred to the point of its joint instead of its center of mass.
+
+    The inertia begins at element `child` of `inertia`. The result is also stored in the work of the joint, which begins
+    at element o of `work`, with the load that gives it the prescribed acceleration.
+    """
     there = shifted(inertia_at(inertia, child), load3(work, o + 8 * REACH_CHILD))
     store_inertia(work, o + 8 * INERTIA, there)
     store_bias(work, o, there)
@@ -194,14 +221,21 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the inertia of a child at the point of a hinge without its freedom, which is stored at f."""
+    """Return the inertia of a child that remains after the elimination of the freedom of a hinge.
+
+    The work of the freedom begins at element f of `work`; for the other arguments see `at_point`.
+    """
     there = at_point(work, o, inertia, child)
     return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
 
 
 @traced
 def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the inertia of a child at a ball joint without the three rotations stored from f: forces alone."""
+    """Return the inertia of a child that remains after the elimination of the three rotations of a ball joint.
+
+    Only its block of translations is not zero, because a ball joint transmits no moments. The work of the three
+    freedoms begins at element f of `work`; for the other arguments see `at_point`.
+    """
     left = at_point(work, o, inertia, child)
     for k in range(3):
         column = tuple(left[2][i][k] for i in range(3))
@@ -214,13 +248,19 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
-    """Add an inertia at the point of the joint stored at o to the inertia of its parent."""
+    """Add the inertia `left`, which refers to the point of a joint, to the inertia of the parent body.
+
+    The inertia of the parent begins at element `parent` of `inertia`, the work of the joint at element o of `work`.
+    """
     gather_inertia(inertia, parent, shifted(left, times(load3(work, o + 8 * REACH_PARENT), -1.0)))
 
 
 @kernel
 def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
-    """Eliminate the freedoms of joint t, and add what it transmits to the inertia of its parent."""
+    """Eliminate the freedoms of joint t, and add the remaining inertia of its child to that of its parent.
+
+    Nothing is added to the ground, the body with index `ground`.
+    """
     e, o, n = JOINT_ENTRIES * t, 8 * JOINT_WORK * t, 8 * BODY_INERTIA
     rows, f, coincides = at(joints, e + ROTATIONS), o + 8 * freedoms_at(joints, e), at(joints, e + COINCIDES) != 0
     child, parent = n * at(joints, e + CHILD), n * at(joints, e + PARENT)
@@ -234,7 +274,7 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
         if not held:
             pass_on(work, o, left, inertia, parent)
     else:
-        # The inertia about the center of mass is no longer needed, so its place holds what remains.
+        # The inertia about the center of mass is no longer needed: it is overwritten by the remaining inertia.
         store_inertia(inertia, child, at_point(work, o, inertia, child))
         if not coincides:
             for k in range(3):
@@ -247,14 +287,19 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
 
 @kernel
 def prescribe(work: np.ndarray, t: int) -> None:
-    """Compute the load that accelerates the child of joint t as its rows prescribe."""
+    """Compute the load that gives the child of joint t the relative acceleration prescribed by the rows of the
+    joint."""
     o = 8 * JOINT_WORK * t
     store_bias(work, o, inertia_at(work, o + 8 * INERTIA))
 
 
 @traced
 def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
-    """Eliminate the translation whose work starts at f from the inertia stored at `rest`."""
+    """Eliminate one translational freedom of a joint from an articulated inertia, which is overwritten.
+
+    The inertia begins at element `rest` of `inertia`. The direction of the freedom is read, and the results of the
+    elimination are stored, at element f of `work`.
+    """
     whole = inertia_at(inertia, rest)
     momentum = shift_momentum(whole, load3(work, f + 8 * DIRECTION))
     store_inertia(inertia, rest, without_freedom(work, f, whole, momentum))
@@ -262,7 +307,11 @@ def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 
 @traced
 def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
-    """Eliminate the rotation whose work starts at f from the inertia stored at `rest`."""
+    """Eliminate one rotational freedom of a joint from an articulated inertia, which is overwritten.
+
+    The inertia begins at element `rest` of `inertia`. The direction of the freedom is read, and the results of the
+    elimination are stored, at element f of `work`.
+    """
     whole = inertia_at(inertia, rest)
     momentum = turn_momentum(whole, load3(work, f + 8 * DIRECTION))
     store_inertia(inertia, rest, without_freedom(work, f, whole, momentum))
@@ -272,9 +321,10 @@ def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 def gather_loads(
     joints: np.ndarray, work: np.ndarray, load_: np.ndarray, t: int, ground: int, prescribed: bool
 ) -> None:
-    """Add the load that joint t transmits, at rest of its parent, to the loads of the parent.
+    """Add the load that joint t transmits while its parent does not accelerate to the loads on the parent.
 
-    `prescribed` is true if the rows prescribe relative motions; otherwise these are zero.
+    If `prescribed`, the constraint rows prescribe relative accelerations (SHIFT and TURN in `work`); otherwise these
+    are zero. `load_` holds the loads on all bodies, and `ground` is the index of the ground.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
@@ -306,7 +356,7 @@ def gather_loads(
 
 @kernel
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
-    """Compute the motion of the child of joint t from that of its parent; see `gather_loads`."""
+    """Compute the accelerations of the child of joint t from those of its parent; `prescribed` as in `gather_loads`."""
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
     coincides, rows = at(joints, e + COINCIDES) != 0, at(joints, e + ROTATIONS)
@@ -338,7 +388,10 @@ def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, pre
 def deviate(
     joints: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int, level: int
 ) -> None:
-    """Set the motion that the rows of joint t prescribe to minus their error in poses, or at level 1 in velocities."""
+    """Set the relative displacement that the rows of joint t prescribe to minus the violation of the rows.
+
+    `level` is 0 for poses and 1 for velocities.
+    """
     e, n, o = JOINT_ENTRIES * t, 8 * JOINT_NUMBERS * t, 8 * JOINT_WORK * t
     child, parent = at(joints, e + CHILD), at(joints, e + PARENT)
     c, p = KIN * child, KIN * parent

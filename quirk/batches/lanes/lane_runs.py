@@ -24,7 +24,7 @@ from .records import CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT,
 # of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the constraints by more than
 # MET, relative to the size of the system and its speeds.
 FARTHEST, LARGEST_RATIO, MET = 1e-3, 1e8, 1e-9
-# Output times this close to the end of a step, in steps, are taken there.
+# Output times that are closer than this to the end of a step, relative to its size, are taken there.
 AT_AN_END = 1e-6
 
 
@@ -48,7 +48,10 @@ class LaneRuns:
         self._rooms: list[tuple[Any, Forces]] = []
 
     def outputs_at_steps(self, start: float, end: float, times: np.ndarray) -> np.ndarray | None:
-        """Return the number of steps before each output time, s; None if a time lies within a step."""
+        """Return the number of steps before each output time; None if an output time lies within a step.
+
+        All times are in s.
+        """
         total = step_count(start, end, self._step)
         steps = np.rint((times - start) / self._step)
         steps[np.abs(times - end) <= AT_AN_END * self._step] = total
@@ -56,16 +59,23 @@ class LaneRuns:
         return steps.astype(int) if (np.abs(ends - times) <= AT_AN_END * self._step).all() else None
 
     def packed(self, members: MemberNumbers) -> LaneNumbers:
-        """Return the numbers of members in the layout of `run`."""
+        """Return the parameters of members in groups of eight, the layout of `run`."""
         return packed(members, self._bodies)
 
     def run(
         self, numbers: LaneNumbers, states: np.ndarray, start: float, end: float, steps: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the states (count, outputs, n, 13) after the given numbers of steps, and a mask (count,).
+        """Return the states (count, outputs, n, 13) of all members after given numbers of steps, and a mask (count,).
 
-        The mask is False for members that must be computed by themselves: they are not finite, near a singular
-        configuration, or do not satisfy the constraints.
+        The mask is False for members that must be computed by themselves, because their states are not finite, near a
+        singular configuration, or violate the constraints.
+
+        Parameters
+        ----------
+        numbers : parameters of the members, from `packed`
+        states : (count, n, 13) initial states
+        start, end : interval of time, s
+        steps : number of steps before each output
         """
         count, states = len(states), states.copy()
         states[..., 3:7] /= np.linalg.norm(states[..., 3:7], axis=-1, keepdims=True)
@@ -119,7 +129,10 @@ class LaneRuns:
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
-    """Return whether the projection of the initial states has left them in place, for each member."""
+    """Return a mask (count,) of the members whose initial states the projection has not moved.
+
+    `before` and `after` (count, n, 13) are the states, and `length` (m) is the characteristic length.
+    """
     change = np.abs(after - before)
     reach = length + np.abs(before[..., :3]).max(axis=(1, 2))
     spin = np.abs(before[..., 10:]).max(axis=(1, 2))

@@ -1,4 +1,7 @@
-"""Numbers of the members in the layout of lanes."""
+"""Parameters of the members of a batch, and the layout of arrays for groups of eight members.
+
+C is the number of closing rows and T that of the joints of the spanning forest (`quirk.batches.lanes.plan`).
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ from .records import (
 
 @dataclass
 class MemberNumbers:
-    """Numbers of all members.
+    """Parameters of all members of a batch with n bodies.
 
     Attributes
     ----------
@@ -62,18 +65,18 @@ class MemberNumbers:
 
     @classmethod
     def repeated(cls, model: Model, plan: LanePlan, inputs: np.ndarray, count: int) -> MemberNumbers:
-        """Return the numbers of equal members."""
+        """Return the parameters of `count` equal members: those of `model`, with the force law inputs `inputs`."""
         joints, closing = geometry_of(model, plan)
         numbers = (model.mass, model.inertia, model.gravity, joints, closing, inputs)
         return cls(*(np.repeat(x[None], count, axis=0) for x in numbers))
 
     def of(self, chosen: np.ndarray) -> MemberNumbers:
-        """Return the numbers of some members."""
+        """Return the parameters of the members with the numbers `chosen`."""
         return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the joints of the forest and of the closing rows of a model."""
+    """Return the arms, axes and constants of the joints of the forest, and of the closing rows, as two flat arrays."""
     t, entries = model.table, plan.tables.joints.reshape(-1, 5)
     joints = np.zeros((len(plan.rows), JOINT_NUMBERS))
     for numbers, (_, _, child_is_j, *_), (point, turns) in zip(joints, entries, plan.rows, strict=True):
@@ -95,7 +98,10 @@ def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_lanes(rows: np.ndarray) -> np.ndarray:
-    """Return rows (count, k) of the members as an array of groups of eight; the last member fills the last group."""
+    """Return data (count, k) of the members in groups of eight, member by member in the lanes, as a flat array.
+
+    The last group is filled up with copies of the last member.
+    """
     count, width = rows.shape
     groups = -(-count // WIDTH)
     padded = np.concatenate([rows, np.repeat(rows[-1:], groups * WIDTH - count, axis=0)])
@@ -105,18 +111,21 @@ def in_lanes(rows: np.ndarray) -> np.ndarray:
 
 
 def by_member(inputs: np.ndarray) -> np.ndarray:
-    """Return the inputs (count, inputs) of the laws, member after member; the last member fills the last group."""
+    """Return the inputs (count, inputs) of the force laws as a flat array, one member after the other.
+
+    The last group of eight is filled up with copies of the last member.
+    """
     return np.concatenate([inputs, np.repeat(inputs[-1:], -len(inputs) % WIDTH, axis=0)]).ravel()
 
 
 def from_lanes(flat: np.ndarray, count: int) -> np.ndarray:
-    """Return rows (count, k) of the members from groups of eight."""
+    """Return data (count, k) of the members from their flat array in groups of eight; the inverse of `in_lanes`."""
     groups = -(-count // WIDTH)
     return flat.reshape(groups, -1, WIDTH).swapaxes(1, 2).reshape(groups * WIDTH, -1)[:count]
 
 
 def states_in_lanes(states: np.ndarray) -> np.ndarray:
-    """Return states (count, n, 13) as groups of eight, with the ground behind the bodies."""
+    """Return states (count, n, 13) in groups of eight, as a flat array, with the ground after the n bodies."""
     count, n = states.shape[:2]
     rows = np.zeros((count, n + 1, STATE_SIZE))
     rows[:, :n], rows[:, n, ORIENTATION] = states, 1.0
@@ -124,12 +133,15 @@ def states_in_lanes(states: np.ndarray) -> np.ndarray:
 
 
 def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
-    """Return states (count, n, 13) from groups of eight."""
+    """Return states (count, n, 13) from their flat array in groups of eight; the inverse of `states_in_lanes`."""
     return from_lanes(flat, count).reshape(count, n + 1, STATE_SIZE)[:, :n]
 
 
 def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
-    """Return the numbers of members in lanes; `bodies` are the indices of the bodies of each frame of the laws."""
+    """Return the parameters of members in groups of eight.
+
+    `bodies` are the indices of the bodies to which the frames of all force laws belong.
+    """
     inertia = members.inertia
     count, n = members.mass.shape
     constants = np.zeros((count, n + 1, CONSTANTS_SIZE))
@@ -150,7 +162,10 @@ def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
 
 
 def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
-    """Return the arrays that the steps of a group write, for n bodies."""
+    """Return the arrays that the steps of a group of eight members write.
+
+    `n` is the number of bodies, and `buffers` the number of stages whose rates y' are stored.
+    """
     joints, closing, state = len(plan.rows), len(plan.closing), WIDTH * STATE_SIZE * (n + 1)
     bodies = WIDTH * BODY_LOAD * (n + 1)
     work = LaneWork(
@@ -168,7 +183,7 @@ def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
         stage=aligned(state),
         notes=aligned(WIDTH * NOTES),
     )
-    # Freedoms without rows are along the inertial axes.
+    # Freedoms that no row restricts are along the inertial axes.
     own = work.joints.reshape(joints, JOINT_WORK, WIDTH)
     for numbers, (point, turns) in zip(own, plan.rows, strict=True):
         first = FREEDOMS if point >= 0 else FREEDOMS + 3 * FREEDOM

@@ -20,10 +20,10 @@ from quirk.system.system import System
 
 from .records import LaneTables
 
-# Largest number of rows that close loops: their cost grows with the square of it.
+# Maximum number of closing rows in lanes: the cost of a step grows with its square.
 MOST_CLOSING = 48
-# Smallest distance of a closing row from the span of the rows before it, over that of the first: below, the initial
-# state is close to a singular configuration.
+# Minimum distance of a closing row from the span of the rows before it, relative to that of the first row. Below this
+# limit the initial state counts as close to a singular configuration.
 INDEPENDENT = 1e-3
 
 
@@ -34,9 +34,10 @@ class LanePlan:
     Attributes
     ----------
     tables : LaneTables
-    rows : for each joint of the forest, its primitives: that of its points, or -1, and those of its rotation rows
-    closing : primitive of each closing row
-    drops : whether redundant rows are left out
+    rows : indices of the primitives of each joint of the forest: of its coincidence, -1 for none, and of its rotation
+        rows
+    closing : index of the primitive of each closing row
+    drops : whether redundant closing rows are left out
     """
 
     tables: LaneTables
@@ -46,7 +47,10 @@ class LanePlan:
 
 
 def unsuited(system: System, options: Mapping[str, Any]) -> str:
-    """Return the reason why members of a system are computed one by one; "" if they are computed in lanes."""
+    """Return the reason why members of a system are computed one by one; "" if vector lanes are possible.
+
+    `options` are the settings of the run by name, as in `simulate`.
+    """
     model = system.model
     if options["step"] is None or options["method"] not in TABLEAUX:
         return "no explicit method with a fixed step"
@@ -70,7 +74,11 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
 
 
 def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
-    """Return the tables of a system, or the reason why its members are computed one by one."""
+    """Return the tables of a system, or the reason why its members are computed one by one.
+
+    The independent rows are selected at the initial state `state`, at time `start` (s). If `project`, states are
+    projected onto the constraints after each step.
+    """
     if solver.applied.calls_python:
         return "force laws that run in Python"
     trees, loops = _joints(model)
@@ -97,7 +105,11 @@ def _coincides(model: Model, p: int) -> bool:
 
 
 def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
-    """Return the primitives of the joints that a forest may contain, and of all others."""
+    """Return the joints that may be part of the spanning forest, and all other joints.
+
+    Each joint is the list of indices of its primitives. A joint of the forest consists of dot-1 primitives, three at
+    most, after one coincidence: a ball joint, universal joint, hinge or fixed joint.
+    """
     trees, loops = [], []
     for rows in model.joint_rows.values():
         primitives = np.flatnonzero((model.table.row >= rows.start) & (model.table.row < rows.stop)).tolist()
@@ -112,9 +124,11 @@ def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
 def _forest(
     model: Model, trees: Sequence[list[int]], loops: list[list[int]]
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
-    """Return entries and primitives of the joints of a spanning forest; joints that close loops are added to `loops`.
+    """Return the integers and the primitives of each joint of a spanning forest, from the ground outward.
 
-    A part of the system that is not connected with the ground hangs on it without rows.
+    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as in `LanePlan.rows`. Joints in
+    `trees` that would close a loop are added to `loops`. Bodies that no joint connects with the ground are connected
+    with it by a joint without rows, which has six freedoms.
     """
     n = len(model.mass)
     left, reached = list(trees), {n}
@@ -152,7 +166,16 @@ def _independent(
     state: Any,
     start: float,
 ) -> list[tuple[int, int]] | str:
-    """Return a largest set of independent closing rows, or a reason why there is none."""
+    """Return a largest set of independent closing rows at a state, or the reason why it cannot be determined.
+
+    Parameters
+    ----------
+    model, solver : compiled model and its solver
+    rows : primitives of the joints of the forest, see `LanePlan.rows`
+    closing : closing rows, each as the index of its primitive and its index in this primitive
+    state : initial state
+    start : initial time, s
+    """
     from scipy.linalg import null_space, qr
 
     if not closing:
@@ -179,9 +202,9 @@ def _independent(
 
 
 def jacobian(model: Model, state: Any) -> np.ndarray:
-    """Return the rows (m, 6 n) of all primitives over translations and rotations, the latter times the length.
+    """Return the constraint rows (m, 6 n) of a model with n bodies at a state.
 
-    By differences: the rows are bilinear, so that central differences are exact up to round-off and third derivatives.
+    The columns of a body are its translation, and its rotation in body axes times the characteristic length.
     """
     from quirk.bodies.state import Kinematics
     from quirk.dynamics.dense.rows import constraint_rows

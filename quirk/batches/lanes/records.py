@@ -1,10 +1,11 @@
 """Layout of the arrays of eight members that are computed in the lanes of vector registers.
 
-A number of all eight members takes eight adjacent elements, one per member, so that element 8 k + l is number k of the
-member in lane l. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
+Element 8 k + l of an array is quantity k of the member in lane l, so that the values of one quantity for eight members
+are adjacent. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
 
-A spanning forest of the joints is eliminated by freedoms, with articulated inertias; the rows of all other joints
-close its loops.
+A spanning forest of the joints is eliminated by freedoms, with articulated inertias; the rows of all other joints, the
+closing rows, close its loops. The work of a joint, a freedom or a closing row is the set of quantities that an
+evaluation computes for it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 from quirk.jit.record import record
 
 # Integers of each joint of the forest: child and parent body (the number of bodies is the ground), whether the child is
-# body j, whether the rows hold the points of the joint together, and the number of rows that hold rotations.
+# body j, whether rows keep the two points of the joint coincident, and the number of rows that restrict rotations.
 CHILD, PARENT, CHILD_IS_J, COINCIDES, ROTATIONS = range(5)
 JOINT_ENTRIES = 5
 
-# Numbers of each joint of the forest: arms from the centers of mass of child and parent to its point, body axes; for
-# each of three rows an axis of body i, an axis of body j, body axes, and the constant of the row.
+# Constants of each joint of the forest: arms from the centers of mass of child and parent to the joint point, in body
+# axes; for each of three rotation rows an axis of body i and an axis of body j, in body axes, and the constant of the
+# row.
 ARM_CHILD, ARM_PARENT, ROTATION_ROWS = 0, 3, 6
 AXIS_I, AXIS_J, OFFSET = 0, 3, 6
 ROW_NUMBERS = 7
@@ -31,8 +33,8 @@ JOINT_NUMBERS = 27
 # angular; the vectors dual to the normals of the rotation rows; the articulated inertia of the child at its point; the
 # freedoms; and the load that accelerates the child as prescribed.
 REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS, BIAS = 0, 3, 6, 9, 12, 21, 42, 108
-# Work of each freedom: its direction, the momentum of unit velocity, the inverse of its inertia, and its acceleration
-# where the parent is at rest.
+# Work of each freedom: its direction, the momentum of unit velocity along it, the inverse of its inertia, and its
+# acceleration if the parent does not accelerate.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_WORK = 114
@@ -40,15 +42,15 @@ JOINT_WORK = 114
 # Integers of each closing row: its kind, its component for a coincidence, and bodies i and j.
 KIND, COMPONENT, BODY_I, BODY_J = range(4)
 ROW_ENTRIES = 4
-# Numbers of each closing row: arms and axes in bodies i and j, body axes, and its constant.
+# Constants of each closing row: arms and axes in bodies i and j, in body axes, and the constant of the row.
 ARM_I, ARM_J, ALONG_I, ALONG_J, CONSTANT = 0, 3, 6, 9, 12
 CLOSING_NUMBERS = 13
-# Work of each closing row: force on body j, moments on bodies i and j, inertial axes; goal of the acceleration; and
+# Work of each closing row: force on body j, moments on bodies i and j, in inertial axes; right-hand side; and
 # multiplier.
 FORCE, MOMENT_I, MOMENT_J, GOAL, MULTIPLIER = 0, 3, 6, 9, 10
 CLOSING_WORK = 11
 
-# Numbers of each body: symmetric articulated inertia, loads or motions.
+# Number of quantities of each body: components of its symmetric articulated inertia; of its load or acceleration.
 BODY_INERTIA, BODY_LOAD = 21, 6
 
 # Results of the checks of a group, by lane: square of the last correction over the largest allowed, for poses and for
@@ -60,7 +62,7 @@ NOTES = 5
 
 @record
 class LaneTables(NamedTuple):
-    """What all members have in common.
+    """Structure and settings that all members have in common.
 
     Attributes
     ----------
@@ -85,8 +87,8 @@ class LaneWork(NamedTuple):
     kin, kin_new : kinematics of the bodies, at the last evaluation and of a state that is projected
     inertia : articulated inertias about the centers of mass, inertial axes
     load, motion : loads and accelerations of bodies, linear and angular, inertial axes
-    joints : JOINT_WORK numbers of each joint
-    closing : CLOSING_WORK numbers of each closing row
+    joints : (T, JOINT_WORK) work of each joint
+    closing : (C, CLOSING_WORK) work of each closing row
     free : accelerations of the forest without the closing rows
     responses : (C, n + 1, 6) accelerations due to a unit multiplier of each closing row
     factor : (C, C) triangular factor of the closing rows, with inverse pivots on its diagonal
@@ -112,14 +114,14 @@ class LaneWork(NamedTuple):
 
 @record
 class LaneNumbers(NamedTuple):
-    """Numbers of the members, group after group of eight; n bodies and the ground, T joints, C closing rows.
+    """Parameters of the members, in groups of eight; n bodies and the ground, T joints, C closing rows.
 
     Attributes
     ----------
     constants : (n + 1, CONSTANTS_SIZE) constants of the bodies, those of the ground zero
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
-    joints : (T, JOINT_NUMBERS) numbers of each joint of the forest
-    closing : (C, CLOSING_NUMBERS) numbers of each closing row
+    joints : (T, JOINT_NUMBERS) constants of each joint of the forest
+    closing : (C, CLOSING_NUMBERS) constants of each closing row
     inputs : inputs of the force laws, member after member
     sides : integers of each frame of the laws, as in `Forces`, for lane 0
     principal : whether body axes are principal axes in all members
@@ -136,7 +138,7 @@ class LaneNumbers(NamedTuple):
 
 @record
 class LaneSteps(NamedTuple):
-    """Times of the steps: `total` steps of size `step`, s, from `start` to `end`; the last may be shorter."""
+    """Times of the steps: `total` steps of size `step`, from `start` to `end`, all in s; the last may be shorter."""
 
     start: float
     step: float

@@ -23,7 +23,10 @@ Inputs = Mapping[int, np.ndarray]
 
 @dataclass(frozen=True)
 class Directions:
-    """D directions for directional derivatives of a system with n bodies; what has no entry does not vary.
+    """D directions for directional derivatives of a system with n bodies.
+
+    Each direction is a variation of the state, the time and the parameters. Inputs of force laws and relations that are
+    not listed do not vary.
 
     Names in capitals are constants of this module.
 
@@ -31,7 +34,7 @@ class Directions:
     ----------
     bodies : (n, 12, D) variation of the state of each body, in the order of SHIFT, TURN, VELOCITY, OMEGA
     time : (D,) variation of time, s
-    internal : (k, D) variations of the auxiliary states; entries of work have no effect
+    internal : (k, D) variations of the auxiliary states; variations of work have no effect
     mass, inertia, gravity : (n, D), (n, 3, 3, D) and (3, D), variations of these parameters
     laws, relations : variations (D,) of inputs by index of the input, by index of the force element or relation
         Relations are counted as in `quirk.dynamics.model.primitives_as_relations`.

@@ -36,7 +36,14 @@ class OutputBuffer:
         self.numbers, self.last = 0, -np.inf
 
     def add(self, time: np.ndarray, flat: np.ndarray, quadrants: np.ndarray) -> None:
-        """Add output states to the buffer; `quadrants` may be a flat array."""
+        """Add states at nt >= 1 output times to the buffer.
+
+        Parameters
+        ----------
+        time : (nt,) times, s
+        flat : (nt, 13 n + k) states
+        quadrants : (nt, 2 K) or (2 K nt,) counted quadrants of the angles of K joints
+        """
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size
         self.last = float(time[-1])

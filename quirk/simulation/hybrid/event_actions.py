@@ -270,9 +270,10 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Return a mask (n,) of the bodies that are connected with the named constraints, directly or indirectly.
+        """Return a mask (n,) of the bodies that constraints connect with those of the constraints `names`.
 
-        It is all False if the ground is among them.
+        The connection may pass through other bodies. If any of these bodies is connected with the ground, the mask is
+        False for all: the ground then exerts loads on them, and their angular momentum need not be kept.
         """
         n = len(plant.model.mass)
         group = np.arange(n + 1)
@@ -287,9 +288,9 @@ class ActionExecutor:
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """Return the state with the nearest velocities that satisfy the active constraints.
+        """Return the state `now` with the nearest velocities that satisfy the active constraints.
 
-        `now` is the state before.
+        The impulses of the constraints are added to those of the state.
         """
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver

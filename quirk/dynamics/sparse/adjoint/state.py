@@ -43,7 +43,7 @@ from ..tangent.find import take_motion
 from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
 
-# Number of derivatives per slot: with respect to its mass and, row by row, to its inertia.
+# Number of derivatives per body: with respect to its mass and to the nine components of its inertia, row by row.
 NUMBERS = 10
 
 
@@ -58,8 +58,8 @@ class Pull(NamedTuple):
     tangents : functions of dual numbers and derivatives of the motion
     sums : gradients of loads, rows and inputs
     seeds : (2 SEED S,) six directions of the pose of each body, and six of its velocity
-    numbers : (10 S,) sums of derivatives with respect to masses and inertias
-    gravity : (8,) sums of derivatives with respect to gravity
+    numbers : (10 S,) derivatives with respect to masses and inertias, summed over the run
+    gravity : (8,) derivatives with respect to gravity, summed over the run
     """
 
     tangents: Tangents
@@ -81,9 +81,10 @@ def pull_rates(
     given: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Fill `into` with the gradient of a state y, from the gradient `given` of y'.
+    """Fill `into` with the gradient with respect to a state y, from the gradient with respect to y', `given`.
 
-    The state must be the one that was evaluated last, with the result `ydot`.
+    The last evaluation must have been at the state y and time t (s), with the result `ydot`. `alpha` and `beta` are
+    Baumgarte's rates, 1/s.
     """
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     clear(into)
@@ -112,10 +113,10 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Copy the results of the last evaluation, at the state y with rates `ydot`.
+    """Prepare the computation of gradients at a state y, which was evaluated last with the result `ydot`.
 
-    The derivatives of the motion of each body in six directions of its pose, and six of its velocity, are computed,
-    too.
+    The multipliers and accelerations of the evaluation are copied. The derivatives of the motion of each body in six
+    directions of its pose, and in six of its velocity, are computed.
     """
     take_motion(mechanism, pull.tangents, ydot)
     seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
@@ -130,9 +131,9 @@ def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> 
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute the gradients of the loads and of the motion of bodies, and of masses and inertias.
+    """Compute the gradients with respect to the loads on bodies, their motion, their masses and their inertias.
 
-    This is the transpose of `share_out`.
+    The state y must have been evaluated last, with the result `ydot`. This is the transpose of `share_out`.
     """
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     for slot in range(sums.free.shape[0]):
@@ -164,9 +165,10 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient of the motion of bodies to the gradient `into` of a state y.
+    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to the gradient of a state y, `into`.
 
-    This is the transpose of `tangent.changes.seed`.
+    The first refers to displacement, rotation, velocity and angular velocity of each body, the second to the components
+    of the state, among them quaternions. This is the transpose of `tangent.changes.seed`.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -188,9 +190,9 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
 @kernel
 def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
-    """Add to the gradient `into` of a state y the part due to the rates of positions and quaternions.
+    """Add the part due to the rates of positions and quaternions to the gradient with respect to a state y, `into`.
 
-    `given` is the gradient of y'.
+    `given` is the gradient with respect to y'.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -207,7 +209,10 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 @kernel
 def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Convert the gradient `now` of a projected state to that of the state y before the projection, evaluated last."""
+    """Replace the gradient with respect to a projected state, `now`, by that with respect to the state y before.
+
+    The last evaluation must have been at the state y and time t (s), with the result `ydot`.
+    """
     constants, work, sums = mechanism.constants, mechanism.work, pull.sums
     stand(mechanism, pull, y, ydot)
     for level in range(1, -1, -1):
@@ -238,10 +243,10 @@ def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
 ) -> None:
-    """Write to `wrench` the gradient of the displacement of one body by the projection.
+    """Write the gradient with respect to the displacement of one body by a projection to `wrench`.
 
-    `now` is the gradient of the projected state, `slot` the position of the body, and `level` selects poses or
-    velocities.
+    `now` is the gradient with respect to the projected state, `slot` the position of the body in the arrays, and
+    `level` selects displacements of poses or of velocities.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane

@@ -1,12 +1,12 @@
 """Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
 These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
-matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, x the
-multipliers, goal the required value of A M^-1 (wrench), and rest the residual, goal minus this value. The residual is
-computed from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
-refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of
-all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their
-round-off.
+matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, work.x
+the multipliers, work.goal the required value of A M^-1 (wrench), and work.rest the residual, goal minus the present
+value. A pass is one solve with the factorized rows; further passes refine its result. The residual is computed from
+rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows refinement
+but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
+summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
@@ -91,11 +91,11 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add constraint loads that cancel the residual work.rest to work.wrench, by at least `passes` solves.
+    """Find the constraint loads that reduce the residual of the rows, work.rest, to zero; add them to work.wrench.
 
-    The residual must also be in work.rhs. If the block factorization does not reduce the residual of each row to a
-    fraction `left` of its terms, the solution is repeated with reflections. If these fail, loads and multipliers become
-    NaN.
+    At least `passes` solves are made. On entry the residual must be in work.rest and in work.rhs. If the block
+    factorization does not reduce the residual of each row to a fraction `left` of the magnitudes of its terms, the
+    solution is repeated with reflections. If these fail as well, loads and multipliers become NaN.
     """
     work = mechanism.work
     copy(work.wrench, work.given)
@@ -117,11 +117,11 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add constraint loads that cancel the residual work.rest to work.wrench, while repeated solves converge.
+    """Find the constraint loads that reduce the residual of the rows, work.rest, to zero; add them to work.wrench.
 
-    At least `passes` solves are made. Returns whether the rows are then satisfied: the residual is at most a fraction
-    `left` of their terms, or round-off, less than a fraction `noise` of the accelerations. If the smallest pivot
-    guarantees the accuracy, the residual is not checked.
+    Solves are repeated while they converge, at least `passes` times. Returns whether the rows are then satisfied: the
+    residual is at most a fraction `left` of their terms, or round-off, less than a fraction `noise` of the
+    accelerations. If the smallest pivot guarantees the accuracy, the residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -243,7 +243,7 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add the constraint loads A^T x to `wrench`, for the rows in G and the multipliers x, eight numbers for each node.
+    """Add the constraint loads A^T x to `wrench`; the rows are in G, the multipliers in x, eight per node.
 
     If `derived`, G holds a derivative of the rows, and the forces of rows that hold two points together, which are
     constant, have no derivative.

@@ -44,7 +44,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the sum of the errors of all work, divided by `tolerance`, J; `change` holds the errors."""
+    """Return the sum of the magnitudes of all errors of work, J, over `tolerance`, J; `change` holds the errors."""
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -79,10 +79,16 @@ def work_tolerance(
 
 @kernel
 def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
-    """Return the sums of the magnitudes of all loads that do work, and of their power, W.
+    """Return two sums over the force elements and constraint rows whose work is integrated.
 
-    The power of forces and moments is taken at the largest velocity `fastest`, m/s, and angular velocity `turning`,
-    rad/s.
+    The first is the sum of the magnitudes of their loads: forces (N), moments (N m) and multipliers. The second is an
+    upper bound of the sum of the magnitudes of their power (W).
+
+    Parameters
+    ----------
+    slope : rates of the state, which contain the power of each constraint row
+    fastest : largest speed of a body, m/s, by which forces are multiplied
+    turning : largest angular velocity of a body, rad/s, by which moments are multiplied
     """
     forces, loads, power = mechanism.forces, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -103,9 +109,9 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Return the sum of the loads that do work times the largest of all loads, in the mass metric, W/s.
+    """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric; W/s.
 
-    In this metric a load is divided by the square root of the mass.
+    In this metric a force is divided by the square root of the mass, and a moment by that of the inertia.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):

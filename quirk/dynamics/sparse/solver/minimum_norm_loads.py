@@ -116,10 +116,14 @@ class MinimumNormLoads:
         rank: int,
         factorise: Callable[..., Callable[[np.ndarray], np.ndarray]],
     ) -> list[np.ndarray]:
-        """Return for each Taylor coefficient the multipliers (m,) of minimum norm with the same constraint forces as x.
+        """Return, for each order of a Taylor series, the multipliers (m,) of minimum norm.
 
-        `x` and `G` hold the multipliers and rows of each order; ``factorise(orthogonal, rows, lengths, rank)`` returns
-        a function that solves for right-hand sides; `rank` rows are independent.
+        Parameters
+        ----------
+        x : (m,) multipliers of each order, which give the constraint forces
+        G : array of all rows, for each order
+        rank : number of independent rows
+        factorise : ``factorise(orthogonal, rows, lengths, rank)`` returns a function that solves for right-hand sides
         """
         rows = [self._scaled_rows(of_order) for of_order in G]
         solve = factorise(self.orthogonal, np.ascontiguousarray(rows[0].ravel()), self._lengths(rows[0]), rank)
@@ -147,13 +151,20 @@ class MinimumNormLoads:
         return [loads[self.row_place] / self.row_scale for loads in shared]
 
     def _along(self, y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the product (e, 6) of the rows of each joint and a motion y (n + 1, 8) of the bodies."""
+        """Return the product (e, 6) of the rows of each joint and the unknowns y (n + 1, 8) of all bodies.
+
+        `rows` (s, 6, 8) are the rows of each side, see `_scaled_rows`.
+        """
         by_joint = np.zeros((len(self.placed), 6))
         np.add.at(by_joint, self.joint, np.einsum("srl,sl->sr", rows, y[self.place]))
         return by_joint
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the loads (n + 1, 8) on each body due to scaled multipliers (e, 6) of each joint."""
+        """Return the loads (n + 1, 8) on the bodies and the ground that scaled multipliers exert.
+
+        `loads` (e, 6) are the multipliers of the rows of each joint, times their weights D; `rows` (s, 6, 8) are the
+        rows of each side, see `_scaled_rows`. The eight components are force, moment and two zeros.
+        """
         on_bodies = np.zeros((self.count + 1, WIDTH))
         np.add.at(on_bodies, self.place, np.einsum("sr,srl->sl", loads[self.joint], rows))
         return on_bodies

@@ -1,7 +1,9 @@
 """Code generation for Taylor coefficients of any order, for several elements per SIMD vector.
 
 An element is a constraint or a force law. A form is a list of operations, the lines of a tape, that elements of equal
-structure share. A program computes a part of these operations for one order k.
+structure share. A program computes a part of these operations for one order k. The table `places` holds, for each
+element, indices of its data in other arrays; a slot is a row of this table, with one index per element of the group
+(`quirk.dynamics.sparse.taylor.tables`).
 
 Operations become straight-line code, and the sums over lower orders in the recurrences as a few loops. So one function
 serves all orders, and it does not branch at run time except for these loops.
@@ -100,7 +102,7 @@ LIBRARY = {
     TANGENT_H: "tanh", NEAREST: "llvm.rint.f64",
 }  # fmt: skip
 
-# Term of a sum over m: its weight, a number times 1, m or k - m, and the lines with coefficients m and k - m.
+# Term of a sum over m: sign, +1 or -1; weight, which is 1, m or k - m; and the lines with coefficients m and k - m.
 PLAIN, BY_M, BY_REST = range(3)
 Term = tuple[float, int, int, int]
 
@@ -169,7 +171,7 @@ class _Writer:
         return self.build.inttoptr(self.desk[which], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
-        """Return a pointer to the vector stored at index `first`, which has one number for each element."""
+        """Return a pointer to the vector at index `first` of the stored coefficients: one number for each element."""
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
@@ -187,16 +189,19 @@ class _Writer:
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the entry of `places` for one element; all entries are loaded once, at the start of a program."""
+        """Return the loaded index that row `slot` of the table `places` holds for element `lane` of the group.
+
+        Each index is loaded once per program.
+        """
         if (slot, lane) not in self._entries:
             pointer = self.build.gep(self.places, [_word(WIDTH * slot + lane)])
             self._entries[slot, lane] = self.build.load(pointer)
         return self._entries[slot, lane]
 
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
-        """Generate loads of one number per element from an array.
+        """Generate loads of one number per element from an array; return them as a vector.
 
-        The index of the number is the element's entry of `places` plus an offset.
+        The index of the number is that of the element in row `slot` of `places`, plus `offset`.
         """
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
@@ -216,9 +221,9 @@ class _Writer:
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the index in `places` of an internal variable or of a value of work.
+        """Return the row of `places` with the indices of internal variables or of values of work.
 
-        `behind` is 0 for the first internal variable, 1 for the element's work, and from 2 on for the work of its rows.
+        `behind` is 0 for the first internal variable, 1 for the element's work, and 2 + r for the work of its row r.
         """
         return self._row_slot(self.form.rows) + behind
 
@@ -508,7 +513,7 @@ class _Writer:
         ]
 
     def _slot_of(self, kind: int, which: int, frame: int) -> int:
-        """Return the index in `places` of the destination of an output."""
+        """Return the row of `places` with the indices of the destination of an output."""
         if kind == LOAD:
             return self._frame_slot(frame)
         if kind == RESIDUAL:
@@ -553,7 +558,7 @@ class _Writer:
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, which: int) -> tuple[int, Any]:
-        """Return the array to which an output belongs, and its offset from the element's entry in `places`."""
+        """Return the array to which an output belongs, and its offset from the element's index in `places`."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, _word(0)
@@ -563,7 +568,11 @@ class _Writer:
         return AT_CARRIED, build.add(following, _word(which if kind == RATE else 0))
 
     def _right_side(self, place: int) -> Any:
-        """Return the right-hand side of a row for order k: -(k - 1) k Phi_k, or -k psi_k."""
+        """Return the right-hand side of the equation for the accelerations of one constraint row.
+
+        It is -(k - 1) k Phi_k for a row on poses and -k psi_k for a row on velocities, with coefficient k of the
+        residual, Phi or psi, which is the result of line `place`.
+        """
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
             factor = self._times(factor, self._minus(self.order, self._filled(1.0)))

@@ -287,8 +287,7 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
 
 @kernel
 def prescribe(work: np.ndarray, t: int) -> None:
-    """Compute the load that gives the child of joint t the relative acceleration prescribed by the rows of the
-    joint."""
+    """Compute the load that gives the child of joint t the relative acceleration that the rows prescribe."""
     o = 8 * JOINT_WORK * t
     store_bias(work, o, inertia_at(work, o + 8 * INERTIA))
 

@@ -283,3 +283,16 @@ def test_a_driven_joint_pays_for_its_friction():
     want = -2.0 * 0.3 * 9.0 * np.sin(3 * t) + 4.0 * np.sign(np.cos(3 * t))
     moving = np.abs(np.cos(3 * t)) > 1e-6
     np.testing.assert_allclose(result["drive"].effort[moving], want[moving], atol=1e-8)
+
+
+def test_batches_stick_and_slip_as_single_runs_do():
+    """Members with friction that sticks are computed one by one, with events."""
+    limits = np.array([3.0, 4.0])
+    system = braked(coulomb=3.0, static=3.0)
+    batch = quirk.Batch(
+        system, 2, vary={("brake", "coulomb"): limits, ("brake", "static"): limits}, method="RK4", step=0.01
+    )
+    batch.advance(6.0)
+    for k, limit in enumerate(limits):
+        single = quirk.simulate(braked(coulomb=limit, static=limit), 6.0, output=[6.0], method="RK4", step=0.01)
+        np.testing.assert_allclose(batch.state.orientation[k], single.state.orientation[-1], atol=1e-12)

@@ -13,8 +13,9 @@ from quirk.constraints.primitives import COINCIDENCE, DOT1
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.forces.friction import Friction
+from quirk.forces.flanks import Flanks
 from quirk.forces.joint_actuation import OfJoint
+from quirk.forces.stick_slip import StickSlip
 from quirk.integrators import TABLEAUX
 from quirk.system.system import System
 
@@ -66,7 +67,9 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
     if model.relations:
         return f"{model.relations[0].owner}"
     for force, _ in model.forces:
-        if isinstance(force, Friction) or force.internal or force.motions or force.functions:
+        if isinstance(force, Flanks) or (isinstance(force, StickSlip) and force.sticks):
+            return f"{force}"
+        if force.internal or force.motions or force.functions:
             return f"{force}"
         if force.of_user or force.sources or (force.turning and not isinstance(force, OfJoint)):
             return f"{force}"

@@ -187,6 +187,16 @@ def test_a_member_that_cannot_continue_does_not_affect_its_neighbors():
     np.testing.assert_array_equal(batch.state.position[others], whole.state.position[others])
 
 
+def test_a_joint_turned_over_is_refused_as_in_single_runs():
+    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, point=[0, 0, 0], axis="y")
+    batch = Batch(quirk.System([rod, hinge]), 2, method="RK4", step=0.01, threads=1)
+    batch.state.orientation[1, 0] = [0.0, 1.0, 0.0, 0.0]  # half a turn about the rod
+    batch.advance(0.01)
+    assert batch.status.tolist() == ["completed", "failed"]
+    assert "opposite directions" in batch.error[1]
+
+
 def test_threads_give_the_same_bits_in_lanes():
     masses = np.linspace(0.5, 2.0, 40)
     one, two = (

@@ -161,7 +161,7 @@ class Batch:
             self._state = BatchState.repeated(self._initial, self.count)
             self._beat: tuple[float, float, int] = self._start, 0.0, 0
         for k in chosen if members is not None else ():
-            self._state.put(k, self._initial)
+            self._state.put(int(k), self._initial)
         for one in self._varied:
             if one.of_state:
                 getattr(self._state, one.parameter)[chosen, self._body(one.part)] = one.values[chosen]

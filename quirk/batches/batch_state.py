@@ -43,8 +43,10 @@ class BatchState:
         def tiled(array: Any) -> np.ndarray:
             return np.repeat(np.asarray(array, dtype=float)[None], count, axis=0)
 
-        named = [{name: tiled(array) for name, array in given.items()} for given in (state.angles, state.internal)]
-        return cls(*map(tiled, state.parts), *named)
+        position, orientation, velocity, angular_velocity = map(tiled, state.parts)
+        angles = {name: tiled(array) for name, array in state.angles.items()}
+        internal = {name: tiled(array) for name, array in state.internal.items()}
+        return cls(position, orientation, velocity, angular_velocity, angles, internal)
 
     def member(self, k: int, switched: Mapping[str, bool], replaced: Mapping[str, Any]) -> State:
         """Return the state of member k.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bodies import rotation
 from ..bodies.state import State
 from ..constraints import Constraint
 from ..dynamics.sparse.solver.solver import Solver
@@ -92,8 +93,28 @@ class LaneMembers:
             numbers.inputs[:] = by_member(self._numbers.inputs)
         else:
             numbers = self._runs.packed(self._numbers.of(members))
-        states, good = self._runs.run(numbers, state.bodies[members], start, end, steps.tolist())
+        begin = state.bodies[members]
+        states, good = self._runs.run(numbers, begin, start, end, steps.tolist())
+        good &= self._faces(begin)
         return states, good, self._counted(numbers, states[:, -1], end)
+
+    def _faces(self, states: np.ndarray) -> np.ndarray:
+        """Return a mask of members in whose states (members, n, 13) no joint has frames in opposite directions.
+
+        Such states satisfy the rows of the joint, but single runs refuse them.
+        """
+        joints = self._solver.model.joint_bodies
+        aligned = [(joint, pair, axis) for joint, pair in joints for axis in joint.aligned_axes]
+        if not aligned:
+            return np.ones(len(states), dtype=bool)
+        axes = np.array([[joint.frame_i.matrix[:, axis], joint.frame_j.matrix[:, axis]] for joint, _, axis in aligned])
+        ground = np.broadcast_to(rotation.IDENTITY, (len(states), 1, 4))
+        R = rotation.matrix(np.concatenate([states[..., 3:7], ground], axis=1))
+        pairs = np.array([pair for _, pair, _ in aligned])
+        x, y = np.moveaxis(np.einsum("mkfab,kfb->mkfa", R[:, pairs], axes), 2, 0)
+        with np.errstate(invalid="ignore"):
+            facing: np.ndarray = (np.einsum("mka,mka->mk", x, y) >= 0.0).all(axis=1)
+        return facing
 
     def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
         """Set the references from which force laws count turns to the joint angles and rates of members at `start`."""

@@ -113,7 +113,8 @@ def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
     Each joint is the list of indices of its primitives. A joint of the forest consists of dot-1 primitives, three at
     most, after one coincidence: a ball joint, universal joint, hinge or fixed joint.
     """
-    trees, loops = [], []
+    trees: list[list[int]] = []
+    loops: list[list[int]] = []
     for rows in model.joint_rows.values():
         primitives = np.flatnonzero((model.table.row >= rows.start) & (model.table.row < rows.stop)).tolist()
         kinds = model.table.kind[primitives].tolist()

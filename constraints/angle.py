@@ -35,7 +35,7 @@ def angles_123(i: MovingFrame, j: MovingFrame) -> tuple[Jet, Jet, Jet]:
 
 
 def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
-    """Return the rotation angle, rad, of frame j relative to frame i about an axis.
+    """Return the rotation angle (rad) of frame j relative to frame i about an axis.
 
     If `of_three` is true, it is one of the 1-2-3 angles; otherwise the twist about the axis.
     """

@@ -124,7 +124,7 @@ def angle_between(one: Plane, two: Plane) -> Jet:
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
-    """Return the wrapped angle, rad, of a rope on a sheave: the value within half a turn of `near`.
+    """Return the wrapped angle (rad) of a rope on a sheave: the value within half a turn of `near`.
 
     `into` and `out` are the directions of the rope before and after the sheave. The result is NaN if the angle is
     negative, because the rope has then left the sheave.
@@ -134,6 +134,6 @@ def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
 
 
 def first_wrap(into: Plane, out: Plane) -> float:
-    """Return the wrapped angle, rad, of a rope on a sheave at the initial poses; less than one turn."""
+    """Return the wrapped angle (rad) of a rope on a sheave at the initial poses; less than one turn."""
     angle = np.angle(complex(*out) / complex(*into))
     return float((angle + STRAIGHT_ON) % (2 * np.pi) - STRAIGHT_ON)

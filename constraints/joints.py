@@ -281,7 +281,7 @@ class Distance(Constraint):
     point_i, point_j : (3,), body axes
         Alternatively, both ends in the coordinates of body i and body j, m; default: the centers of mass.
     length : float, optional
-        Positive length, m; default: the distance at the initial poses.
+        Positive length (m); default: the distance at the initial poses.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the period of a rope's length, m, when its winding drums make full turns; 0 without winding drums."""
+    """Return the period of a rope's length (m) when its winding drums make full turns; 0 without winding drums."""
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0

@@ -20,7 +20,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement of the rack minus radius times angle, m, reduced by full turns."""
+    """Return the displacement of the rack minus radius times angle (m), reduced by full turns."""
     rack, pinion, carrier = frames
     radius, *direction = numbers
     displacement = carrier.direction(direction) @ (rack.position - carrier.position)

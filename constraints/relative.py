@@ -95,7 +95,7 @@ def float_of(x: Any) -> float:
 
 @shared
 def nearest(angle: Any, reference: Any) -> Any:
-    """Return the angle, rad, that differs from `angle` by full turns and is nearest to `reference`."""
+    """Return the angle (rad) that differs from `angle` by full turns and is nearest to `reference`."""
     return angle + 2.0 * np.pi * np.floor((reference - angle) / (2.0 * np.pi) + 0.5)
 
 

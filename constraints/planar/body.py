@@ -221,5 +221,5 @@ class PlanarBody(Body):
 
 
 def about_normal(angle: float) -> np.ndarray:
-    """Return the quaternion (4,) of a rotation by an angle, rad, about z."""
+    """Return the quaternion (4,) of a rotation by an angle (rad) about z."""
     return rotation.exp(np.array([0.0, 0.0, angle]))

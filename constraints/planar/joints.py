@@ -153,7 +153,7 @@ class DoubleRevolute(PlanarConstraint):
     point_i, point_j : (2,), body axes
         The pins in body coordinates, m.
     length : float, optional
-        Positive length, m; default: the distance at the initial poses.
+        Positive length (m); default: the distance at the initial poses.
 
     Examples
     --------

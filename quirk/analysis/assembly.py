@@ -1,6 +1,6 @@
 """Check that a state satisfies the constraints, and assembly: the nearest state that does.
 
-Rows are the m scalar equations of all active constraints. The violation of a row is a length, m, or an angle, rad.
+Rows are the m scalar equations of all active constraints. The violation of a row is a length (m) or an angle (rad).
 """
 
 from __future__ import annotations

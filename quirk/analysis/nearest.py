@@ -56,7 +56,7 @@ ALONG, SHORTEST_PULL, LONGEST_PULL, SHORTER = 0.3, 0.05, 3.0, 0.9
 
 
 def nearest(system: System, start: State, t: float) -> State:
-    """Return the state nearest to `start` that satisfies the constraints at time t, s; velocities are unchanged.
+    """Return the state nearest to `start` that satisfies the constraints at time t (s); velocities are unchanged.
 
     If the search fails, its best state is returned.
 
@@ -209,7 +209,7 @@ def righted(system: System, start: State) -> State:
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames deviate most, and the angle, rad; None if no angle exceeds 90 degrees."""
+    """Return the joint whose frames deviate most, and the angle (rad); None if no angle exceeds 90 degrees."""
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:
         return None

@@ -94,7 +94,7 @@ def _straight(owner: str, start: Any, end: Any) -> tuple[float, Curve, Curve]:
 
 
 def _curved(owner: str, curve: Any, elements: int) -> tuple[float, Curve, Curve]:
-    """Return the length, m, and functions for points and tangents of a smooth curve.
+    """Return the length (m) and functions for points and tangents of a smooth curve.
 
     The user gives the curve by points, or as a function; `elements` is the number of segments.
     """

@@ -33,6 +33,6 @@ class MassDamping(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, body: Place) -> Any:
-        """Return the damping force, N, and torque, N m, on the body, inertial frame."""
+        """Return the damping force (N) and torque (N m) on the body, inertial frame."""
         momentum = body.body_rotation @ (self.inertia @ body.angular_velocity)
         return -self.rate * self.mass * body.center_velocity, -self.rate * momentum

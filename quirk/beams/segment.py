@@ -83,7 +83,7 @@ class BeamSegment(ForceElement):
         return list(np.array([*u, *v]) / self.length - self.reference)
 
     def stored(self, t: Any, x: Any) -> Any:
-        """Return the elastic energy, J, of the six strains x."""
+        """Return the elastic energy (J) of the six strains x."""
         x = np.array(x)
         return 0.5 * self.length * (x @ (self.stiffness @ x))
 

@@ -34,7 +34,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def _times(options: argparse.Namespace, model: ModelText) -> np.ndarray:
-    """Return the output times, s, from the option --times or from the section [run] of the model file."""
+    """Return the output times (s) from the option --times or from the section [run] of the model file."""
     if options.times is not None:
         return np.array(values_of("--times", options.times))
     start, duration, output = model.run.get("start", 0.0), model.run.get("duration"), model.run.get("output")

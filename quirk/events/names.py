@@ -151,7 +151,7 @@ class Apart:
 
 
 def clock(t: Any, state: Any) -> Any:
-    """Return the time, s: the quantity with the name "time"."""
+    """Return the time (s): the quantity with the name "time"."""
     return t
 
 

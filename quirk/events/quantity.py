@@ -113,7 +113,7 @@ class Quantity(ForceElement):
         return [angle - self.level for angle in self.turn_rates(angles)]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return, in a list, the rate of the joint's angle, rad/s; the list is empty without a joint.
+        """Return, in a list, the rate of the joint's angle (rad/s); the list is empty without a joint.
 
         `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
         """

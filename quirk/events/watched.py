@@ -42,6 +42,6 @@ class Watched:
         return cls(Expression(expression.text, "t", "state", *direct), tuple(asked))
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the value of the expression at time t, s; `state` is a `StateView`."""
+        """Return the value of the expression at time t (s); `state` is a `StateView`."""
         direct = self.expression.arguments[2:]
         return self.expression(t, state, *(state[name] for name in direct))

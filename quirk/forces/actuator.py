@@ -27,10 +27,10 @@ class Actuator(Actuated):
     joint : Joint
         Joint with a free rotation or a free translation.
     effort : float, Motion or function
-        Torque or force, N m or N; or a function ``f(t, x, rate)`` of the time, the joint's angle (all turns counted) or
-        displacement, and its rate.
+        Torque or force (N m or N); or a function ``f(t, x, rate)`` of the time, the joint's angle (all turns counted)
+        or displacement, and its rate.
     limits : float or (2,), optional
-        Largest effort in both directions, or the smallest and the largest effort, N m or N; default: unlimited.
+        Largest effort in both directions, or the smallest and the largest effort (N m or N); default: unlimited.
     coordinate : "rotation" or "translation", optional
         Coordinate of a joint that has both.
     armature : float or (2,), optional
@@ -84,7 +84,7 @@ class Controller(OfJoint):
     joint : Joint
         Joint with a free rotation or a free translation.
     target : Motion or float
-        Target of its angle, rad, all turns counted, or of its displacement, m.
+        Target of its angle (rad), all turns counted, or of its displacement (m).
     kp : float
         Proportional gain, N m/rad or N/m, not negative.
     ki : float
@@ -94,7 +94,7 @@ class Controller(OfJoint):
     integral : float
         Initial value of the integral of the error, rad s or m s.
     limits : float or (2,), optional
-        Largest effort in both directions, or the smallest and the largest effort, N m or N; default: unlimited.
+        Largest effort in both directions, or the smallest and the largest effort (N m or N); default: unlimited.
     coordinate : "rotation" or "translation", optional
         Coordinate of a joint that has both.
 

@@ -26,7 +26,7 @@ class Drag(ForceElement):
     area : float or (3,)
         Drag coefficient times area, m^2, not negative: one for all directions, or one for flow along each body axis.
     density : float or function
-        rho, kg/m^3, or a function ``f(t, position)`` of the time, s, and the point (3,) in the inertial frame, m.
+        rho, kg/m^3, or a function ``f(t, position)`` of the time (s) and the point (3,) in the inertial frame, m.
     wind : (3,) or function
         Velocity of the fluid in the inertial frame, m/s, or a function ``f(t, position)``.
     point : (3,), body axes
@@ -69,7 +69,7 @@ class Drag(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the drag force, N, inertial frame, which acts at the point, and no torque."""
+        """Return the drag force (N), inertial frame, which acts at the point, and no torque."""
         u = place.rotation.T @ (place.velocity - self.wind(t, place.position))
         square = u @ u
         # At rest the speed is not differentiable, but the force and its first derivative vanish.

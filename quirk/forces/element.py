@@ -37,7 +37,7 @@ class ForceElement(Immutable):
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
-      force or torque along each, positive if it increases x. ``stored(t, x)`` returns an energy, J, whose negative
+      force or torque along each, positive if it increases x. ``stored(t, x)`` returns an energy (J) whose negative
       derivatives with respect to x are the loads along each. Both receive angles with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
@@ -158,12 +158,12 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the stored energy, J, at time t, s, for moving frames."""
+        """Return the stored energy (J) at time t (s) for moving frames."""
         raise NotImplementedError
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return a length, m, or an angle, rad, or a list of them, at time t, s, for moving frames.
+        """Return a length (m) or an angle (rad) or a list of them, at time t (s) for moving frames.
 
         `along` gives the loads along these coordinates, and `stored` the energy stored in them.
         """
@@ -171,12 +171,12 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def stored(self, t: Any, x: Any) -> Any:
-        """Return the energy, J, stored in the coordinates x at time t, s."""
+        """Return the energy (J) stored in the coordinates x at time t (s)."""
         raise NotImplementedError
 
     @_of_any_arguments
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force, N, or torque, N m, along each coordinate; positive if it increases the coordinate.
+        """Return the force (N) or torque (N m) along each coordinate; positive if it increases the coordinate.
 
         `x` and `rate` are the coordinates, m or rad, and their rates; `t` is in s.
         """
@@ -184,7 +184,7 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return a force, N, and a torque, N m, for each frame, both (3,) in the inertial frame; 0 stands for none.
+        """Return a force (N) and a torque (N m) for each frame, both (3,) in the inertial frame; 0 stands for none.
 
         The force acts at the origin of the frame.
         """

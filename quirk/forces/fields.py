@@ -53,7 +53,7 @@ class UniformField(OnBodies):
         vars(self).update(given)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the potential energy, J: minus the sum of m a.r over the bodies at the positions r."""
+        """Return the potential energy (J): minus the sum of m a.r over the bodies at the positions r."""
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):
@@ -102,7 +102,7 @@ class Damping(OnBodies):
         self.rotational = validate.non_negative(f"{self}", "rotational", rotational)
 
     def load(self, t: Any, *bodies: Place) -> Any:
-        """Return the damping force, N, and torque, N m, on each body, in the inertial frame."""
+        """Return the damping force (N) and torque (N m) on each body, in the inertial frame."""
         return [(-self.translational * body.center_velocity, -self.rotational * body.spin) for body in bodies]
 
 
@@ -156,7 +156,7 @@ class ForceField(OnBodies):
         return super()._on(bodies) | for_each(bodies, force=self.force, torque=self.torque)
 
     def load(self, t: Any, *bodies: Place) -> Any:
-        """Return the force, N, and the torque, N m, on each body, in the inertial frame."""
+        """Return the force (N) and the torque (N m) on each body, in the inertial frame."""
         return [(self._given("force", k, t, body), self._given("torque", k, t, body)) for k, body in enumerate(bodies)]
 
     def _given(self, what: str, number: int, t: Any, body: Place) -> Any:
@@ -175,7 +175,7 @@ class PotentialField(OnBodies):
     bodies : list of Body, optional
         Default: all bodies of the system.
     energy : function
-        ``f(t, r)`` returns the energy, J, of one body, from the time, s, and the position (3,) of its center of mass in
+        ``f(t, r)`` returns the energy (J) of one body, from the time (s) and the position (3,) of its center of mass in
         the inertial frame, m. It is differentiated, and must therefore use only + - * / ** @, numpy's functions and
         `quirk.where`.
 
@@ -214,7 +214,7 @@ class Potential(ForceElement):
     ----------
     bodies : Body, or list of Body and GROUND
     energy : function
-        ``f(t, r, R)`` returns the energy, J, from the time, s, the position (3,) of the center of mass in the inertial
+        ``f(t, r, R)`` returns the energy (J) from the time (s), the position (3,) of the center of mass in the inertial
         frame, m, and the rotation matrix (3, 3), body to inertial; for several bodies
         ``f(t, r_1, R_1, r_2, R_2, ...)``. It is differentiated, and must therefore use only + - * / ** @, numpy's
         functions and `quirk.where`.
@@ -240,7 +240,7 @@ class Potential(ForceElement):
         super().__init__(name, *((body, Frame()) for body in listed))
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the potential energy, J, of the poses of the bodies."""
+        """Return the potential energy (J) of the poses of the bodies."""
         return self.energy(t, *(part for body in bodies for part in (body.position, body.rotation)))
 
 

@@ -134,7 +134,7 @@ class Friction(StickSlip):
         return self.coefficient
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the friction force, N, and its moment, N m, on both bodies, in the inertial frame.
+        """Return the friction force (N) and its moment (N m) on both bodies, in the inertial frame.
 
         `i` and `j` are its moving frames.
         """
@@ -272,7 +272,7 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 
 
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
-    """Return a length, m, from the user's argument `given`; zero if it is left out.
+    """Return a length (m) from the user's argument `given`; zero if it is left out.
 
     The argument is required if `needed` is True. It is an error if `needed` or `allowed` is False; `why` gives the
     reason in the message.

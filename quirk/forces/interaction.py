@@ -79,7 +79,7 @@ class Interaction(ForceElement):
         )
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return force, N, and torque, N m, on both bodies, in the inertial frame.
+        """Return force (N) and torque (N m) on both bodies, in the inertial frame.
 
         The force acts at point j. On body i the opposite force acts at point i, with the torque that shifts it to the
         same line.

@@ -1,6 +1,6 @@
 """Forces along, and torques about, the free axis of a joint.
 
-An effort is a torque, N m, for a rotation or a force, N, for a translation.
+An effort is a torque (N m) for a rotation or a force (N) for a translation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class OfJoint(ForceElement):
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the joint's angle, rad, or displacement, m, as in `result[joint]`."""
+        """Return the joint's angle (rad) or displacement (m), as in `result[joint]`."""
         if self.rotates:
             return free_angle(i, j, self.axis, self.of_three)
         return i.rotation[:, self.axis] @ (j.position - i.position)
@@ -89,7 +89,7 @@ class Actuated(OfJoint):
         return bool(self.functions)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort, N m or N, at time t, s, for joint coordinate x and its rate."""
+        """Return the effort (N m or N) at time t (s) for joint coordinate x and its rate."""
         given = getattr(self, self.argument)
         return given if self.motions else given(t, x, rate)
 

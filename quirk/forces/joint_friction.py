@@ -123,7 +123,7 @@ class JointFriction(OfJoint, StickSlip):
         return False
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the friction torque, N m, or force, N, for the rate of the joint; time and coordinate are not used."""
+        """Return the friction torque (N m) or force (N) for the rate of the joint; time and coordinate are not used."""
         if not self.sticks:
             return -self.viscous * rate - self._dry(rate) * np.tanh(rate / self.creep)
         sense = where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
@@ -142,7 +142,7 @@ class JointFriction(OfJoint, StickSlip):
         return 1.0 / float(self.radii[0])
 
     def sliding_coefficient(self, speed: float) -> float:
-        """Return the magnitude of the effort, N m or N, at a slip speed, m/s."""
+        """Return the magnitude of the effort (N m or N) at a slip speed (m/s)."""
         rate = speed / float(self.radii[0])
         return float(self._dry(rate) + self.viscous * rate)
 

@@ -123,7 +123,7 @@ class LawLayout:
 
 
 def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
-    """Evaluate the law of a force element at time t, s: read `inputs` and fill `outputs`.
+    """Evaluate the law of a force element at time t (s): read `inputs` and fill `outputs`.
 
     Both arrays have the layout `layout` and contain floats or, for generated code, symbols. `functions` are called in
     place of the user functions of the element.

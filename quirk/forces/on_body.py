@@ -37,7 +37,7 @@ class _OnBody(ForceElement):
         vars(self).update(given)
 
     def of_motion(self, t: ArrayLike, place: Place) -> Any:
-        """Return the force, N, or torque, N m, (3,) in the inertial frame, at time t, s.
+        """Return the force (N) or torque (N m), (3,) in the inertial frame, at time t, s.
 
         `place` is the moving frame of the body.
         """

@@ -110,7 +110,7 @@ class ReactionWheel(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return no force, and the torque, N m, inertial frame.
+        """Return no force, and the torque (N m), inertial frame.
 
         It is minus the rate of the wheel's relative angular momentum.
         """

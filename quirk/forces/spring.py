@@ -96,7 +96,7 @@ class Damper(BetweenPoints):
         self.damping = validate.non_negative(f"{self}", "damping", damping)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damping force, N, on both bodies, inertial frame, and no torques."""
+        """Return the damping force (N) on both bodies, inertial frame, and no torques."""
         return _damped(i, j, self.damping)
 
 
@@ -177,7 +177,7 @@ class Spring(BetweenPoints):
             self.pieces = integral(self.starts, tension, self.rest_length)
 
     def potential(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the elastic energy, J: k (L - L0)^2 / 2, or the integral of a table."""
+        """Return the elastic energy (J): k (L - L0)^2 / 2, or the integral of a table."""
         if self.law is not None:
             return 0.0
         d = j.position - i.position
@@ -205,7 +205,7 @@ class Spring(BetweenPoints):
         return -where(stretch < 0.0, minimum(damped, -elastic), 0.0)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damping force, N, on both bodies, inertial frame.
+        """Return the damping force (N) on both bodies, inertial frame.
 
         It is zero for a one-sided spring, whose damping force `along` returns.
         """
@@ -214,7 +214,7 @@ class Spring(BetweenPoints):
         return _damped(i, j, self.damping)
 
     def _on_its_side(self, energy: Any, stretch: Any) -> Any:
-        """Return the elastic energy, J, or zero where a one-sided spring is slack; `stretch` is L - L0, m."""
+        """Return the elastic energy (J) or zero where a one-sided spring is slack; `stretch` is L - L0, m."""
         if self.one_sided is None:
             return energy
         return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)
@@ -239,7 +239,7 @@ def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:
-    """Return the force, N, of a damper on both bodies, inertial frame.
+    """Return the force (N) of a damper on both bodies, inertial frame.
 
     It acts along the line of the ends, or along their relative velocity if they coincide.
     """

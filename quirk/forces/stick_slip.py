@@ -73,7 +73,7 @@ class StickSlip(OfSlip):
         return sum(int(np.size(getattr(self, name))) for name in before)
 
     def sliding_coefficient(self, speed: float) -> float:
-        """Return the force of sliding at a slip speed, m/s, over the normal load."""
+        """Return the force of sliding at a slip speed (m/s) over the normal load."""
         raise NotImplementedError
 
     def sliding(

@@ -52,7 +52,7 @@ class TorsionSpring(OfJoint):
         return 0.5 * self.stiffness * twisted * twisted
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the damping torque, N m, for the rate of the joint's angle."""
+        """Return the damping torque (N m) for the rate of the joint's angle."""
         return -self.damping * rate
 
     @property

@@ -73,7 +73,7 @@ class Value:
         return 2 + 2 * self.count
 
     def __call__(self, t: float, *arguments: Any) -> np.ndarray:
-        """Return the checked result of the function at time t, s, for the given arguments."""
+        """Return the checked result of the function at time t (s) for the given arguments."""
         assert self.function is not None
         try:
             returned = self.function(t, *arguments)

@@ -18,7 +18,7 @@ ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
-    """Check that an angle, rad, is at most a full turn, and return it.
+    """Check that an angle (rad) is at most a full turn, and return it.
 
     Otherwise an InputError is raised, whose message ends with `otherwise`.
     """
@@ -29,7 +29,7 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 
 
 def counting_turns(owner: str, argument: str, value: Any) -> float:
-    """Return an angle, rad, of any number of turns; warn if it was probably given in degrees.
+    """Return an angle (rad) of any number of turns; warn if it was probably given in degrees.
 
     That is assumed if the number exceeds a full turn and is a multiple of ROUND, which multiples of pi are not.
     """
@@ -39,7 +39,7 @@ def counting_turns(owner: str, argument: str, value: Any) -> float:
 
 
 def check_motion(owner: str, argument: str, motion: Motion) -> None:
-    """Warn if a constant or sinusoidal motion of an angle, rad, was probably given in degrees."""
+    """Warn if a constant or sinusoidal motion of an angle (rad) was probably given in degrees."""
     for part in motion.parts:
         first = part.coefficients[0]
         if part.kind == SINUSOID:

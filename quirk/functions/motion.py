@@ -245,7 +245,7 @@ class Motion(Immutable):
         return kinks(self.breaks, self.coefficients, self.period > 0) if self.kind == PIECES else np.zeros(0)
 
     def derivatives(self, t: float, order: int = 2) -> np.ndarray:
-        """Return the value and its first `order` time derivatives at time t, s, as an array (order + 1,)."""
+        """Return the value and its first `order` time derivatives at time t (s) as an array (order + 1,)."""
         if isinstance(t, np.ndarray | list | tuple) and np.ndim(t):
             raise InputError(f"{self!r}: t must be a single time, s; got {t!r}: use [motion(t) for t in times]")
         if not self.start <= t <= self.end:

@@ -1,7 +1,7 @@
 """Estimates of compilation times on this machine, from earlier compilation times.
 
 The effort of an entry is its compilation time on a reference machine, s. A file beside the machine code lists the
-effort and the measured time, s, of each entry compiled here. The time of any other entry is estimated as its effort
+effort and the measured time (s) of each entry compiled here. The time of any other entry is estimated as its effort
 times the ratio of the sum of these times to the sum of these efforts.
 """
 
@@ -52,14 +52,14 @@ def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> N
 
 
 def said(seconds: float) -> str:
-    """Return a time, s, as text with one or two digits and its unit."""
+    """Return a time (s) as text with one or two digits and its unit."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
     return f"{seconds / 60:.1f} min"
 
 
 def _read(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Return effort and measured time, s, of each entry, by name; empty if the file is missing or unreadable."""
+    """Return effort and measured time (s) of each entry, by name; empty if the file is missing or unreadable."""
     for folder in folders:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
             noted = json.loads((folder / FILE).read_text(encoding="utf-8"))

@@ -124,7 +124,7 @@ class ContactLoads:
 
     @property
     def loads(self) -> dict[str, np.ndarray]:
-        """Force, N, and torque, N m, (nt, 2, 3) of each contact that shares a load, by name.
+        """Force (N) and torque (N m), (nt, 2, 3) of each contact that shares a load, by name.
 
         They act on body j at its joint point and are in the inertial frame.
         """

@@ -105,14 +105,14 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Return the force, N, or torque, N m, (nt,) along a coordinate, without the part due to stored energy.
+        """Return the force (N) or torque (N m), (nt,) along a coordinate, without the part due to stored energy.
 
         It is the result of the element's method `along`.
         """
         return self.exerted.coordinates[:, self._number(name), 2]
 
     def load(self, name: str | None = None) -> np.ndarray:
-        """Return the total force, N, or torque, N m, (nt,) of the element along a coordinate.
+        """Return the total force (N) or torque (N m), (nt,) of the element along a coordinate.
 
         Positive if it increases the coordinate: a spring under tension has a negative load along its length.
 
@@ -153,7 +153,7 @@ class ForceView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force, N, or torque, N m, (nt,) of an actuator along its joint coordinate.
+        """Force (N) or torque (N m), (nt,) of an actuator along its joint coordinate.
 
         It is positive if it increases the coordinate.
         """

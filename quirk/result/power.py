@@ -149,7 +149,7 @@ def work_of(
 def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
     """Return the work (nt,), J, of all impacts since the first time, in a dict.
 
-    The dict is empty if there are no impacts. `kinetic` (nt,) is the kinetic energy, J, which jumps at impacts.
+    The dict is empty if there are no impacts. `kinetic` (nt,) is the kinetic energy (J), which jumps at impacts.
     """
     done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}

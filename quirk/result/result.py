@@ -327,7 +327,7 @@ class Result(Renamed, ResultOutput):
         Returns
         -------
         ForceView
-            Loads on its bodies, N and N m, stored energy, J, and its coordinates, over time (nt, ...).
+            Loads on its bodies, N and N m, stored energy (J) and its coordinates, over time (nt, ...).
 
         Raises
         ------
@@ -521,7 +521,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _joint_loads(self) -> dict[str, np.ndarray]:
-        """Force, N, and torque, N m, of each constraint by name, (nt, 2, 3), inertial frame; zero while inactive."""
+        """Force (N) and torque (N m) of each constraint by name, (nt, 2, 3), inertial frame; zero while inactive."""
         shared = self._contact_loads
         return self._by_name([
             segment.joint_loads | (contacts.loads if contacts is not None else {})

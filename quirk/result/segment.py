@@ -130,7 +130,7 @@ class Segment:
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
-        """Force, N, and torque, N m, of each active constraint by name, (nt, 2, 3), inertial frame."""
+        """Force (N) and torque (N m) of each active constraint by name, (nt, 2, 3), inertial frame."""
         return {name: np.stack(load, axis=1) for name, load in self.dynamics.joints.items()}
 
     @cached_property

@@ -108,7 +108,7 @@ def _loads(result: Result) -> list[str]:
 def _largest(loads: dict[str, np.ndarray]) -> list[str]:
     """Return the names of the joints with the largest torques and forces, at most `MOST_LOADS`.
 
-    `loads` are the largest force, N, and torque, N m, of each joint by name.
+    `loads` are the largest force (N) and torque (N m) of each joint by name.
     """
     by_force, by_torque = (sorted(loads, key=lambda name: -loads[name][which]) for which in (0, 1))
     least = IDLE * max(max(pair) for pair in loads.values())

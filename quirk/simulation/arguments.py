@@ -54,7 +54,7 @@ def checked_settings(
     every: bool,
     solver: str = "sparse",
 ) -> Settings:
-    """Return the settings of a run of a certain duration, s, which may be infinite, or raise an InputError.
+    """Return the settings of a run of a certain duration (s), which may be infinite, or raise an InputError.
 
     The caller sets `max_step` itself. The other arguments are those of `simulate`; `every` says whether all steps are
     kept.

@@ -21,7 +21,7 @@ FEWEST_STEPS, MOST_STEPS = 100, 1e10
 
 
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
-    """Return the output times, s, or None if all steps are stored.
+    """Return the output times (s), or None if all steps are stored.
 
     `output` is the user's argument: an interval, s, a list of times, or None.
     """
@@ -42,7 +42,7 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 
 
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
-    """Return the fixed step size, s, or None if steps are adaptive.
+    """Return the fixed step size (s), or None if steps are adaptive.
 
     An InputError is raised for contradictory arguments.
     """
@@ -69,7 +69,7 @@ def checked_breaks(
     step: float | None,
     owner: str = "simulate",
 ) -> Breaks:
-    """Return the times at which steps must end, with the largest step size; the duration, s, may be infinite.
+    """Return the times at which steps must end, with the largest step size; the duration (s) may be infinite.
 
     `breaks` and `max_step` are the user's arguments.
     """
@@ -121,7 +121,7 @@ def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> No
     """Raise an InputError if steps would be too short for the spacing of floating-point times.
 
     This happens if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
-    is that of the run, and `step` the fixed step size, s, or None.
+    is that of the run, and `step` the fixed step size (s), or None.
     """
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"

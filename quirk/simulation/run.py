@@ -73,7 +73,7 @@ class Run:
     start : float
         Initial time, s.
     end : float, optional
-        Final time, s, of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends
+        Final time (s) of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends
         there. By default the run has no end, unless motions are defined for a limited time.
     events : list of Event
         Events of this run, in addition to those of the system.
@@ -260,7 +260,7 @@ class Run:
         return reason
 
     def advance_to(self, time: float) -> str:
-        """Advance to a time, s, later than the present one; return values and errors are those of `advance`."""
+        """Advance to a time (s) later than the present one; return values and errors are those of `advance`."""
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
@@ -400,7 +400,7 @@ class Run:
         return f"<Run: {len(self.system.bodies)} bodies at t = {self._time:.9g} s{stopped}>"
 
     def _advance(self, owner: str, t: float) -> str:
-        """Advance to time t, s; return "time", "event" or "stopped" as `advance` does."""
+        """Advance to time t (s); return "time", "event" or "stopped" as `advance` does."""
         if self._run.stopped or not self._time < t <= self._end:
             raise InputError(f"{owner}: {self._refusal(t)}")
         self._last = []
@@ -426,7 +426,7 @@ class Run:
         return reason
 
     def _refusal(self, t: float) -> str:
-        """Return the error message for a time t, s, to which the run cannot advance."""
+        """Return the error message for a time t (s) to which the run cannot advance."""
         if self._run.stopped:
             return (
                 f"an event has stopped the run at t = {self._time:.9g} s: restore an earlier state or begin another run"
@@ -463,7 +463,7 @@ class Run:
         self._look()
 
     def _go_on(self, t: float) -> str:
-        """Advance to time t, s, or to an event before it; return the reason for stopping."""
+        """Advance to time t (s) or to an event before it; return the reason for stopping."""
         run, sampler = self._run, self._sampler
         if self._time >= sampler.next:  # the last call has failed
             self._sample()
@@ -491,7 +491,7 @@ class Run:
                 return TIME
 
     def _next_kept(self, t: float) -> float:
-        """Return the time, s, of the next state to be kept; t if they differ by round-off."""
+        """Return the time (s) of the next state to be kept; t if they differ by round-off."""
         assert self._keep is not None
         kept = self._start + (self._kept + 1) * self._keep
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
@@ -538,7 +538,7 @@ class Run:
 
 
 def _duration(system: System, start: float, end: Any) -> float:
-    """Return the duration, s, until the end of the run; without `end`, until the first motion ends.
+    """Return the duration (s) until the end of the run; without `end`, until the first motion ends.
 
     The result is infinite if no motion ends.
     """

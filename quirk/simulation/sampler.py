@@ -95,7 +95,7 @@ class Sampler:
         self.sample()
 
     def meet(self, t: float) -> None:
-        """Move the next call to time t, s, if it differs from t only by round-off."""
+        """Move the next call to time t (s), if it differs from t only by round-off."""
         if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
             self.next = t
 
@@ -162,7 +162,7 @@ class Sampler:
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
-        """Return the time, s, among `marks` that differs from t only by round-off, or t if there is none."""
+        """Return the time (s) among `marks` that differs from t only by round-off, or t if there is none."""
         if self._marks is None or not len(self._marks):
             return t
         k = int(np.searchsorted(self._marks, t))

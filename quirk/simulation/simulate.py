@@ -72,12 +72,12 @@ def simulate(
     step : float
         Fixed step size, s.
     output : float or list of times
-        Interval between output states, s, or the output times, s, from `start` on; default: every step.
+        Interval between output states, s, or the output times (s) from `start` on; default: every step.
     initial_state : State
         Initial state; default: `system.initial_state()`. To continue an earlier run, give its ``result.state_at()``
         here and its last time as `start`; joint angles then include their full turns.
     start : float
-        Initial time, s, for all functions of time.
+        Initial time (s) for all functions of time.
     stabilization : "projection", "baumgarte" or None
         "projection" moves the end of each step to the nearest state on the constraints; "baumgarte" adds
         2 alpha Phi_dot + beta^2 Phi to each constraint equation; with None, states drift off the constraints.

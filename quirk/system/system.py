@@ -271,7 +271,7 @@ class System(Renamed):
         return at_state.constraint_forces(self, self.checked(state), self._time(t), solver)
 
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
-        """Return the load of every active constraint at a state and time t, s, by name.
+        """Return the load of every active constraint at a state and time t (s) by name.
 
         If redundant constraints share a load, the shares are those with the least sum of ``|force|^2 + |torque /
         load_length|^2`` over all rows.

@@ -42,14 +42,14 @@ class ProgressLine:
         return cls(start, end, told=told) if asked else None
 
     def update(self, t: float) -> None:
-        """Rewrite the line for time t, s, unless it was rewritten less than PROGRESS_INTERVAL ago."""
+        """Rewrite the line for time t (s), unless it was rewritten less than PROGRESS_INTERVAL ago."""
         self.reached, now = t, time.perf_counter()
         if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
             self.last = now
             self._write(t, now, end="")
 
     def close(self, t: float) -> None:
-        """Write the final state of the line, for time t, s, and end it."""
+        """Write the final state of the line, for time t (s), and end it."""
         now = time.perf_counter()
         if now - self.started >= self.patience:
             self._write(t, now, end="\n")

@@ -32,8 +32,8 @@ from quirk.system.system import System
 FLOOR, FASTER = 1e-2, 2.0
 # Up to this multiple of that speed, sliding keeps its initial direction.
 KEEPS = 2.0
-# A joint that sticks and has moved by less than this angle, rad, or this part of the length of the system, has not
-# moved.
+# A joint that sticks counts as unmoved if it has moved by less than this angle (rad), or this fraction of the length of
+# the system.
 STAYS = 1e-9
 
 

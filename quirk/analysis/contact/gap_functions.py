@@ -171,7 +171,7 @@ class Gaps:
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
-        """Return all gaps and slip components at time t, s, for a state of n bodies and k internal variables.
+        """Return all gaps and slip components at time t (s) for a state of n bodies and k internal variables.
 
         `y` (13 n + k,) is the flat state, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """

@@ -44,7 +44,7 @@ DIFFERENCE = 1e-5
 # Residual at which a point counts as converged, relative to the residual of the loads alone; largest residual that is
 # accepted if steps no longer improve it; maximum number of iterations.
 FOUND, MISSED, MOST_ITERATIONS = 1e-13, 1e-9, 8
-# Largest angle, rad, between the tangents of consecutive points; below half of it steps grow.
+# Largest angle (rad) between the tangents of consecutive points; below half of it steps grow.
 BEND = 0.15
 # Shortest step relative to the longest; shorter ones fail, unless there is a corner. Distance beyond a corner at which
 # the path is continued, relative to the parameter's range and the system's size: larger than the finite difference.

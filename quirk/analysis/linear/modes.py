@@ -138,7 +138,7 @@ class Modes:
 
 
 def modes(system: System, state: State, t: float, count: int | None = None) -> Modes:
-    """Return the modes of small motions about a state at time t, s; see `System.modes`."""
+    """Return the modes of small motions about a state at time t (s); see `System.modes`."""
     if count is not None:
         count = validate.whole("System.modes", "count", count)
     found = None if count is None else sparse_modes(system, state, t, count)

@@ -63,7 +63,7 @@ class Point:
     def along(
         cls, system: System, plant: CompiledModel, solver: Solver, state: State, t: float, angles: np.ndarray
     ) -> Point:
-        """Return the operating point for a state of a motion at time t, s, without checking the constraints.
+        """Return the operating point for a state of a motion at time t (s) without checking the constraints.
 
         The independent rows have already been selected in `solver`; `angles` (K, 3) are the 1-2-3 angles of K joints,
         rad.

@@ -115,7 +115,7 @@ def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
 
 
 def value_of(owner: str, system: System, state: State, t: float, name: str) -> float:
-    """Return the value of a quantity at a state and time t, s, in SI units.
+    """Return the value of a quantity at a state and time t (s), in SI units.
 
     An unknown `name` raises an InputError that names `owner`.
     """

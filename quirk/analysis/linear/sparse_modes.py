@@ -130,7 +130,7 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 
 
 def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Whether modes of a steady motion are also modes at its later point, a time `tau`, s, afterwards.
+    """Whether modes of a steady motion are also modes at its later point, a time `tau` (s) afterwards.
 
     `rate` is a typical rate, 1/s. `found` are the modes.
     """

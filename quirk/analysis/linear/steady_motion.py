@@ -30,7 +30,7 @@ ROUND_OFF = 1e-13
 FITS = 1e-7
 # and for their agreement a moment later.
 SAME = 1e-8
-# Rotation angle, rad, of the fastest body until that moment.
+# Rotation angle (rad) of the fastest body until that moment.
 LATER = 0.7
 # Angle, rad, below which series replace sines and cosines, which lose accuracy.
 SMALL_ANGLE = 1e-4

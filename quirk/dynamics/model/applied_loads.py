@@ -113,7 +113,7 @@ def coordinate_at(
 
 
 def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
-    """Return the result of `ForceElement.shown` at time t, s, as a jet with its rate.
+    """Return the result of `ForceElement.shown` at time t (s) as a jet with its rate.
 
     The element must not have functions of the user. `rows` are the indices of the bodies of its frames.
     """
@@ -192,7 +192,7 @@ def law_inputs(
     t: float,
     angles: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return all inputs (inputs,) of the law of a force element at time t, s, of a motion."""
+    """Return all inputs (inputs,) of the law of a force element at time t (s) of a motion."""
     inputs, order = fixed_inputs(element, layout), layout.order
     for place, near in enumerate(element.turns_near(angles)):
         o = layout.parameters + REFERENCE * place

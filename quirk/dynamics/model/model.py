@@ -105,7 +105,7 @@ class Model:
     row_scale : (m,)
         Force, newton, that a unit of each multiplier exerts; for torques, the torque over `load_length`.
     length : float
-        A characteristic length, m, for tolerances: the largest joint arm or radius of gyration.
+        A characteristic length (m) for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float
         Distance of a row from the span of other rows, over its length, up to which it counts as dependent; see
         `docs/method.md`.

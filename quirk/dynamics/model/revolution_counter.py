@@ -36,7 +36,7 @@ SPIN_FROM_ORIENTATION = 8 * (OMEGA - ORIENTATION)
 REACH = 1.25
 # Points of the cubic per step; and the relative turn per step, rad, beyond which the cubic is too inaccurate.
 POINTS, FARTHEST = 16, 3.0
-# Largest angle, rad, that is counted: beyond it, floats do not resolve parts of a turn.
+# Largest angle (rad) that is counted: beyond it, floats do not resolve parts of a turn.
 COUNTABLE = 1e15
 
 # Entries of Counter.clock, rad and rad/s: bound on the relative turn of any two bodies since the start of the run, and

@@ -61,7 +61,7 @@ def draw_paths(
 ) -> None:
     """Draw the paths of body points, and faintly those of the bodies `others`.
 
-    `color` names the quantity that colors them, or is None; at the time `at`, s, the bodies are drawn.
+    `color` names the quantity that colors them, or is None; at the time `at` (s), the bodies are drawn.
     """
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]

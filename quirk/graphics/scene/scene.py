@@ -249,6 +249,6 @@ def shows_axis(constraint: Constraint) -> bool:
 
 
 def _point_path(result: Result, name: str, local: Any, times: np.ndarray) -> np.ndarray:
-    """Return the path (nt, 3) of a point of a body at finely spaced times, s, inertial frame, m."""
+    """Return the path (nt, 3) of a point of a body at finely spaced times (s), inertial frame, m."""
     r, R = poses(result, name, times)
     return r + R @ local

@@ -215,7 +215,7 @@ def _rounded(length: float) -> float:
 
 
 def in_meters(length: float) -> str:
-    """Return a length, m, as text with a suitable unit."""
+    """Return a length (m) as text with a suitable unit."""
     for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
             return f"{length / size:.6g} {unit}"

@@ -25,7 +25,7 @@ OF_FREE = {"angle": "rad", "travel": "m"}
 
 
 def values_of(result: Result, part: Part, time: float) -> str:
-    """Return the name of a part and its values at a time, s, as Markdown text.
+    """Return the name of a part and its values at a time (s) as Markdown text.
 
     For vectors it has the magnitude and the components.
     """

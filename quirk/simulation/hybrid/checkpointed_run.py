@@ -118,5 +118,5 @@ class CheckpointedRun:
         return self._run.trouble
 
     def undefined(self, t: float) -> Any:
-        """Return an exception that names a force element with non-finite loads at time t, s, or None."""
+        """Return an exception that names a force element with non-finite loads at time t (s), or None."""
         return self._run.undefined(t)

@@ -168,7 +168,7 @@ class Contacts:
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if bodies interpenetrate initially.
 
-        `t` is the time, s, `y` the flat state, `angles` the joint angles, and `base` the configuration.
+        `t` is the time (s), `y` the flat state, `angles` the joint angles, and `base` the configuration.
         """
         for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
             if gap < -noise and touch.constraint.name not in base.idle:
@@ -178,7 +178,7 @@ class Contacts:
                 )
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return all gaps (c,), m or rad, at time t, s, for a flat state and joint angles."""
+        """Return all gaps (c,), m or rad, at time t (s) for a flat state and joint angles."""
         self._gaps.locate(self._system.model.carried.state(y), {})
         solver = self._phases.solver_of(self._system.plant)
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]

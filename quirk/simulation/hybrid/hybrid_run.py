@@ -221,7 +221,7 @@ class HybridRun:
         return self._phase.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return an exception that names a force element with non-finite loads at time t, s, or None."""
+        """Return an exception that names a force element with non-finite loads at time t (s), or None."""
         return self._phase.undefined(t)
 
     def close(self) -> None:
@@ -538,7 +538,7 @@ class HybridRun:
 
 
 def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to time t, s; t is not before the start of the segment."""
+    """Return the part of a segment up to time t (s); t is not before the start of the segment."""
     count = int(np.searchsorted(segment.time, t, side="right"))
     if count == len(segment.time):
         return segment

@@ -73,7 +73,7 @@ class Crossings:
         return self._watch.sides
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events recorded since the last call, each as key, time, s, direction and total energy, J."""
+        """Return the events recorded since the last call, each as key, time (s), direction and total energy, J."""
         noted, self._noted = sorted(self._noted, key=lambda one: one[1]), []
         return noted
 
@@ -207,7 +207,7 @@ class Crossings:
         return float(self._values(t, self.state_at(self._step, t))[e, 0])
 
     def state_at(self, step: InterpolatedStep, t: float) -> np.ndarray:
-        """Return the flat state at time t, s, within a step, projected onto the constraints like output states."""
+        """Return the flat state at time t (s) within a step, projected onto the constraints like output states."""
         y = step.sample(t)
         projected = self._project(t, y)
         return y if projected is None else projected

@@ -53,7 +53,7 @@ class SteppedRun:
         self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a flat state y on the constraints at time t, s, with joint angles (K, 3), rad.
+        """Continue from a flat state y on the constraints at time t (s) with joint angles (K, 3), rad.
 
         `flow` is the right-hand side of the equations of motion; `pace` has the step size.
         """
@@ -125,7 +125,7 @@ class SteppedRun:
         return self._counter.quadrants
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events recorded since the last call, each as key, time, s, direction and total energy, J."""
+        """Return the events recorded since the last call, each as key, time (s), direction and total energy, J."""
         return self._crossings.noted()
 
     @property
@@ -219,9 +219,9 @@ class Cut:
         self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
 
     def sample(self, t: float) -> np.ndarray:
-        """Return the flat state at a time t, s, within this part."""
+        """Return the flat state at a time t (s) within this part."""
         return self._step.sample(t)
 
     def near(self, t: float) -> np.ndarray:
-        """Return an approximate flat state at a time t, s, which needs no further evaluations."""
+        """Return an approximate flat state at a time t (s), which needs no further evaluations."""
         return self._step.near(t)

@@ -176,7 +176,7 @@ class RunFactory:
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError at time t, s, if a value compiled into a user function has changed since."""
+        """Raise an IntegrationError at time t (s), if a value compiled into a user function has changed since."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
@@ -251,12 +251,12 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Let a run continue from a flat state y on the constraints at time t, s, with joint angles (K, 3), rad."""
+        """Let a run continue from a flat state y on the constraints at time t (s) with joint angles (K, 3), rad."""
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
-        """Yield steps from time t, s, and flat state y to the end of the run; `pace` has the step size."""
+        """Yield steps from time t (s) and flat state y to the end of the run; `pace` has the step size."""
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
         values = asked_values(flow.model, flow.angles, settings.fixed > 0)

@@ -104,7 +104,7 @@ class StepHistory:
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
-        """Begin a new interval at time t, s, and flat state y; `segment` is the index of its segment of the result."""
+        """Begin a new interval at time t (s) and flat state y; `segment` is the index of its segment of the result."""
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def take(self, run: CompiledRun) -> None:

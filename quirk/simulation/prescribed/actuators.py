@@ -1,6 +1,6 @@
 """Actuators of inverse dynamics: force elements whose effort over time is unknown.
 
-An effort is a force, N, or a torque, N m.
+An effort is a force (N) or a torque (N m).
 """
 
 from __future__ import annotations

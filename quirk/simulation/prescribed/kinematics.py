@@ -203,7 +203,7 @@ def said_moving(system: System, motions: np.ndarray) -> str:
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return an error message for a time `asked`, s, that cannot be reached from the time `before`, s.
+    """Return an error message for a time `asked` (s) that cannot be reached from the time `before`, s.
 
     It gives the reason, if it is known. `trouble` is the error of the computation. `rank` is the number of independent
     rows.

@@ -179,7 +179,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to that which ends at time t, s, but at least the first one."""
+    """Return the steps up to that which ends at time t (s), but at least the first one."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail

@@ -121,7 +121,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return directions to which the derivatives of prescribed motions at time t, s, have been added."""
+    """Return directions to which the derivatives of prescribed motions at time t (s) have been added."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in inputs_of_all.items()}
         for inputs_of_all in (directions.laws, directions.relations)
@@ -137,7 +137,7 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return D parameters as directions of a model at time t, s, with the derivatives of prescribed motions."""
+    """Return D parameters as directions of a model at time t (s) with the derivatives of prescribed motions."""
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 

@@ -145,7 +145,7 @@ def _asked(
 
 
 def _warn_of_fast_changes(t: float) -> None:
-    """Warn that from time t, s, on variations change too fast to be resolved."""
+    """Warn that from time t (s) on variations change too fast to be resolved."""
     if t < np.inf:
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
@@ -212,7 +212,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a flat state y at time t, s, belongs to the interval `following`, not to `stretch`."""
+    """Whether a flat state y at time t (s) belongs to the interval `following`, not to `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

@@ -267,7 +267,7 @@ class LoadSensitivity:
         return f"<Sensitivity of {self._part} by {self._of.parameter!r}>"
 
     def force(self) -> np.ndarray:
-        """Return the derivative (nt, 3, ...) of the force, N, inertial frame.
+        """Return the derivative (nt, 3, ...) of the force (N), inertial frame.
 
         It is the force on body j of a constraint, or on the last body of a force element.
         """

@@ -24,7 +24,7 @@ ORIGIN = 3
 
 
 def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return the variation (D,) of the time, s, at which the slip of a friction element ends, by its name."""
+    """Return the variation (D,) of the time (s) at which the slip of a friction element ends, by its name."""
     point = at.point
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
@@ -44,7 +44,7 @@ def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
 def limit_is_reached(
     at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return the variation (D,) of the time, s, at which sticking friction reaches its limit.
+    """Return the variation (D,) of the time (s) at which sticking friction reaches its limit.
 
     Parameters
     ----------

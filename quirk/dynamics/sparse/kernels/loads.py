@@ -44,7 +44,7 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 
 @kernel
 def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
-    """Return the force, N, or torque, N m, of the constraint that reading r refers to, in the inertial frame.
+    """Return the force (N) or torque (N m) of the constraint that reading r refers to, in the inertial frame.
 
     It is exerted by body i on body j; the torque is about the joint point of body j.
     """

@@ -141,7 +141,7 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
     """Return the load of a force element on one body, in the inertial frame, as reading r requires.
 
-    It is the force, N, or the moment about the center of mass, N m.
+    It is the force (N) or the moment about the center of mass, N m.
     """
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]

@@ -333,7 +333,7 @@ class CompiledRun:
             self._change(first)
 
     def request(self, t: float) -> None:
-        """Set the next output time t, s; the run pauses there."""
+        """Set the next output time t (s); the run pauses there."""
         run, clock = self.run, self.run.clock
         run.asked[0], run.counts[ASKED], self.paused = t, 0, False
         if self.settings.end == np.inf:
@@ -345,7 +345,7 @@ class CompiledRun:
                 self.settings = self.settings._replace(gap=gap, look=look)
 
     def _refer_to(self, t: float) -> None:
-        """Set the time scale for negligible times from the requested time t, s, and the step size.
+        """Set the time scale for negligible times from the requested time t (s) and the step size.
 
         A run that pauses has no end time, from which the time scale is otherwise taken.
         """
@@ -482,7 +482,7 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Present time, s: the time of the pause, or the end of the last step."""
+        """Present time (s): the time of the pause, or the end of the last step."""
         return float(self.run.asked[0]) if self.paused else self.reached
 
     @property
@@ -529,7 +529,7 @@ class CompiledRun:
         run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events since the last call: key of the event function, time, s, direction, and total energy, J."""
+        """Return the events since the last call: key of the event function, time, s, direction and total energy, J."""
         if not self.run.counts[HAPPENED]:
             return []
         noted = self.watch.table.noted[: NOTED * self.run.counts[HAPPENED]].reshape(-1, NOTED)

@@ -206,7 +206,7 @@ def jumped(asked: Asked) -> bool:
 def overlooked(
     asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
 ) -> float:
-    """Return a time, s, at which a function differs from its interpolant between the nodes; infinity if none.
+    """Return a time (s) at which a function differs from its interpolant between the nodes; infinity if none.
 
     `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
     maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures

@@ -170,7 +170,7 @@ def quantities_at(
 ) -> bool:
     """Compute event functions or the total energy at a state, as `task` selects; return False if a value is NaN.
 
-    Values and rates of all Q event functions are written to `out` (2 Q,), the energy, J, to out[0]. Runs that are
+    Values and rates of all Q event functions are written to `out` (2 Q,), the energy (J) to out[0]. Runs that are
     stepped in Python use this function.
     """
     if task == VALUES:

@@ -430,7 +430,7 @@ def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
 
     @kernel
     def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
-        """Return the time, s, of the first event with an action in the step; infinity if there is none."""
+        """Return the time (s) of the first event with an action in the step; infinity if there is none."""
         watched, first = run.watched, math.inf
         for e in range(watched.side.shape[0]):
             if watched.acts[e] == 0:

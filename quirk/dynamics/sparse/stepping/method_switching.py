@@ -248,7 +248,7 @@ class MethodSwitching:
     def _account(self, t: float, tried: int) -> None:
         """Add the cost of the steps since the last call, and the time advanced by them, to the progress.
 
-        t is the present time, s, and `tried` the number of steps tried.
+        t is the present time (s) and `tried` the number of steps tried.
         """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages

@@ -241,7 +241,7 @@ class ProbedStretch:
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times, s, at given fractions of the step, limited to `low` and `high`."""
+        """Return the times (s) at given fractions of the step, limited to `low` and `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 

@@ -89,7 +89,7 @@ class RunState(NamedTuple):
 
 
 # Header of each recorded step in RunState.trail, followed by the state at its start: start and end, s, and the range of
-# times, s, at which y' may be evaluated.
+# times (s) at which y' may be evaluated.
 STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
 STEP_HEAD = 8
 

@@ -79,7 +79,7 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return the time, s, at which y' is evaluated for time t of the step.
+    """Return the time (s) at which y' is evaluated for time t of the step.
 
     It is t, limited to the interval between two breaks that contains the step, so that no stage is on the far side of a
     jump.

@@ -102,7 +102,7 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 
 @kernel
 def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Compute the state at time h, s, after the start of the present step, by summing the series."""
+    """Compute the state at time h (s) after the start of the present step, by summing the series."""
     bodies, carried = coefficients(stepper, stepper.known[HALF])
     orders, last = stepper.elements.orders, int(stepper.known[LAST])
     state_at(bodies, orders, last, h, state)

@@ -44,7 +44,7 @@ def stability_interval(name: str) -> float:
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues (k,), 1/s, of the k fastest modes at a state y, and the residual (k,) of each.
 
-    The modes have time scales of h, s, or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
+    The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
     Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
     lengths per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
     """

@@ -98,7 +98,7 @@ def unseen(stepper: StepSeries, settings: Settings) -> float:
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time, s, after the start of a step, at most h, up to which the series agrees with y'.
+    """Return the time (s) after the start of a step, at most h, up to which the series agrees with y'.
 
     y' is compared at several times, because a load may act for a part of a step only, without effect on the series at
     either end. A shortened step is tested again, at more times.
@@ -113,7 +113,7 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time, s, after the start of a step, at most h, up to which one series of tests finds agreement.
+    """Return the time (s) after the start of a step, at most h, up to which one series of tests finds agreement.
 
     In each test y' is compared with the Taylor series. The result is at least the first tested time: for such a short
     step the test at its end suffices. If guards show that a law may change its branch in the first interval, more times

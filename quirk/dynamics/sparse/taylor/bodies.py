@@ -241,7 +241,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Compute the state y at time h, s, from the series: poses up to `order`, velocities up to `order` - 1."""
+    """Compute the state y at time h (s) from the series: poses up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

@@ -22,7 +22,7 @@ from ..autodiff.jet import Condition, Jet, where
 from .expression import Derivative, Expression
 from .tracer import NotTraceableError
 
-# Maximum number of passes of a loop, each of which is unrolled; longer loops would make long machine code.
+# Maximum number of iterations of a loop. Loops are unrolled, so that longer ones would make long machine code.
 MOST_PASSES = 200
 
 
@@ -163,7 +163,7 @@ def _number(x: Any = 0.0) -> Any:
 
 
 def _range(*bounds: int) -> range:
-    """Return `range(*bounds)`; raise NotTraceableError if a loop over it takes more than MOST_PASSES passes."""
+    """Return `range(*bounds)`; raise NotTraceableError if a loop over it has more than MOST_PASSES iterations."""
     made = range(*bounds)
     if len(made) > MOST_PASSES:
         raise NotTraceableError(f"a loop of {len(made)} passes")

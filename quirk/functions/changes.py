@@ -60,7 +60,7 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions that read a changed value, against the result of the analysis."""
+        """Return the names of compiled functions that read a value which has changed, although this was excluded."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 

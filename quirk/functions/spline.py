@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-# Jump of a derivative that affects integration, as its effect over one piece relative to the range of the spline.
+# Smallest jump of a derivative that affects integration, measured by its effect on the value over one polynomial piece,
+# relative to the range of the spline.
 KINK = 1e-10
 
 

@@ -181,9 +181,14 @@ class Turns:
 
     @classmethod
     def since(cls, joints: CountedJoints, orientation: np.ndarray, angles: np.ndarray, quadrants: np.ndarray) -> Turns:
-        """Return the full turns of joint angles along a run, from orientations (n, 4) with `angles` (K, 3), rad, on.
+        """Return the full turns of joint angles along a run.
 
-        `quadrants` (nt, 2 K) are the counted quadrants.
+        Parameters
+        ----------
+        joints : the K pairs of joint frames
+        orientation : (n, 4) initial orientations
+        angles : (K, 3) initial joint angles with full turns, rad
+        quadrants : (nt, 2 K) quadrants counted along the run
         """
         whole = joints.whole_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)

@@ -147,9 +147,9 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Store by how much the bodies may turn before joint k must be evaluated again.
+    """Store the turn of the bodies up to which joint k need not be evaluated again.
 
-    It has just been evaluated when they had turned by `turned`, rad, with plane vectors u.
+    Joint k has just been evaluated, with the plane vectors u, after the bodies had turned by `turned` (rad).
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
@@ -284,7 +284,7 @@ def on_one_side(
 
 @shared
 def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> float:
-    """Return the polar angle of a plane vector after a time h, rad, extrapolated with the mean of two rates.
+    """Return the polar angle (rad) of a plane vector after a time h, extrapolated with the mean of two rates.
 
     The vector has the components a and a + 1 of u and, after the time h, of u_new; v and v_new are their rates at both
     times. q is the quadrant of u. The rate of a vector of zero length counts as zero.

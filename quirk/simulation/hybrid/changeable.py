@@ -65,7 +65,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Compute quantities of a segment that depend on user functions whose data may change later in the run."""
+        """Compute the quantities of a segment that depend on user functions whose data later events may change."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

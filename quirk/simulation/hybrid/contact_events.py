@@ -135,10 +135,9 @@ class Contacts:
         return [*functions, *self._frictions.guards(resting.rubbing), *self._flanks.guards(base, resting.sides)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise an InputError if an event depends on a load that several contacts share, as `resting` says.
+        """Raise an InputError if an event depends on a load that several contacts share in the contact state `resting`.
 
-        Rigid bodies determine only sums of such loads. `guards` are the event functions, and `resting` is the contact
-        state.
+        The equations of rigid bodies determine only sums of such loads. `guards` are the event functions.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
@@ -353,7 +352,7 @@ class Contacts:
         return settled
 
     def _parts_of(self, resting: ContactState) -> dict[str, int]:
-        """Return which face or edge of each bounded surface in closed contact is touched, by name of contact."""
+        """Return the index of the touched face or edge of each bounded surface in closed contact, by contact."""
         return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
@@ -437,7 +436,11 @@ class Contacts:
         solver: Solver,
         strike: Strike,
     ) -> tuple[np.ndarray, dict[str, Impulse], float]:
-        """Return the state after the impacts of closed gaps one after the other, impulses, and restitution kept."""
+        """Return the state after the impacts of closed gaps one after the other, the impulses, and a factor.
+
+        The factor lowers the coefficients of restitution so that no energy is gained. `known` are the speed limits, and
+        the approach speeds up to which there is no impact; `strike` resolves the impacts of some contacts.
+        """
 
         def rates(y: np.ndarray) -> np.ndarray:
             return self._gaps.at(solver, t, y, angles).of(closed).rate
@@ -533,9 +536,10 @@ class Contacts:
     def _loads(
         self, closed: list[int], found: ContactModes, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the watched loads of loaded contacts, and those of closed contacts that carry no load, by gap.
+        """Return the loads to be monitored, by gap: of loaded contacts, and of closed contacts that carry no load.
 
-        `found` is the solution of the contact problem; `shares` expresses loads by multipliers.
+        `closed` are the indices of the closed gaps, `found` is the solution of the contact problem, and `shares`
+        expresses loads by multipliers.
         """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
@@ -550,10 +554,10 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return which loaded contacts get constraint rows, and which closed contacts get none.
+        """Return the loaded contacts that get constraint rows, and the closed contacts that get none.
 
-        For each loaded contact, by name: the index of its row, and the multiplier below which it opens. `found` is the
-        solution of the contact problem.
+        The first result has, for each loaded contact by name, the index of its row and the multiplier below which the
+        contact opens. `closed` are the indices of the closed gaps, `found` is the solution of the contact problem.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

@@ -184,9 +184,9 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the active constraints in the state `now`, m or rad.
+        """Return the largest violation of the active constraints in the state `now`, and that of their rates.
 
-        The largest violation of their rates, m/s or rad/s, is returned as well.
+        The first is in m or rad, the second in m/s or rad/s.
         """
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
@@ -227,8 +227,8 @@ class ActionExecutor:
     ) -> EventState:
         """Return the state after bodies have been moved so that they satisfy the active constraints.
 
-        No body may move by more than `tolerance`, m. `names` are the constraints that have changed. `refused` are two
-        texts for the error message: what failed, and advice.
+        No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` are two
+        texts for the error message: the failure, and advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y

@@ -40,7 +40,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the user functions that a run calls in addition to those of models: of events and sampled functions."""
+    """Return the user functions of events and sampled functions, which a run calls in addition to those of loads."""
     return [function for part in (*events, *system.sampled) for function in part.user_functions]
 
 

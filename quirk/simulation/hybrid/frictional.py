@@ -97,9 +97,9 @@ class Frictional:
     ) -> FrictionRows:
         """Return the rows of closed gaps and of friction elements.
 
-        `closed` are the indices of the gaps, `acting` the friction elements. With `loads` the dependence of the normal
-        loads of joints on the row forces is included. `opening` has the values, rates and force directions of all gaps
-        and slip components.
+        `closed` are the indices of the closed gaps, `acting` the friction elements. If `loads`, the dependence of the
+        normal loads of joints on the row forces is included. `opening` has the values, rates and force directions of
+        all gaps and slip components.
         """
         state, touches, slips = solver.model.carried.state(y), self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []
@@ -418,9 +418,10 @@ class Shares:
         )
 
     def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
-        """Return the margin of sticking friction, from the normal load in the first row and the forces in the others.
+        """Return the margin of a sticking friction element to its limit, as a quantity that a run can monitor.
 
-        The load of a joint is determined by its constraint, or constant.
+        `which` are the indices of its rows: the first has the normal load of a contact, the others the friction forces.
+        For friction in a joint `load` is the normal load, constant or a function of the joint's load.
         """
         weights, offset = self._terms(which)
         if isinstance(load, ConstantLoad):

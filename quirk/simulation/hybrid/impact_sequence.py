@@ -17,7 +17,7 @@ MOST_ROUNDS = 100_000
 # A sequence ends without rebound where all approach speeds have fallen to this fraction of the first largest one.
 FADED = 1e-9
 
-# (y, mask of the contacts that strike, whether they rebound) -> state, impulses, restitution kept
+# (y, mask of the contacts with an impact, whether they rebound) -> state, impulses, factor on the restitution
 Strike = Callable[[np.ndarray, np.ndarray, bool], tuple[np.ndarray, dict[str, Impulse], float]]
 
 
@@ -28,11 +28,12 @@ def in_sequence(
     limits: np.ndarray,
     strike: Strike,
 ) -> tuple[np.ndarray, dict[str, Impulse], float]:
-    """Return the state after a sequence of impacts, the sums of their impulses, and the least restitution kept.
+    """Return the state after a sequence of impacts, the sums of their impulses, and a factor on the restitution.
 
-    In each round only the contacts that approach each other exchange impulses, together; those at rest take part in the
-    next round, if the impulses of this one push them together. When the approach speeds have fallen below the limits of
-    rebound, all contacts are brought to rest at once.
+    The sequence consists of rounds. In each round the gaps that close exchange impulses, all at once. Contacts at rest
+    take part in the next round if the impulses of this round make their gaps close. When all approach speeds have
+    fallen below the limits of rebound, all contacts are brought to rest at once. The factor is the smallest by which
+    coefficients of restitution were lowered so that no energy is gained.
 
     Parameters
     ----------

@@ -116,9 +116,10 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Return for each segment the output indices that enter the objective; each output time counts once.
+    """Return, for each segment, the indices of the outputs that enter the objective; each output time counts once.
 
-    If an event occurs at an output time, its last output counts. `asked` are the output times, or None for all.
+    If an event occurs at an output time, the last of the states stored for this time counts. `asked` are the output
+    times, or None for all.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:

@@ -139,12 +139,12 @@ class Backwards:
         return behind, by_parameters
 
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of the scalar function with respect to the state at the end of interval k.
+        """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
-        Those with respect to the parameters are returned as well. `behind` are the derivatives with respect to the
-        state after the following event. The event is linear in variations allowed by the constraints: it is evaluated
-        for a basis of the allowed variations of the state, and for each parameter with the smallest compatible
-        variation of the state.
+        `behind` (13 n + k,) are its derivatives with respect to the state after the event. Returned are those with
+        respect to the state before the event (13 n + k,), and with respect to the D parameters (D,). The jump is linear
+        in variations that the constraints allow. It is therefore evaluated for a basis of these variations, and for
+        each parameter with the smallest compatible variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -179,7 +179,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to that which ends at time t (s), but at least the first one."""
+    """Return the steps up to the one that ends at time t (s), but at least the first one."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
@@ -191,9 +191,9 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return groups of steps, each with the index of the output at the end of every step, or -1 if there is none.
+    """Return groups of steps, and for each group the index of the output at the end of each step, -1 for none.
 
-    Each of the output `times`, s, occurs once.
+    The output `times` (s) are all different.
     """
     with_rows, left = [], 0
     for steps in parts:

@@ -58,9 +58,9 @@ class Instant:
         return QuantityDerivatives(self._point, self.variation)
 
     def _explicit(self, one: Named) -> np.ndarray:
-        """Return the derivatives (D,) of a quantity at constant state.
+        """Return the derivatives (D,) of the quantity `one` at constant state.
 
-        They are not zero if parameters displace joint frames on which the quantity depends. `one` is the quantity.
+        They differ from zero if parameters displace joint frames on which the quantity depends.
         """
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))

@@ -1,6 +1,6 @@
 """Derivatives of a system and of its initial state with respect to parameters.
 
-They are expressed as directions of the compiled model: variations of its numbers, see
+They are expressed as directions of the compiled model: variations of its state and constants, see
 `quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements.
 """
 
@@ -42,7 +42,7 @@ class ParameterChange:
 
     Attributes
     ----------
-    numbers : derivatives of the numbers of bodies, constraints and forces, by key, see
+    numbers : derivatives of the constants of bodies, constraints and forces in the equations of motion, by key, see
         `quirk.simulation.sensitivity.part_parameters`
     start : derivatives (12,) of the initial states of bodies, by name
     motions : derivatives of prescribed motions, by the names of the constraint or force and of the motion
@@ -56,7 +56,7 @@ class ParameterChange:
 
     @property
     def reshapes(self) -> bool:
-        """Whether the numbers of a constraint depend on the parameter."""
+        """Whether the constants of a constraint depend on the parameter."""
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
@@ -219,9 +219,9 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 
 
 class _Places:
-    """Places of the numbers of bodies, constraints and forces among the inputs of the compiled model.
+    """Indices of the constants of bodies, constraints and forces among the inputs of the compiled model.
 
-    Each is a kind, the index of the law or relation, and the indices of its inputs.
+    Each consists of a kind, the index of the force law or relation, and the indices of its inputs.
     """
 
     def __init__(self, model: Model) -> None:

@@ -114,9 +114,9 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variations after an event at which nothing but loads may jump.
+        """Return the variations after an event at which loads may jump, but not the state.
 
-        Variations are motions of bodies (n, 12, D) and of internal variables (k, D).
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of bodies and of internal variables before it.
         """
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
@@ -270,7 +270,7 @@ def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray,
 def _flow(point: Point) -> np.ndarray:
     """Return the rates (n, 12) of the states of n bodies along the motion.
 
-    The twelve numbers are those of `quirk.dynamics.model.directions`.
+    The twelve components are those of `quirk.dynamics.model.directions`.
     """
     rates = np.zeros((point.bodies, 12))
     rates[:, SHIFT], rates[:, TURN] = point.state.velocity, point.state.angular_velocity

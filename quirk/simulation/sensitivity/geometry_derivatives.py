@@ -28,9 +28,9 @@ STEP, HALVINGS = 1e-2, 4
 
 
 def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
-    """Return the variations (D,) of a gap at constant state, for variations (k, D) of its k parameters.
+    """Return the variations (D,) of a gap at constant state.
 
-    `numbers` are these variations.
+    `numbers` (k, D) are the variations of the k parameters of the gap.
     """
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
@@ -73,7 +73,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
 
 
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
-    """Return the variations (24,) of both frames of a constraint, 12 numbers each; None if neither varies."""
+    """Return the variations (24,) of both frames of a constraint, origin and axes; None if neither frame varies."""
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:
             frames = numbers[-2 * FRAME :]

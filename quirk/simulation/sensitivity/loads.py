@@ -69,10 +69,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Whether the derivatives of a load or energy are available, which those of friction are not.
-
-        `reading` is the quantity.
-        """
+        """Whether the derivatives of the load or energy `reading` are available; those of friction are not."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)

@@ -1,6 +1,6 @@
 """Parameters of sensitivities by name, such as ("rod", "mass"), and the derivatives of the system for each.
 
-"Parts" are bodies, constraints and force elements. Their numbers are those that enter the equations of motion.
+"Parts" are bodies, constraints and force elements. The numbers of a part are its constants in the equations of motion.
 """
 
 from __future__ import annotations

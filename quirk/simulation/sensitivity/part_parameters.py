@@ -1,4 +1,4 @@
-"""Numbers of bodies, constraints and forces in the equations of motion, and their derivatives.
+"""Constants of bodies, constraints and forces in the equations of motion, and their derivatives.
 
 Derivatives are computed by constructing the objects again with varied arguments. "Parts" are bodies, constraints and
 force elements.
@@ -38,7 +38,7 @@ LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
-    """Return the numbers of a part that enter the equations of motion, by kind, name and index.
+    """Return the constants of a part in the equations of motion, by kind of data, name of the part and index.
 
     Bodies have mass and inertia. Force elements have the parameters of their laws, followed by their frames (12 numbers
     each), and initial internal variables. Constraints have the constants and frames of each relation, with consecutive
@@ -61,7 +61,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
 
 
 def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
-    """Yield the first row and the numbers of each relation of a constraint; consecutive primitives count as one."""
+    """Yield the first row and the constants of each relation of a constraint; consecutive primitives count as one."""
     first = 0
     frames = [frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)]
     for of_primitives, group in groupby(constraint.primitives, lambda part: isinstance(part, Primitive)):
@@ -135,9 +135,10 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 
 
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
-    """Return the derivatives at 0 of numbers that are functions of one variable, by extrapolated differences.
+    """Return the derivatives at 0 of a function of one variable, by extrapolated difference quotients.
 
-    `size` is the magnitude of the variable. The functions are smooth, because parts are constructed by arithmetic.
+    The function returns numbers by key, and so does the result. `size` is the typical magnitude of the variable. The
+    function is smooth, because parts are constructed by arithmetic.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:

@@ -44,15 +44,19 @@ class Sought:
 
     @classmethod
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
-        """Return the inputs of relations, or of force laws, that depend on the directions or on varied motions."""
+        """Return the inputs that vary along the directions, or that depend on varied motions.
+
+        They are the inputs of relations if `of_relations`, otherwise of force laws.
+        """
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
         return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Return the required inputs of each element.
+        """Return the inputs with respect to which derivatives are required, for each of `elements` elements.
 
-        An input is a pair: its index, and the index of the varied motion that determines it, or -1.
+        An input is a pair: its index among the inputs of the element, and the index of the varied motion that
+        determines it, or -1.
         """
         entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
@@ -62,16 +66,17 @@ class Sought:
         return entries
 
     def wanted(self, elements: int) -> Wanted:
-        """Return the required inputs of all elements as arrays for compiled code."""
+        """Return the inputs with respect to which derivatives are required, as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
-        """Add the derivatives in all D directions to `into` (D,).
+        """Add the derivatives of the scalar function in all D directions to `into` (D,).
 
-        They follow from the derivatives with respect to inputs, in `wanted`, and the variations of the inputs, `given`.
+        Each is the sum over inputs of the derivative with respect to the input, in `wanted`, and the variation of the
+        input along the direction, in `given` by index of the element and of the input.
         """
         directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(wanted.first) - 1):
@@ -204,13 +209,13 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return the derivatives (D,) in all D directions, as far as they are due to masses, inertias and gravity."""
+        """Return the part (D,) of the derivatives in all D directions that is due to masses, inertias and gravity."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Return state gradients (nt, 13 n + k) one after the other, in the layout of compiled code."""
+        """Convert gradients with respect to flat states (nt, 13 n + k) to one array in blocks of eight bodies."""
         slots, size = self.solver.slots, self.solver.size
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):

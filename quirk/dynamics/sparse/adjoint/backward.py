@@ -72,7 +72,10 @@ def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives of the function with respect to the state at the start of step n."""
+    """Add the partial derivatives with respect to the state at the start of step n to the present gradient.
+
+    There are none unless this state belongs to an output time.
+    """
     size, row = adjoint.now.shape[0], adjoint.rows[n]
     if row >= 0:
         add_scaled(adjoint.now, 1.0, adjoint.sources[row * size : (row + 1) * size])
@@ -80,7 +83,7 @@ def add_source(adjoint: Adjoint, n: int) -> None:
 
 @kernel
 def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -> None:
-    """Propagate the gradient back through the projection onto the constraints at a state y."""
+    """Propagate the gradient back through the projection of a state y onto the constraints, at time t (s)."""
     evaluate(mechanism, t, y, adjoint.alpha, adjoint.beta, adjoint.more)
     if adjoint.projects:
         if watch(mechanism, t, y, adjoint.rank):
@@ -102,7 +105,10 @@ def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
 
 @kernel
 def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: np.ndarray) -> None:
-    """Propagate the gradient from the end of a step to its start."""
+    """Propagate the gradient from the end of a step, the state y_new, to its start.
+
+    `step` holds the times of the step and the state at its start, as in `RunState.trail`.
+    """
     weights, size, alpha, beta = adjoint.weights, adjoint.now.shape[0], adjoint.alpha, adjoint.beta
     start, low, high = at(step, STEP_START), at(step, STEP_LOW), at(step, STEP_HIGH)
     h, y, stages = at(step, STEP_END) - start, step[STEP_HEAD : step.shape[0]], adjoint.weights.stages

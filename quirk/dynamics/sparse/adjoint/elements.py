@@ -6,7 +6,8 @@ gradients of the outputs and summed. No separate code for the transpose is neede
 derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
 is a group of up to six rows.
 
-The entries of an element are integers that tell where its data are. Phi are the residuals of the constraint rows.
+The entries of an element are integers: the indices of its data in other arrays. Phi are the residuals of the constraint
+rows.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ from ..tangent.tables import (
     Tangents,
 )
 
-# Entries per slot: gradient of the load on it, inertial frame, six of eight; and of its motion, six for the pose and
-# six for the velocity, of sixteen.
+# Numbers of array elements per slot: for the gradient with respect to the load on the body, inertial frame, of which
+# six are used; and to its motion, of which six are used for the pose and six for the velocity.
 ON_BODY, OF_BODY = 8, 16
 
 
@@ -234,10 +235,13 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for `count` inputs of an element, or, after its evaluation, store the derivatives.
+    """Set unit directions for up to eight inputs of an element, or store the derivatives and reset the directions.
 
-    The directions are set if `begins`, otherwise reset. The inputs are those from entry `p` on. For varied motions the
-    directions include the time derivatives up to `order`.
+    If `begins`, unit directions are set, for the evaluation that follows. Otherwise the derivatives that the evaluation
+    has found, in sums.total, are added to wanted.found, and the directions are set to zero.
+
+    The entries of the element begin at index `o` in `elements`; the inputs are the `count` ones from index `p` on in
+    `wanted`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):

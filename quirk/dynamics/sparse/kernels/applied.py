@@ -1,8 +1,8 @@
 """Applied loads of all force elements at one state, in compiled code.
 
 The law of a force element is the function that computes its load. It is called by its address, reads its inputs from
-one array and writes its outputs to another; tables tell where those of each element begin. `kin` holds the kinematics
-of all bodies, and y the state.
+one array and writes its outputs to another; tables of integers hold the index of the first input and of the first
+output of each element. `kin` holds the kinematics of all bodies, and y the state.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ from .tree import (
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
-    The accelerations are written to tree.acceleration; tree.bias, minus the applied loads, is overwritten. x and rhs
-    hold eight numbers for each joint.
+    On entry tree.bias holds minus the applied loads; it is overwritten. The accelerations are written to
+    tree.acceleration. x and rhs have eight elements for each joint, one per constraint row.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -70,7 +70,11 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration that the rows of joint t prescribe, and add the joint's load to its parent."""
+    """Compute the relative acceleration that the rows of joint t prescribe, and the load that the joint transmits.
+
+    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load, for a parent that does
+    not accelerate, is added to the loads on the parent.
+    """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
     sign = 1.0 if at(entries, e + CHILD_IS_J) != 0 else -1.0
@@ -111,7 +115,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
     """Return the force and moment that a joint with locked freedoms transmits when its point accelerates.
 
-    `shift` and `turn` are the linear and angular acceleration; the numbers of the joint begin at element o of `joints`.
+    `shift` and `turn` are the linear and angular acceleration; the data of the joint begin at element o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
@@ -133,7 +137,7 @@ def is_shift(tree: Tree, t: int, k: int) -> bool:
 
 @kernel
 def solve_root(tree: Tree, r: int) -> None:
-    """Compute the acceleration of root body r."""
+    """Compute the acceleration of root body r from its articulated inertia and the loads on it."""
     f, w = ROOT_NUMBERS * r, at(tree.roots, ROOT_ENTRIES * r + WRENCH_ROOT)
     a, factors = tree.acceleration, tree.factors
     for i in range(6):
@@ -151,7 +155,10 @@ def solve_root(tree: Tree, r: int) -> None:
 
 @kernel
 def follow(tree: Tree, x: np.ndarray, t: int) -> None:
-    """Compute the acceleration of the child of joint t, and the multipliers of the rows of the joint."""
+    """Compute the acceleration of the child of joint t, and the multipliers x of the rows of the joint.
+
+    The acceleration of the parent must have been computed before.
+    """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + WRENCH_CHILD), at(entries, e + WRENCH_PARENT)
     shift, turn = numbers3(joints, o + PRESCRIBED), numbers3(joints, o + PRESCRIBED + 3)

@@ -59,7 +59,7 @@ IMPULSE_PASSES = 4
 
 @entry(needed_by="every state needs", effort=20)
 def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
-    """Perform a task at time t for the state in `desk`; return False if the task fails.
+    """Perform one of the tasks EVALUATE to IMPULSE at time t (s) for the state in `desk`; return False if it fails.
 
     There is one compiled function for all tasks, because it is compiled with all functions that it calls, and the tasks
     share most of these.

@@ -1,4 +1,4 @@
-"""Tables of readings, and of friction proportional to constraint loads.
+"""Tables of readings (watched scalars), and of friction proportional to constraint loads.
 
 A reading is a scalar computed from an evaluation, such as a joint force. A node is a group of up to six constraint
 rows; a wrench is a force and a moment on a body.
@@ -18,17 +18,18 @@ from quirk.jit.record import record
 # friction cones.
 OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, PATCH = range(9)
 
-# Entries per reading. Loads: whether it is a torque, and inertial axis, -1 for the magnitude. Constraints: range of
+# Integers of each reading. Loads: whether it is a torque, and inertial axis, -1 for the magnitude. Constraints: range
+# of
 # nodes; offsets of bodies i and j in arrays of states, kinematics and wrenches; and whether body j is the ground. Force
 # elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and potential
 # energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent contacts, in
-# addition: first element of their numbers, number of contacts, and number of redistributions of load.
+# addition: first element in `Readings.patches`, number of contacts, and number of independent redistributions of load.
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
     PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,
 ) = range(22)  # fmt: skip
 READING = 22
-# Numbers per reading: level that is subtracted; joint point of body j in body axes; inverse factor of moments. For
+# Floats of each reading: level that is subtracted; joint point of body j in body axes; inverse factor of moments. For
 # combinations of multipliers: offsets of the forces, and the coefficient of friction after them.
 LEVEL, ARM, UNSCALED = 0, 1, 4
 OFFSETS, COEFFICIENT = 1, 5
@@ -47,7 +48,7 @@ class Readings(NamedTuple):
     ----------
     kind : (R,) kind of each reading
     entries, numbers : (READING R,) integers and (NUMBERS R,) floats of each reading
-    nodes : numbers of the nodes of the constraints of all readings, concatenated
+    nodes : indices of the nodes of the constraints of all readings, concatenated
     energies : indices of energies among the outputs of force laws
     wrench : scratch
     multipliers, weights : indices of the multipliers in combinations, and their weights

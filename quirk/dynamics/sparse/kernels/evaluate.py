@@ -39,9 +39,10 @@ from .work import FREEDOMS, METHOD, PASSES
 
 @kernel
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Compute constraint rows and right-hand sides, factorize the rows, and substitute forward.
+    """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    All of this is done for STRETCH nodes before the next ones, so that their data stay in the processor's cache.
+    All three are done for a group of STRETCH nodes before the next group, so that the data of the group stay in the
+    processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0

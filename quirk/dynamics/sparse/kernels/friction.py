@@ -100,9 +100,10 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Compute from work.x the constraint load that determines the normal load of friction element k.
+    """Compute the constraint load on which the normal load of friction element k depends, from multipliers in work.x.
 
-    It is written to `into`, from element o on.
+    For a joint it is force and torque, for a contact the multiplier. It is written to `into`, from element o on; y is
+    the state.
     """
     rubbing = mechanism.frictions
     for c in range(LOAD):
@@ -166,9 +167,9 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Set `present` to the constraint load that determines the normal load of friction element k.
+    """Set `present` to the constraint load on which the normal load of friction element k depends.
 
-    It is taken at the present friction magnitudes.
+    The load is that at the present magnitudes of all friction forces.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -235,7 +236,7 @@ def normal(mechanism: Mechanism, k: int, loads: np.ndarray, o: int) -> float:
 
 @kernel
 def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes: np.ndarray, p: int) -> float:
-    """Return the derivative of the normal load of friction element k for a variation of the constraint load.
+    """Return the derivative of the normal load of friction element k along a variation of the constraint load.
 
     The load is at element o of `loads`, its variation at element p of `changes`.
     """
@@ -258,9 +259,10 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces in both bearings of a joint, N, in the inertial frame, for the constraint load at element o.
+    """Return the forces (N) in both bearings of the joint of friction element k, in the inertial frame.
 
-    The second one is zero if `length`, the distance of the bearings, is zero.
+    They follow from the constraint load at element o of `loads`. The second force is zero if `length`, the distance of
+    the bearings, is zero.
     """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)

@@ -1,7 +1,7 @@
 """Inertias of articulated bodies: symmetric matrices (6, 6) over the velocity of a point and the angular velocity.
 
 An inertia consists of three blocks (3, 3), stored by rows: translations, mixed (translations times rotations), and
-rotations. In arrays it takes 21 numbers, in the order described in `tree`.
+rotations. In arrays it takes 21 elements, in the order described in `quirk.dynamics.sparse.kernels.tree`.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     """Eliminate a freedom of a joint: return the inertia that the joint transmits when it can move freely along it.
 
-    `momentum` is that of unit velocity along the freedom. It is stored with the inverse inertia of the freedom, from
-    element `place` on.
+    `momentum` is that of unit velocity along the freedom. With the inverse of the inertia along the freedom it is
+    stored in `joints`, with the data of the freedom, which begin at element `place`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -159,14 +159,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia of which only the block of translations is kept; the others are zero."""
+    """Return an inertia with the block of translations only, for a joint that transmits no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia of which only the block of rotations is kept; the others are zero."""
+    """Return an inertia with the block of rotations only, for a joint that transmits no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

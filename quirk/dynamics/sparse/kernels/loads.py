@@ -44,9 +44,10 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 
 @kernel
 def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
-    """Return the force (N) or torque (N m) of the constraint that reading r refers to, in the inertial frame.
+    """Return the force (N) or torque (N m) that body i exerts on body j through a constraint, in the inertial frame.
 
-    It is exerted by body i on body j; the torque is about the joint point of body j.
+    The constraint, and whether its force or its torque is returned, are those of reading r. The torque is about the
+    joint point of body j. y is the state evaluated last.
     """
     nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
     entries = readings.entries

@@ -82,7 +82,7 @@ class Triangle(NamedTuple):
     factor : R and X by blocks, eight numbers for each row of the earlier node; dropped rows are zero
     distance : (8 K,) distance of each row from the span of the rows before it, over its length
     front, stack, reflector : scratch
-    left : (2 K,) number of rows for joints, and for hubs, that a node passes to its parent
+    left : (2 K,) number of rows for joints, and for hubs, that remain in the front of each node and go to its parent
     where : (K,) position of these rows on the stack, as a float
     """
 
@@ -301,9 +301,9 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Push the remaining rows of the front of node n onto the stack; return the new top of the stack.
+    """Store the rows that remain in the front of node n on the stack, for its parent; return the new top of the stack.
 
-    If there are more rows than columns, they are first made triangular.
+    If there are more rows than columns, the rows are first made triangular. `top` is the present top of the stack.
     """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top

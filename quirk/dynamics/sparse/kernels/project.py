@@ -36,7 +36,8 @@ CURVATURE, LEFT = 100.0, 1e-8
 # Steps below this that no longer decrease are round-off, amplified by nearly dependent rows.
 STAGNANT = 1e-8
 
-# Normal fraction that may remain in a variation after projection onto the tangent space.
+# Largest component normal to the constraints, as a fraction of a variation, that may remain after its projection onto
+# the tangent space.
 ACROSS = 1e-9
 
 # Maximum number of steps for poses, and for velocities.
@@ -48,12 +49,12 @@ CORRECTIONS, FACTORISATIONS = range(2)
 
 @kernel
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
-    """Project the state y at time t onto the constraints, in place; return False if it is too far from them.
+    """Project the state y at time t onto the constraints, in place; return False if the state is too far from them.
 
-    The factorization in `work` belongs to a nearby state, or is replaced. If `away` is true, it belongs to a more
-    distant state, such as the start of a long step. It is then replaced unless one step with it suffices. Convergence
-    with the new factorization is estimated, not tested by another step. Numbers of steps and factorizations are added
-    to `counts`; `length` is the characteristic length of the system, m.
+    The factorization in mechanism.work belongs to a nearby state; it is renewed if the steps contract too slowly. If
+    `away`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
+    with it suffices, and convergence with the new factorization is estimated, not tested by another step. The numbers
+    of steps and factorizations are added to `counts`; `length` is the characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length

@@ -84,9 +84,9 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 
 @kernel
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
-    """Return a joint force or torque of reading r that is a linear combination of multipliers, N or N m.
+    """Return a force (N) or torque (N m) that is a linear combination of multipliers.
 
-    `force` is its number among those of the reading.
+    It is the one with index `force` among the forces of reading r: the normal load, or a component of friction.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -100,9 +100,10 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 
 @kernel
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return the limit of a sticking friction force minus its magnitude, N.
+    """Return the static friction limit minus the magnitude of a sticking friction force, N.
 
-    It is negative when the bodies start to slide.
+    The difference is negative when the bodies start to slide. The friction element is that of reading r, and y the
+    state evaluated last.
     """
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)
@@ -117,7 +118,10 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin to the friction cones with which dependent contacts can share their load, N."""
+    """Return the largest margin (N) to the friction cones with which dependent contacts can share their load.
+
+    The contacts are those of reading r; see `quirk.dynamics.sparse.kernels.room`.
+    """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (
@@ -139,9 +143,10 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 
 @kernel
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
-    """Return the load of a force element on one body, in the inertial frame, as reading r requires.
+    """Return the force (N) or moment (N m) that a force element exerts on one body, in the inertial frame.
 
-    It is the force (N) or the moment about the center of mass, N m.
+    The element, the body, and whether force or moment is returned, are those of reading r. The moment is about the
+    center of mass of the body.
     """
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]

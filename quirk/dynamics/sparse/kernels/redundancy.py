@@ -67,7 +67,9 @@ POOR, WORSE = 1e-3, 0.1
 PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
-# A forest is eliminated by freedoms if its smallest pivot is at most this: refined solutions by blocks take longer.
+# A forest is eliminated by freedoms if its smallest pivot is at most this: solves by blocks would need refinement,
+# which
+# takes longer.
 SQUARED = 2e-3
 
 # Upper bound of the relative residual of a solve by reflections, unless a larger one is observed.

@@ -15,36 +15,38 @@ import numpy as np
 
 from quirk.jit.record import record
 
-# Integers of each joint: its node; the numbers of child and parent among the bodies, -1 for the ground; where both
-# start in arrays of kinematics and of wrenches; whether the child is body j; whether the first three rows are a
-# coincidence; the number of rows that hold translations and of those that hold rotations, and the lane of each.
+# Integers of each joint: its node; the indices of child and parent among the bodies, -1 for the ground; offsets of both
+# in arrays of kinematics and of wrenches; whether the child is body j; whether the first three rows are a coincidence;
+# the number of rows that restrict translations and of those that restrict rotations, and the lane of each.
 (
     NODE, CHILD, PARENT, KIN_CHILD, KIN_PARENT, WRENCH_CHILD, WRENCH_PARENT, CHILD_IS_J, COINCIDES,
     TRANSLATIONS, ROTATIONS, TRANSLATION_LANES, ROTATION_LANES,
 ) = (*range(12), 14)  # fmt: skip
 JOINT_ENTRIES = 17
 
-# Integers of each root that is a body: its number, and where it starts in arrays of wrenches.
+# Integers of each root that is a body: its index, and its offset in arrays of wrenches.
 ROOT, WRENCH_ROOT = range(2)
 ROOT_ENTRIES = 2
 
-# Numbers of each body: the symmetric matrix of a quadratic form of six velocities, those of a point and the angular
-# ones, both in body axes: its block of translations (xx, xy, xz, yy, yz, zz), the mixed one by rows, that of rotations.
+# Number of floats of the inertia of a body, a symmetric matrix (6, 6) over the velocity of a point and the angular
+# velocity, both in body axes: the block of translations (xx, xy, xz, yy, yz, zz), the mixed block by rows, and the
+# block
+# of rotations.
 SHIFTS, MIXED, TURNS = 0, 6, 15
 INERTIA = 24
 
-# Numbers of each joint: the inertia that it transmits, at its point, in the axes of the child; the arms to this point
+# Floats of each joint: the inertia that it transmits, at its point, in the axes of the child; the arms to this point
 # from the centers of mass of child and parent, each in the axes of its body; the rotation from child to parent; the
 # right inverses of the rows of translations and of rotations, three vectors each; in a solve, the relative acceleration
-# that the rows prescribe, and the load that the joint transmits where both bodies are at rest; then the freedoms.
+# that the rows prescribe, and the load that the joint transmits if neither body accelerates; then the freedoms.
 TRANSMITTED, ARM_CHILD, ARM_PARENT, TO_PARENT, INVERSES, PRESCRIBED, LOAD, FREEDOMS = 0, 21, 24, 27, 36, 54, 60, 66
-# Numbers of each freedom: its direction; the momentum of unit velocity, six numbers; the inverse of its inertia; in a
-# solve, its acceleration where the parent is at rest.
+# Floats of each freedom: its direction; the momentum of unit velocity along it, six components; the inverse of its
+# inertia; in a solve, its acceleration if the parent does not accelerate.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_NUMBERS = 136  # FREEDOMS + 6 * FREEDOM, filled up to a multiple of eight
 
-# Numbers of each root: the triangular factor (6, 6) of its inertia.
+# Floats of each root: the triangular factor (6, 6) of its articulated inertia.
 ROOT_NUMBERS = 40
 
 

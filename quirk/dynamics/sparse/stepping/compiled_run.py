@@ -345,9 +345,9 @@ class CompiledRun:
                 self.settings = self.settings._replace(gap=gap, look=look)
 
     def _refer_to(self, t: float) -> None:
-        """Set the time scale for negligible times from the requested time t (s) and the step size.
+        """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
 
-        A run that pauses has no end time, from which the time scale is otherwise taken.
+        Other runs take this time scale from their end time, which a run that pauses does not have.
         """
         clock = self.run.clock
         clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
@@ -450,7 +450,7 @@ class CompiledRun:
     def learned(self) -> tuple[Any, ...]:
         """Return data that a later run with the same enabled parts can use.
 
-        They are the method, its settings, and the detected jumps and changes of user functions.
+        These are the method, its settings, and the detected jumps and changes of user functions.
         """
         asked = self._functions.asked
         arrays = copies([asked.limit, asked.changes, self.watch.table.change])

@@ -146,10 +146,7 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a step at the time of the pause.
-
-    The rest of the present step is discarded, because loads have changed.
-    """
+    """Begin a new step at the time of the pause; discard the rest of the present step, because loads have changed."""
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts[RESTARTS] == AT_THE_PAUSE:
         state = run.states[: run.y.shape[0]]

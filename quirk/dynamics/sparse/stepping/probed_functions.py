@@ -3,7 +3,7 @@
 Their values at the stages of a step are recorded to detect jumps.
 
 The stages that have weight in the step are the nodes of interpolation polynomials in time. The entries of a function
-are integers that tell where its inputs and outputs are. Functions are numbered by p; theta is a fraction of the step.
+are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the step.
 
 Phi are the residuals of the constraint rows.
 """

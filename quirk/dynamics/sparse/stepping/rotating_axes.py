@@ -51,7 +51,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Compute the quaternions of all axes after `time`, s, in `turned` from element `first` on."""
+    """Write the quaternions of all axes after a time `time` (s) to `turned`, from element `first` on."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):

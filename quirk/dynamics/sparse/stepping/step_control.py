@@ -106,7 +106,7 @@ def choose_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
-    """Return the smallest step that the resolution of the times allows, s; it is the same for runs of any length."""
+    """Return the smallest step size (s) that the resolution of the times allows; it does not depend on the end time."""
     return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock[T]), LEAST)
 
 

@@ -81,10 +81,10 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 
 @kernel
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
-    """Copy one term of a Taylor series to `change`.
+    """Copy the coefficients of one order of a Taylor series to `change`.
 
-    It is the coefficient of `order` for poses, and of `order` - 1 for all other components. The arrays `found` hold
-    `orders` coefficients of each component.
+    They are coefficients `order` of poses, and `order` - 1 of all other components of the state. The arrays `found`
+    hold `orders` coefficients of each component.
     """
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders

@@ -41,9 +41,9 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill the linear accelerations, m/s^2, and angular accelerations, rad/s^2, of all bodies from y'.
+    """Fill tangents.accelerations with the accelerations of all bodies, in the inertial frame, from y' in `ydot`.
 
-    They are in the inertial frame.
+    They are linear accelerations (m/s^2) and angular accelerations (rad/s^2); `kin` holds the rotation matrices.
     """
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
@@ -147,7 +147,10 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of the eight derivatives of a matrix (3, 3), stored by rows, and a vector of numbers."""
+    """Return the products of the eight derivatives of a matrix (3, 3) and one vector.
+
+    The derivatives are stored by rows of the matrix, from element o of `array` on.
+    """
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],
         load(array, o + 24) * v[0] + load(array, o + 32) * v[1] + load(array, o + 40) * v[2],

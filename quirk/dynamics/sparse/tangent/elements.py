@@ -125,7 +125,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Copy the inputs of a force law from the last evaluation of `forces`."""
+    """Copy the inputs of a force law, as last evaluated in `forces`, to the inputs of its function of dual numbers."""
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
         put(laws.inputs, first + c, at(forces.inputs, source + c))
@@ -135,7 +135,7 @@ def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 def hand_over_frames(
     relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
 ) -> None:
-    """Write the motion of the bodies of a relation, with accelerations, to its inputs."""
+    """Write the poses, velocities and accelerations of the bodies of a relation to the inputs of its function."""
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         slot = relations.sides[side]
@@ -155,7 +155,7 @@ def hand_over_frames(
 
 @kernel
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
-    """Write the derivatives of the motion of a relation's bodies to the derivatives of its inputs."""
+    """Write the eight derivatives of the motion of a relation's bodies to the derivatives of its inputs."""
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         m = MOVING * relations.sides[side]
@@ -191,7 +191,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 @kernel
 def hand_over_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation to its inputs, after the derivatives."""
+    """Write the multipliers of a relation to the inputs of its function; they follow the derivatives of the inputs."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):

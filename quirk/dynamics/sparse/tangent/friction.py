@@ -80,7 +80,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """Return the derivatives of a vector `a` fixed in the body of a slot, in the inertial frame."""
+    """Return the eight derivatives of a vector fixed in the body at `slot`; `a` is its value in the inertial frame."""
     o = MOVING * slot + ROTATION
     return tuple(
         load(moving, o + 24 * row) * a[0]

@@ -1,8 +1,8 @@
 """Derivatives of accelerations and loads along a motion, from variations of its states and of parameters.
 
 A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; there are nt times, K joints and
-D directions. A pass treats up to eight directions and a part of the times. A relation is a constraint given by a
-function.
+D directions. A pass (`LoadPass`) is the computation for up to eight directions at some of the times. A relation is a
+constraint given by a function.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ CONSTRAINT, RELATION, FRAME = range(3)
 SIDE_ENTRIES = 3
 # Numbers per load: force and moment; for force elements energy as well; each with its value and eight derivatives.
 WRENCH, WITH_ENERGY, WITH_CHANGES = 6, 7, 9
-# Maximum number of evaluations of a state when the selected rows, the method or the number of passes change.
+# Maximum number of evaluations of a state when the selected rows, the method or the number of solves change.
 ADAPTATIONS = 3
 
 

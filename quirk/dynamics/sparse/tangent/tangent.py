@@ -108,7 +108,7 @@ class Differential:
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def give(self, directions: Directions, first: int) -> None:
-        """Write eight directions, from index `first` on, to the arrays that compiled code reads."""
+        """Write eight of the directions, from direction `first` on, to the arrays that compiled code reads."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -334,20 +334,20 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, what: str) -> None:
-    """Raise an InputError if there is sliding friction; its load is not differentiated for the given purpose."""
+    """Raise an InputError if there is sliding friction, whose load is not differentiated for the purpose `what`."""
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
             raise InputError(f"{element}: its load is not differentiated for {what}")
 
 
 class _Table:
-    """Numbers of inputs and outputs that have been reserved in flat arrays."""
+    """Counter of the array elements that have been reserved for inputs and outputs of functions."""
 
     def __init__(self) -> None:
         self.inputs = self.outputs = 0
 
     def take(self, inputs: int, outputs: int) -> tuple[int, int]:
-        """Reserve room for inputs and outputs; return the indices of the first of each."""
+        """Reserve array elements for inputs and outputs of a function; return the index of the first of each."""
         first = self.inputs, self.outputs
         self.inputs += inputs
         self.outputs += outputs

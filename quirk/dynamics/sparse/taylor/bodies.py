@@ -57,9 +57,10 @@ QUATERNION, MOMENTUM = METRIC, METRIC + 4
 def begin(
     constants: np.ndarray, y: np.ndarray, slope: np.ndarray, kin: np.ndarray, bodies: np.ndarray, orders: int
 ) -> None:
-    """Compute the coefficients that follow from a state y and its y'.
+    """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
 
-    These are poses up to order 2 and angular velocities up to order 1.
+    These are poses up to order 2 and angular velocities up to order 1. `orders` is the number of coefficients of each
+    quantity in `bodies`.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
@@ -181,7 +182,7 @@ def spin(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
-    """Set coefficient `order` of the loads on all bodies to zero."""
+    """Set Taylor coefficient `order` of the loads on all bodies to zero."""
     for k in range(order * KIN, bodies.shape[0], orders * KIN):
         for c in range(6):
             store(bodies, k + 8 * (FORCE + c), splat(0.0))
@@ -189,10 +190,10 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add the constraint loads in `wrench` to coefficient `order` of the loads, and their effect to the motion.
+    """Add constraint loads to coefficient `order` of the loads on all bodies, and their effect to the motion.
 
-    They affect the coefficients of poses that are two orders higher. Only the first `whole` blocks have more than four
-    bodies.
+    The loads are in `wrench`. They change coefficient `order` + 2 of the poses. Only the first `whole` blocks have more
+    than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
@@ -206,7 +207,11 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, order
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Add the constraint loads at f, and their effect, for the block at k, whose constants are at c."""
+    """Add constraint loads, and their effect on the motion, for one block of eight bodies.
+
+    The loads begin at element f of `wrench`, the coefficients of the block at element k of `bodies`, and its constants
+    at element c of `constants`.
+    """
     here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
     store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
     # The moment is W^T R^T tau.
@@ -225,9 +230,10 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add the effect of a rotation vector theta to the coefficients of quaternion and rotation matrix at element o.
+    """Add the effect of a rotation vector to one coefficient of the quaternions and rotation matrices of a block.
 
-    theta is in body axes.
+    The coefficients of this order begin at element o of `bodies`, those of order 0 at element k; `theta` is the
+    rotation vector in body axes, one for each of the eight bodies.
     """
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)

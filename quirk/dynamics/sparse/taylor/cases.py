@@ -37,7 +37,7 @@ def same_cases(elements: TaylorElements, h: float, least: float) -> float:
 
 @kernel
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
-    """Whether guard n of one element of its group has the same sign throughout a step of size h."""
+    """Whether guard n keeps its sign throughout a step of size h (s), for element `lane` of its group."""
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]
     # Coefficients of powers of time over h, divided by the binomials 1 / `share` of the last order.

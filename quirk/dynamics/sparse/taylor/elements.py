@@ -29,7 +29,7 @@ BYTES = 8
 
 @kernel
 def expand_motions(elements: TaylorElements, t: float) -> None:
-    """Compute the Taylor coefficients of all prescribed motions at time t."""
+    """Compute the Taylor coefficients of all prescribed motions at time t (s), in `elements.taylor`."""
     orders = elements.orders
     for m in range(elements.taylor.shape[0] // orders):
         motion_taylor(elements.motions, m, t, orders - 1, elements.taylor, m * orders)
@@ -43,7 +43,10 @@ def level_of(elements: TaylorElements, g: int) -> int:
 
 @kernel
 def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> None:
-    """Run one program of group g at time t, for the coefficients of order k."""
+    """Call the machine code of group g for one program, at time t (s) and order k.
+
+    `program` is FIRST, SHAPE, GOAL, LOADS or AFTER (`quirk.dynamics.sparse.taylor.tables`).
+    """
     desk, group = elements.desk, GROUP * g
     desk[PROGRAM], desk[ORDER] = program, k
     desk[AT_PLACES] = elements.first_places + BYTES * elements.groups[group + PLACES]

@@ -104,9 +104,9 @@ def next_order(
 
 @kernel
 def answer(mechanism: Mechanism, left: float) -> None:
-    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for the right-hand sides work.rhs.
+    """Solve for the constraint loads, work.wrench, and multipliers, work.x, with the right-hand sides work.rhs.
 
-    `left` is the allowed relative residual.
+    `left` is the largest residual allowed, relative to the magnitudes of the terms of each row.
     """
     passes = solves_for(mechanism, left)
     if passes > 1:

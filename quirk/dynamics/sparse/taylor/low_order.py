@@ -69,7 +69,7 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
 
 @kernel
 def answer(mechanism: Mechanism) -> None:
-    """Compute the constraint loads, in work.wrench, and multipliers, in work.x, for right-hand sides work.rhs."""
+    """Solve for the constraint loads, work.wrench, and multipliers, work.x, with the right-hand sides work.rhs."""
     # At least one refinement, as errors grow with the order of derivatives.
     impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 
@@ -78,7 +78,10 @@ def answer(mechanism: Mechanism) -> None:
 def apply_loads(
     forces: Forces, series: LowOrderSeries, t: float, y: np.ndarray, present: np.ndarray, k: int, driven: bool
 ) -> None:
-    """Fill FORCE and TORQUE of order k, in `present`, with the applied loads; for a `driven` motion they are zero."""
+    """Fill FORCE and TORQUE in `present` with Taylor coefficient k of the applied loads at time t (s) and state y.
+
+    They are set to zero if the motion is `driven`, that is fully determined by the constraints.
+    """
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)
         return

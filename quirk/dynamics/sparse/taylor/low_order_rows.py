@@ -132,7 +132,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
 
 @kernel
 def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.ndarray) -> None:
-    """Write coefficient `order` of the rows of node n to G, from the terms of all orders up to it."""
+    """Write Taylor coefficient `order` of the rows of node n to G, from series.terms of orders 0 to `order`."""
     terms, zero = series.terms, splat(0.0)
     on_i = on_j = zero, zero, zero
     for m in range(order + 1):
@@ -198,7 +198,7 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
 
 @kernel
 def relation_sides(series: LowOrderSeries, r: int, m: int, G: np.ndarray) -> None:
-    """Write coefficient m of the rows of relation r to G, from the outputs of its function."""
+    """Write Taylor coefficient m of the rows of relation r to G, from the outputs of the relation's function."""
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     first = relations.entries[e + OUTPUT] + relations.entries[e + GRADIENT]

@@ -25,18 +25,19 @@ PROGRAMS = 5
 # Levels of rows: none, on velocities, or on poses.
 LAW, VELOCITY_ROWS, POSE_ROWS = range(3)
 
-# Entries per group: address of its machine code; level of its rows; first elements of its places and numbers.
+# Integers of each group: address of its machine code; level of its rows; index of its first element in
+# `TaylorElements.places` and in `TaylorElements.numbers`.
 CODE, LEVEL, PLACES, NUMBERS = range(4)
 GROUP = 4
 
-# Entries per guard: first element of its coefficients; distance from one order to the next; number of lanes in use.
+# Integers of each guard: index of its first coefficient in `TaylorElements.numbers`; distance from one order to the
+# next; number of lanes in use.
 START, STRIDE, LANES = range(3)
 GUARD = 3
 
-# Entries of the argument array of machine code: program and order; distance from one order to the next in `bodies`, and
-# in `carried`; number of orders; then addresses: of places and numbers of the group; of the coefficients of bodies,
-# auxiliary states, and functions of time; of fixed numbers of relations, and of laws; of multipliers, and right-hand
-# sides.
+# Arguments of the machine code, in one array: program and order; distance from one order to the next in `bodies`, and
+# in `carried`; number of orders; then addresses of arrays: `places` and `numbers` of the group; coefficients of bodies,
+# auxiliary states and functions of time; constants of relations, and of laws; multipliers, and right-hand sides.
 (
     PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_CARRIED, AT_MOTIONS, AT_FIXED,
     AT_FIXED_OF_LAWS, AT_MULTIPLIERS, AT_RIGHT_SIDES,
@@ -55,9 +56,10 @@ class TaylorElements(NamedTuple):
     groups : (GROUP each,) integers of each group, groups of constraints first
     constraints : number of groups of constraints
     spinning : whether any element depends on inertial angular velocities
-    places : for each group, rows of eight numbers, one for each element: index of its first constant; offsets of the
-        bodies of all frames; indices of its motions, multipliers, first internal variable, work, and work of its rows;
-        then the number of elements in the group
+    places : where the data of the elements are in other arrays
+        For each group a table with eight columns, one for each element. Its rows are: index of the first constant;
+        offset of the body of each frame; indices of the motions, of the multipliers, of the first internal variable, of
+        the work, and of the work of each row; finally the number of elements in the group.
     numbers : stored coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
     desk, handed : (DESK,) arguments of machine code, as integers and as doubles that share their memory

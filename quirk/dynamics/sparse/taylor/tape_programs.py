@@ -44,15 +44,15 @@ class Programs:
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
-        """Return how many numbers a group of `width` elements stores, for series of `orders` terms."""
+        """Return the number of floats that a group of `width` elements stores, for series of `orders` terms."""
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
-        """Return for each guard the index of its coefficients in the numbers of a group, one order after the other."""
+        """Return, for each guard, the index of its first coefficient among the stored floats of a group."""
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
-        """Whether the line `place` is the multiplier of a row."""
+        """Whether tape line `place` is the multiplier of a constraint row."""
         return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
 
     def _needed(self, *kinds: int) -> list[int]:
@@ -74,7 +74,7 @@ class Programs:
         }
 
     def _depending(self, places: Sequence[int]) -> set[int]:
-        """Return those of the lines `places` whose results depend on multipliers of constraint rows."""
+        """Return the tape lines among `places` whose results depend on multipliers of constraint rows."""
         dependent: set[int] = set()
         for place in places:
             code, *operands = self.tape.lines[place]
@@ -93,9 +93,9 @@ class Programs:
         return sorted(needed)
 
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the lines whose coefficients must be stored.
+        """Return the tape lines whose coefficients of all orders must be stored.
 
-        These are guards, operands of sums over orders, and operands of other programs.
+        These are guards, operands of sums over orders, and operands of lines in other programs.
         """
         kept: set[int] = set(self.form.guards)
         for lines in programs:

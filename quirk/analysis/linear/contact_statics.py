@@ -96,10 +96,10 @@ class Pushes:
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
-        """Return the largest violation of complementarity by gaps and contact forces, (c,) each.
+        """Return the largest violation of complementarity by contact forces `x` and `gaps`, (c,) each.
 
-        It is the gap where a force acts, and the penetration elsewhere. Lengths are relative to the characteristic
-        length of the system, angles are in rad.
+        The violation of a contact is its gap if a force acts, otherwise its penetration. Lengths are relative to the
+        characteristic length of the system, angles are in rad.
         """
         if not len(x):
             return 0.0
@@ -121,9 +121,9 @@ class Pushes:
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
     def closed(self, system: System, x: np.ndarray) -> System:
-        """Return the original system in which gaps with positive contact force are bilateral constraint rows.
+        """Return a copy of `system` in which the gaps with a positive contact force in `x` (c,) are kept closed.
 
-        `x` (c,) are the contact forces.
+        These gaps become rows of bilateral constraints. `system` is the one without elements for contact forces.
         """
         rows = {
             one.constraint.name: one.constraint.closed[one.number]

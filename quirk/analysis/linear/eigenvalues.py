@@ -42,8 +42,8 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
     """Return units (k,) of k internal variables for which their couplings with the other states are balanced.
 
-    `into` (k,) is the size of the effect of other states on each variable, and `out` (k,) that of its effect on them;
-    `rate` is a typical rate, 1/s.
+    `into` (k,) is the size of the effect of the other states on each variable, and `out` (k,) the size of the effect of
+    each variable on the other states; `rate` is a typical rate, 1/s.
     """
     alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
     alike = np.where(out > 0, alike, into / rate)

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 OWNER = "System.equilibrium"
 # Accelerations below this fraction of those that loads alone would cause are round-off: the search has converged.
 FOUND = 1e-13
-# A result whose accelerations exceed this fraction is rejected,
+# A result whose accelerations exceed this fraction of those that loads alone would cause is rejected,
 MISSED = 1e-8
 # unless a Newton step would move no body by more than this, in lengths of the system or rad, as without loads.
 STANDS = 1e-10
-# Such a step must account for all but this fraction of the accelerations; they must not be independent of the poses.
+# Such a step must cancel all but this fraction of the accelerations; otherwise these do not depend on the poses.
 ANSWERED = 0.5
 # Loads below this fraction of the largest during the search vanish at infinity: no equilibrium exists.
 FADED = 1e-100
@@ -47,7 +47,8 @@ MOST_STEPS, MOST_IN_VAIN = 1000, 100
 # Fraction of accelerations without stiffness that counts as a free fall, and the maximum number of unsuccessful steps
 # if gravity is the only load, because the fall has no end.
 UNOPPOSED, MOST_FALLING = 0.5, 10
-# Growth of the maximum step after unsuccessful and after successful steps: the distance may be large.
+# Factor by which the maximum step grows per step while the residual decreases, and per step since the best state: the
+# equilibrium may be far away.
 FASTER = 1.1
 # Residual below which the nearest equilibrium is computed even if it is unstable.
 NEAR = 1e-3
@@ -136,8 +137,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
     """Return the ConvergenceError of a search that has failed.
 
-    It contains the best state, and names the body with the largest acceleration there. `left` is the residual. `pushes`
-    are the gaps of the system.
+    The error holds the best state found, `state`, and names the body with the largest acceleration there. `left` is the
+    residual, and `pushes` are the gaps of the system.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))

@@ -205,9 +205,9 @@ class _Follower:
         return bodies, unit * along[v:-1], float(along[-1])
 
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
-        """Return the sign of the determinant of [K, g_p] with the tangent as its last row, `row`.
+        """Return the sign of the determinant of the matrix of K and g_p, with the tangent `row` as its last row.
 
-        A path keeps this sign across corners. `slope` is g_p.
+        A path keeps this sign across corners. `at` is the point of K, and `slope` is g_p.
         """
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
@@ -282,9 +282,10 @@ class _Follower:
 
     @staticmethod
     def _inner(at: _Place, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-        """Return the free coordinates, at a point, of motions of bodies (n, 6) and of internal variables (k,).
+        """Return the free coordinates, in the basis at a point, of variations of bodies and internal variables.
 
-        Each point has its own basis, which may be rotated or reversed with respect to that of another point.
+        `bodies` (n, 6) and `internal` (k,) are the variations. Each point has its own basis, which may be rotated or
+        reversed with respect to that of another point.
         """
         whole = np.zeros((len(bodies), 12, 1))
         whole[:, 6:, 0] = bodies

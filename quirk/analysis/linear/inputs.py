@@ -1,6 +1,6 @@
 """Inputs u of a linear system: parameters of force elements, and motions of drivers.
 
-Each input gives a direction: the unit variation of its number in the compiled model.
+Each input defines a direction: the variation of the model for a unit change of the input.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Input:
     Attributes
     ----------
     name : name of the input
-    write : function that writes its unit variation into one of several directions, given by its index
+    write : function that writes the unit variation of the input into one of several directions, given by index
     """
 
     name: str

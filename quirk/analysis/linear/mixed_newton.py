@@ -120,9 +120,9 @@ class _Segments:
 
     @contextmanager
     def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
-        """Context manager in which the segments have the strains `strains` (N, 6) at a point.
+        """Context manager in which the loads of the segments are those of the strains `strains` (N, 6).
 
-        The strains there really are `now` (N, 6); the reference strains of the segments are changed by the difference.
+        The poses at the point give the strains `now` (N, 6); the reference strains are changed by the difference.
         """
         inputs = point.solver.applied.table.inputs
         places = self.first[:, None] + np.arange(strains.shape[1])
@@ -135,6 +135,6 @@ class _Segments:
 
 
 def _size_before(element: BeamSegment, parameter: str) -> int:
-    """Return how many numbers of an element's parameters are before those of one parameter."""
+    """Return the number of inputs of a beam segment's force law that precede those of one parameter."""
     names = element.parameters[: element.parameters.index(parameter)]
     return sum(np.size(getattr(element, name)) for name in names)

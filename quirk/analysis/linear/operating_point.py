@@ -160,10 +160,7 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """Object that computes derivatives along directions.
-
-        Its arrays contain those along the last eight directions.
-        """
+        """Object that computes derivatives along directions; its arrays hold those along the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:

@@ -106,10 +106,7 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 
 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
-    """Return the indices of the bodies on which an element depends.
-
-    That of the ground is n, the number of bodies.
-    """
+    """Return the indices of the bodies on which an element depends; n, the number of bodies, for the ground."""
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
 

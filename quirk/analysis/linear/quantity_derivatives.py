@@ -79,7 +79,7 @@ class QuantityDerivatives:
     ) -> tuple[list[float], np.ndarray]:
         """Return the Taylor coefficients of a coordinate, and their derivatives (3, D) as `coordinate` does.
 
-        `seeds` adds derivatives (D,) of numbers in the law, by their index among its inputs.
+        `seeds` are further variations (D,) of inputs of the law, by index of the input.
         """
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
@@ -158,7 +158,7 @@ class QuantityDerivatives:
     def last_origin(self, number: int) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of a force element's last frame, in body coordinates.
 
-        Only variations of the element's own numbers change this origin; `number` is the index of the element.
+        The origin varies only with the parameters of the element itself; `number` is the index of the element.
         """
         layout = self.point.model.forces[number][0].layout()
         given = self.variation.directions.laws.get(number, {})

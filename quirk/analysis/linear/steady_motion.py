@@ -23,8 +23,8 @@ from .operating_point import OperatingVariation, Point
 
 # Accelerations below this fraction of those that loads alone would cause are round-off, or a state with few digits.
 AT_REST = 1e-7
-# Such a fraction for a single body, relative to its acceleration for a displacement by the size of the system, or a
-# radian: springs without load give no loads for comparison.
+# Limit for a single body, relative to the acceleration that a displacement by the size of the system, or a rotation by
+# one radian, would cause: unloaded springs exert no loads for comparison.
 ROUND_OFF = 1e-13
 # Relative tolerance for velocities and accelerations of a steady motion,
 FITS = 1e-7

@@ -56,9 +56,9 @@ class JointLoads:
         position: np.ndarray,
         R: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return K Taylor coefficients of the forces and torques (K, j, 3) of j constraints, in the inertial frame.
+        """Return the Taylor coefficients of the forces and torques (K, c, 3) of c constraints, for K orders.
 
-        They act on body j at the joint point of body j.
+        They are the loads on body j at the joint point of body j, in the inertial frame.
 
         Parameters
         ----------

@@ -335,7 +335,7 @@ class Solver:
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set the least allowed pivots in the uniform metric such that only dependent rows are dropped."""
+        """Set the smallest allowed pivots, in the uniform metric, so that only dependent rows are dropped."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
@@ -455,10 +455,10 @@ class Solver:
         return change, multipliers
 
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
+        """Return the part of each of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
 
-        In this metric form a load is W^T times force and torque, with W W^T = M^-1; the unbalanced part is its
-        projection onto the motions allowed by the constraints.
+        The results are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1. The unbalanced
+        part is the projection of the load onto the motions that the constraints allow.
 
         Parameters
         ----------

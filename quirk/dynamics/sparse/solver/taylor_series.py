@@ -58,9 +58,9 @@ class Member:
     Attributes
     ----------
     form : the operations of the member, shared by all members of equal structure
-    places : indices of the member's data, -1 for none, in the order of `TaylorElements.places`
-        Fixed numbers, bodies of all frames, motions, multipliers, internal variables, and work of the element and of
-        its rows.
+    places : indices of the member's data in other arrays, -1 for none, in the order of `TaylorElements.places`
+        Constants, bodies of all frames, motions, multipliers, internal variables, and work of the element and of its
+        rows.
     """
 
     form: Form

@@ -88,10 +88,10 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size of a step, s, that need not be tested at times within it.
+    """Return the maximum size (s) of a step that need not be tested at times within it.
 
-    It is zero if guards show that force laws may change their branch: for example, a damper may end an impact so fast
-    that it is absent at both ends of the step.
+    The size is zero if guards show that force laws may change their branch: for example, a damper may act so briefly
+    that its load is zero at both ends of the step.
     """
     return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
 

@@ -126,10 +126,11 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Return the largest component, over all bodies, of quaternion derivatives along the quaternions themselves.
+    """Return the largest component, over all bodies, of quaternion coefficients along the quaternions themselves.
 
-    Such components are no rotations, but in the Taylor series of a rotation they alternate with those that are. For a
-    body that starts to rotate from rest, only every fourth term is a rotation.
+    `change` holds one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
+    These components change the length of a quaternion and do not rotate the body. In the series of a rotation they
+    alternate with components that do. For a body that starts to rotate from rest, only every fourth term is a rotation.
     """
     largest = splat(0.0)
     for block in range(blocks):
@@ -160,9 +161,9 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """Return the step size at which terms are small; 0 if they are not finite.
+    """Return the step size at which the terms of one order are below the tolerance; 0 if the terms are not finite.
 
-    At unit step size they are `size` times `ratio` times the tolerance.
+    At unit step size the terms are `size` times `ratio` times the tolerance.
     """
     if ratio == 0.0:
         return np.inf

@@ -19,12 +19,12 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """The joints at one body, and where their rows are stored.
+    """The joints at one body, with the indices of their rows in G.
 
     Attributes
     ----------
-    nodes : their nodes
-    force, moment : first elements of their forces and moments in G
+    nodes : nodes of the joints
+    force, moment : index in G of the first element of the forces, and of the moments, of each joint
     scale : factors of the forces
     """
 
@@ -182,10 +182,11 @@ def _sizes(
     children: Sequence[Sequence[int]],
     at_node: Sequence[Sequence[BodySides]],
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """Return the maximum numbers of rows (2 K,) of each front, with positive and with negative sign, and three sizes.
+    """Return the maximum number of rows of each front, and the sizes of the arrays.
 
-    The sizes are the number of elements of the largest front, that of the stack of rows which wait for later fronts,
-    and the largest of the numbers of rows.
+    The numbers of rows (2 K,) are those with positive sign (joints) and with negative sign (hubs). The sizes are the
+    number of elements of the largest front, that of the stack of rows which wait for later fronts, and the largest of
+    the numbers of rows.
     """
     K = len(neighbours)
     bound, left = np.zeros((2, K, 2), dtype=np.int64)

@@ -164,7 +164,7 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that carry a branch, by index, and for each the body from which the branch hangs.
+    """Return the joints that connect a branch, by index, each with its body on the side of the rest of the system.
 
     A branch is a part that does not contain the ground and is disconnected if its joint is removed. The search is
     depth-first with low points (Tarjan), from the ground and then from any body not reached.

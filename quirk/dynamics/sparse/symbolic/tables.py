@@ -56,7 +56,7 @@ MOST_ROWS = 6
 # usual number of joints; and that number for larger ratios.
 MODERATE, MOST_JOINTS_UNEQUAL = 1e4, 200
 
-# Rows of the unit matrix stored behind the rows of all nodes: e_0 ... e_5 and -e_3 ... -e_5.
+# Number of rows of the unit matrix that are stored in G after the rows of all nodes: e_0 ... e_5 and -e_3 ... -e_5.
 UNIT_ROWS = np.concatenate([np.eye(6, WIDTH), -np.eye(6, WIDTH)[3:]])
 FIRST_HALF, SECOND_HALF, MINUS_SECOND_HALF = 0, 24, 48
 
@@ -239,7 +239,7 @@ def _kind(primitives: list[int]) -> int:
 
 
 def _sides_at_bodies(model: Model, placed: Sequence[PlacedJoint | None], relations: Relations) -> dict[int, list[Side]]:
-    """Return the sides of all nodes, by body."""
+    """Return the sides of all nodes, in a list for each body by its index."""
     at_body: dict[int, list[Side]] = {}
     for k, joint in enumerate(placed):
         if joint is not None:

@@ -123,9 +123,9 @@ def _entries(
 def _of_shared(
     one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the entries of a force that is a linear combination of multipliers.
+    """Return the integers of a reading that is a linear combination of multipliers (`kernels.coupled`).
 
-    Its terms are appended to `multipliers` and `weights`.
+    The indices of these multipliers are appended to `multipliers`, and their coefficients to `weights`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
@@ -156,9 +156,10 @@ def sticking_by_load(model: Model) -> list[Sticking]:
 def _of_patch(
     one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the entries of the margin to the friction limits of a group of dependent contacts.
+    """Return the integers of a reading: the margin of dependent contacts to their friction cones (`kernels.coupled`).
 
-    Its terms and numbers are appended to the given lists.
+    The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, and the data of the
+    contacts to `patches`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level

@@ -19,7 +19,7 @@ HALVINGS, TERMS = 4, 9
 
 
 def twist(i: Any, j: Any, axis: int) -> Jet:
-    """Return the rotation angle, rad, in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
+    """Return the rotation angle (rad), in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
 
     If the axes of the two frames are not exactly aligned, this is the component of the rotation about that axis.
     """

@@ -16,7 +16,7 @@ from .constraint import Constraint, Joint, initial_point
 from .coupling import Coupling
 from .primitives import Z
 
-# Inertia at the joint, or the inertia of a rotor with the ratio of its gear.
+# Type of `armature`: inertia at the joint, or a pair of the inertia of a rotor and its gear ratio.
 ArmatureLike = float | tuple[float, float]
 
 
@@ -78,7 +78,7 @@ def flywheel(
     from .joints import Revolute
 
     half = 0.5 * value
-    # Equal numbers for mass and inertia make rows of forces and of torques similar in magnitude.
+    # With mass and inertia of equal numerical value, rows of forces and of torques are similar in magnitude.
     wheel = Body(
         names[0],
         inertia,

@@ -76,7 +76,7 @@ class Flank:
     sign: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the gap, rad or m; `numbers` are half the free play, and the numbers of the relation."""
+        """Return the gap, rad or m; `numbers` are half the free play, followed by the constants of the relation."""
         half, *others = numbers
         (deviation,) = self.function(t, poses_of(frames), others, motions)
         return [half - deviation * float(self.sign)]
@@ -88,7 +88,7 @@ def poses_of(frames: Sequence[Any]) -> list[MovingFrame]:
 
 
 class Loose(Unilateral):
-    """Base class of meshes with free play between rigid flanks: two gaps, which bounce or rest."""
+    """Base class of meshes with free play between rigid flanks: one unilateral constraint for each of two flanks."""
 
     def _loosen(self, relation: Relation, play: Play) -> None:
         """Set the gaps of both flanks from the relation of a mesh without play."""

@@ -5,9 +5,9 @@ is continuous where the nearest part changes, but its curvature jumps. An open c
 nearest part; at rest the row uses the smooth gap to a single part, and a run ends a step where the center crosses a
 border of that part.
 
-Numbers of a rectangle: radius of the sphere, half-lengths a and b of the sides, and for x and y the edge, -1 or 1, or 0
-for the face between the edges. Numbers of a disk: radius of the sphere, radius R of the disk, and 1 for the rim or 0
-for the face.
+Constants (`numbers`) of a contact with a rectangle: radius of the sphere, half-lengths a and b of the sides, and for
+each of x and y the touched edge, -1 or 1, or 0 for the face between the edges. Constants of a contact with a disk:
+radius of the sphere, radius R of the disk, and 1 for the rim or 0 for the face.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Set what the relation of the coordinates does: here it is a row."""
+        """Use the relation of the coordinates as a constraint row; subclasses use it for flanks with free play."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:
@@ -185,8 +185,8 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
     """Return frames i and j of joint i of a coupling, as moving frames.
 
-    Either one is fixed in one of the `frames` of the constraint. `path` holds their indices, and the first constants in
-    `numbers` their origins and axes.
+    Each is fixed in one of the `frames` of the constraint. `path` holds the indices of these two frames, and the first
+    constants in `numbers` are the origins and axes of frames i and j in them.
     """
     return [
         frames[end].carried(

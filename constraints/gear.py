@@ -202,7 +202,7 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Set what the relation of the angles does: here it is a row."""
+        """Use the relation of the angles as a constraint row; subclasses use it for flanks with free play."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:

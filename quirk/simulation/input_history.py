@@ -70,9 +70,9 @@ def as_driven(
     histories: Iterable[InputHistory],
     changed: tuple[str, ...] = (),
 ) -> tuple[System, list[Segment]]:
-    """Return a system whose inputs follow the recorded values, and the segments of the run for it.
+    """Return a system whose inputs follow the recorded values, and the segments of the run for this system.
 
-    The system has no sampled functions.
+    The returned system has no sampled functions.
 
     Parameters
     ----------

@@ -277,7 +277,7 @@ class Run:
     def pace(self, speed: float | None = 1.0) -> None:
         """Slow `advance` down so that the run is `speed` times as fast as real time; None for full speed.
 
-        Time lost in a slow loop is not made up for.
+        If the loop is slower than that, the lost time is not caught up later.
         """
         self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
 
@@ -497,7 +497,7 @@ class Run:
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _take_happenings(self) -> None:
-        """Collect new events from the integration, which may already have passed the present time."""
+        """Collect new events from the integration; its last step may extend beyond the present time of the run."""
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)

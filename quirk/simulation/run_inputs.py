@@ -1,4 +1,4 @@
-"""Inputs of a run: numbers of force elements that the caller's loop or a sampled function sets."""
+"""Inputs of a run: parameters of force elements that the caller's loop or a sampled function sets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..util.suggestion import suggestion
 
 @dataclass(frozen=True)
 class LoopInput:
-    """A number, or vector (3,), of a force element that can be set during a run.
+    """A parameter of a force element, a number or a vector (3,), that can be set during a run.
 
     Attributes
     ----------
@@ -58,9 +58,9 @@ class LoopInput:
         (held.constant if isinstance(held, Value) else held)[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return the arrays in a compiled solver that contain the value.
+        """Return views of the elements of a compiled solver's arrays that hold the value.
 
-        There are none if another element has replaced this one.
+        The list is empty if an event has replaced the force element.
         """
         found = []
         for e, (element, _) in enumerate(solver.model.forces):
@@ -74,7 +74,7 @@ class LoopInput:
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
         """Return the element with a value that is piecewise constant in time.
 
-        `values[k]` holds from `times[k]`, s, to the next time.
+        The value is `values[k]` from `times[k]` (s) to the next time.
         """
         held = np.array(values)
         motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
@@ -85,7 +85,7 @@ class LoopInput:
 
 
 def place_of(element: ForceElement, argument: str) -> int:
-    """Return the index of the first number of an attribute among all parameters of the element's law."""
+    """Return the index of an attribute's first component among all parameters of the element's force law."""
     place = 0
     for name in element.parameters:
         if name == argument:
@@ -180,12 +180,12 @@ class Inputs(MutableMapping[str, Any]):
         self.version = 0
 
     def _settable(self, system: System) -> System:
-        """Return the system with force elements whose numbers can be set, in place of the original ones."""
+        """Return a copy of the system with force elements whose inputs can be set, in place of the original ones."""
         own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
         return system._with([own.get(part.name, part) for part in system]) if own else system
 
     def serve(self, solver: Solver) -> None:
-        """Connect a solver to the inputs, so that later assignments also change the solver's numbers."""
+        """Connect a solver to the inputs, so that later assignments also change the inputs of its force laws."""
         for name, one in self.slots.items():
             found = one.places(solver)
             self._places[name] += found

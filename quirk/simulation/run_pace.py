@@ -21,11 +21,11 @@ class Pace:
         self._speed, self._t, self._since = speed, t, time.perf_counter()
 
     def set(self, t: float) -> None:
-        """Restart the clock now, at the simulated time t, s."""
+        """Restart the clock now, at the simulated time t (s)."""
         self._t, self._since = t, time.perf_counter()
 
     def wait(self, t: float) -> None:
-        """Wait until real time has reached the simulated time t, s."""
+        """Wait until real time has reached the simulated time t (s)."""
         ahead = self._since + (t - self._t) / self._speed - time.perf_counter()
         if ahead > 0:
             time.sleep(ahead)

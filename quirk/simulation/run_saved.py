@@ -22,7 +22,7 @@ from .identity import part_digests, system_digest
 
 # Maximum number of differences that the error of `restore` names.
 MOST_NAMED = 3
-# Name of the digest of names and kinds of all parts, as errors say it.
+# Name, in error messages, of the digest of names and kinds of all parts.
 LISTED = "the parts of the system"
 
 
@@ -135,7 +135,7 @@ class RunIdentity:
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
         parts = [name for name in own if own[name] != theirs.get(name)]
-        # If the parts are others, their digests have no counterparts.
+        # If names or kinds of parts differ, digests of single parts cannot be compared.
         return found + ([LISTED] if LISTED in parts else parts)
 
 

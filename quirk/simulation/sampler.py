@@ -158,7 +158,7 @@ class Sampler:
                 own.update(deepcopy(memory))
 
     def _instant(self, k: int) -> float:
-        """Return the time of the next call of function number `k`, s."""
+        """Return the time (s) of the next call of function number `k`."""
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
@@ -194,18 +194,18 @@ class Sampler:
 
 
 def _holder(sampled: Sampled) -> Any:
-    """Return the object whose attributes are the memory of a sampled function.
+    """Return the object whose attributes hold the state of a sampled function between calls.
 
-    It is the function itself, or the object to which it is bound if it is a method.
+    For a method it is the object to which the method is bound, otherwise the function itself.
     """
     function = sampled.function
     return function.__self__ if isinstance(function, types.MethodType) else function
 
 
 def _memory(sampled: Sampled) -> dict[str, Any] | None:
-    """Return a copy of the attributes in which a sampled function keeps its memory.
+    """Return a copy of the attributes that hold the state of a sampled function between calls.
 
-    It is None for functions that are not objects or methods of objects.
+    The result is None for a plain function, which is neither a method nor an object with attributes.
     """
     holder = _holder(sampled)
     if not sampled.user_functions:

@@ -20,7 +20,7 @@ from .contact_modes import Case, Grip, Problem, load_of
 
 # Continuation in the compliance, relative to the largest response of a row to a unit force along itself. SOFT: first
 # value, at which contacts hardly interact. STIFF: last value, at which sticking contacts yield by round-off only.
-# LOWER: smallest factor from one value to the next. LEAST_LOWER: factor at which the continuation fails.
+# LOWER: smallest factor from one value to the next. LEAST_LOWER: factor so close to 1 that the continuation has failed.
 SOFT, STIFF, LOWER, LEAST_LOWER = 1.0, 1e-10, 1e-2, 0.5
 # Newton's method at one compliance: maximum number of iterations; residual over the loads at which it has converged,
 # and at which it is accepted if the residual no longer decreases.

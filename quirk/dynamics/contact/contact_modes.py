@@ -72,9 +72,10 @@ class Problem:
         return np.asarray(self.W @ z + self.q)
 
     def slow(self, z: np.ndarray) -> np.ndarray:
-        """Return for each row the acceleration (r,) below which it counts as zero, at forces z (r,).
+        """Return the magnitude (r,) below which the acceleration of each row counts as zero, at forces z (r,).
 
-        The diagonal of W accounts for units.
+        Accelerations of different rows are compared after division by the square root of the diagonal of W, so that
+        the limit does not depend on units.
         """
         scale = np.sqrt(np.diag(self.W))
         known = scale > 0
@@ -225,7 +226,7 @@ def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return the magnitude of a sticking friction force minus its limit, N or N s."""
+    """Return the magnitude of a sticking friction force minus its static limit, N; for impulses, N s."""
     return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
 
 

@@ -134,9 +134,9 @@ def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case
 
 
 def _lowered(grip: Grip) -> Grip:
-    """Return a friction element with slightly lower coefficients.
+    """Return a copy of a friction element with slightly lower coefficients.
 
-    This separates elements that reach their limits simultaneously.
+    With lower coefficients, elements that reach their limits simultaneously are treated one after the other.
     """
     return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
 

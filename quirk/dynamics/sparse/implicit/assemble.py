@@ -60,7 +60,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one body of a relation: its rows, and the loads of their multipliers on the body."""
+    """Write the blocks of one side of a relation: its rows for one body, and the loads of multipliers on this body."""
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):

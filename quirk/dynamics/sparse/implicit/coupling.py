@@ -20,7 +20,7 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the couplings of nodes, the storage of their blocks, and the number of elements of the matrix."""
+    """Return the couplings of the nodes, the positions of their blocks in the matrix, and its number of elements."""
     n, ends = len(model.mass), [placed.bodies for placed in relations]
     groups = [[b for b in rows if b < n] for rows in [*(of for _, of in model.forces), *ends]]
     coupled: list[set[int]] = [set() for _ in range(n + len(ends))]

@@ -82,7 +82,7 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
 
 @kernel
 def exchange(parts: Any, one: int, two: int) -> None:
-    """Exchange two rows of eight numbers, which begin at elements `one` and `two`."""
+    """Exchange two rows of eight numbers in `parts`, which begin at elements `one` and `two`."""
     x = lanes(parts, one)
     keep(parts, one, lanes(parts, two))
     keep(parts, two, x)
@@ -90,9 +90,9 @@ def exchange(parts: Any, one: int, two: int) -> None:
 
 @kernel
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
-    """Replace the right-hand side by the solution.
+    """Replace a right-hand side by the solution of the factorized system.
 
-    Both have NODE numbers for each node, from element `vector` on.
+    It begins at element `vector` of the arrays `parts`, and has NODE elements for each node.
     """
     count = coupling.size.shape[0]
     for k in range(count):

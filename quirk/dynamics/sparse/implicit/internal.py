@@ -42,7 +42,8 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
     """Set the directions of differentiation of the internal variables of a force element.
 
-    Its entries begin at `o`. Each variable gets its own unit direction if `moves`, otherwise zero.
+    If `moves`, each variable has a unit direction of its own; otherwise its directions are zero. The integers of the
+    element begin at index `o` in `elements`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -54,7 +55,10 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of an element's internal variables in `array`, from element `block` on."""
+    """Store the derivatives of the rates of a force element's internal variables in `array`, from element `block` on.
+
+    The integers of the force element begin at index `o` in `elements`.
+    """
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
         store(array, block + 8 * n, load(elements.outputs, deltas + 8 * (elements.entries[o + RATES] + n)))
@@ -110,9 +114,10 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add loads due to the internal variables to the block that couples a pair of bodies.
+    """Add the derivatives of loads due to internal variables to the block that couples a pair of bodies.
 
-    They act on the body of frame f, and depend on the derivatives of the variables that `follow` computed.
+    The loads act on the body of frame f of a force element with `count` internal variables, whose derivatives have been
+    computed by `follow`.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -127,7 +132,8 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
     """Compute the variations of the internal variables of one force element.
 
-    They follow from the variations of all poses and velocities, and from the right-hand side r.
+    They follow from the variations of all poses and velocities, and from the right-hand side r, in which the internal
+    variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch

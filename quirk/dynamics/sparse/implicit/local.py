@@ -291,9 +291,10 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of a load to those of a pair of bodies.
+    """Add the derivatives of one load on the first body of a pair to the block of the pair.
 
-    The load, in the inertial frame, is scaled to an acceleration; `level` selects poses or velocities.
+    The derivatives begin at element `place` of `outputs`; the load is in the inertial frame and is scaled to an
+    acceleration. `level` selects derivatives with respect to poses or velocities of the second body.
     """
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
@@ -309,9 +310,10 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of a load to six rows of an array, from element o on.
+    """Add the eight derivatives of each component of a load to six rows of `array`, from element o on.
 
-    The load acts on the body in a slot, and is scaled to an acceleration.
+    The derivatives begin at element `place` of `outputs`. The load acts on the body in `slot`, and is scaled to an
+    acceleration.
     """
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
@@ -321,9 +323,9 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of gyroscopic moments.
+    """Add the derivatives of gyroscopic moments, and those due to the rotation of the body axes.
 
-    Those of moments in body axes, which change when these axes rotate, are added, too.
+    The second part arises because moments are expressed in body axes, which rotate with a variation of the pose.
     """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):

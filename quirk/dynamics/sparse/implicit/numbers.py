@@ -135,7 +135,7 @@ def across(a: Any, w: Any) -> Any:
 
 @traced
 def gone_on(a: Any, e: Any, b: Any) -> Any:
-    """Return a + e b for vectors a and b and a number e."""
+    """Return the sum a + e b for two vectors a and b and a number e."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
 
@@ -152,8 +152,8 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
     """Return the quaternion x that solves x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega).
 
-    x is the variation of a quaternion, in axes that rotate with the real angular velocity w for follows = 1, and in
-    axes at rest for follows = 0.
+    x is the variation of a quaternion: for `follows` = 1 in axes that rotate with the real angular velocity w, for
+    `follows` = 0 in axes that do not rotate.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))

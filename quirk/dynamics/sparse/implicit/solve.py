@@ -77,7 +77,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Compute from r the variations dq and dv of poses and velocities at constant accelerations."""
+    """Compute the variations dq and dv of poses and velocities at constant accelerations, from r."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue

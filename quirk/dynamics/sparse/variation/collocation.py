@@ -196,7 +196,7 @@ def correct_changes(
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
     """Whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
 
-    Its entries in `judged` begin at o.
+    The data on its convergence begin at element o of `judged`. `near` is true if the state itself has converged.
     """
     if n == 0:
         for k in range(JUDGED):

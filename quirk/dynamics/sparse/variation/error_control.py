@@ -171,8 +171,8 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
     """Return the end time of the next substep, s.
 
-    The rest of the step, from `begin` to `end`, is divided into equal parts of about LENGTH. They are at most LENGTH
-    long if a rejected substep is tried `again`, otherwise they may be slightly longer.
+    The remaining part of the step, from `begin` to `end` (s), is divided into equal substeps of about clock[LENGTH]. If
+    a rejected substep is tried `again`, they are at most that long; otherwise they may be slightly longer.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -211,10 +211,10 @@ def left_whole(resolution: Resolution) -> bool:
 
 @kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
-    """Whether a substep of length h, s, is accepted; the length of the next one is set.
+    """Whether a substep of length h (s) is accepted; the length of the next substep is set.
 
-    `error` is the ratio of error to tolerance, which is proportional to h to the power 1 / `exponent`. `whole` is the
-    length of the undivided step, s.
+    `error` is the ratio of error to tolerance, which is proportional to h to the power 1 / `exponent`. `begin` is the
+    start of the substep (s), and `whole` the length of the undivided step (s).
     """
     if left_whole(resolution):
         error = 0.0

@@ -248,11 +248,12 @@ def moved_by(
 ) -> tuple[MotionTable, list[object], np.ndarray]:
     """Return the table of varied motions, the objects that own its functions, and the inputs that it determines.
 
-    The inputs are given by their indices. `first` is the index of the first of the eight directions computed together.
+    The third result holds integers for each motion, among them the index of its first input. `first` is the index of
+    the first of the eight directions that are computed together.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]
-    # Fills OF_RELATIONS + 1 numbers.
+    # Functions write a value and OF_RELATIONS derivatives.
     kept, _ = place_functions(table, named, OF_RELATIONS, solver.applied.watched, solver.refuse)
     entries = []
     for motion in motions:

@@ -2,7 +2,8 @@
 
 Vectors are in the plane through a drum's center perpendicular to its axis, with the center as origin. u is a unit
 vector along the rope, and i rotates a vector by a quarter turn, by the right-hand rule about the axis. A rope that
-winds in that sense touches the drum at -i r u. A straight part of length s leads from a drum of radius r to one of
+winds about the drum in this sense touches it at -i r u. A straight part of length s leads from a drum of radius r to
+one of
 radius R at the relative position d:
 
  d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
@@ -84,7 +85,7 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return how a rope meets and leaves drum k.
+    """Return the directions of a rope before and after drum k, and its two contact points on the drum.
 
     Parameters
     ----------
@@ -113,13 +114,13 @@ def course(
 
 
 def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
-    """Return the point (3,), m, at which the rope touches the drum: -i r u from its center, for u = `along`."""
+    """Return the point (3,), m, at which a rope with the direction u = `along` touches a drum: `center` - i r u."""
     x, y = along
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 
 
 def angle_between(one: Plane, two: Plane) -> Jet:
-    """Return the angle, rad, in (-pi, pi], from the plane vector `one` to the plane vector `two`."""
+    """Return the angle (rad), in (-pi, pi], from the plane vector `one` to the plane vector `two`."""
     return (one[0] * two[1] - one[1] * two[0]).arctan2(one[0] * two[0] + one[1] * two[1])
 
 

@@ -17,7 +17,8 @@ from .constraint import Joint
 from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
 from .relation import LANES, Relation, layout_of
 
-# Number of poses that are examined besides the one nearest to coincident frames, and their offset, m and rad.
+# Number of poses that are examined in addition to the one nearest to coincident frames, and the standard deviation of
+# their random initial displacement, m and rad.
 POSES, AWAY = 2, 0.3
 # Tolerance of a pose, m and rad, and maximum number of Newton steps; poses that do not converge are skipped.
 SATISFIED, STEPS = 1e-9, 30

@@ -63,7 +63,7 @@ class FromBounded:
     Attributes
     ----------
     kind : kind of the bounded surface
-    nearest : whether the nearest part is used, instead of the part selected by the numbers
+    nearest : whether the nearest part is used, instead of the part that the constants select
     """
 
     kind: str

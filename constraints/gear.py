@@ -20,14 +20,14 @@ from .constraint import Constraint, checked_ends, frame_in
 from .primitives import Z
 from .relation import TORQUE, Function, MovingFrame, Relation
 
-# Largest number of teeth in a ratio that is recognized as one of integers, and its relative tolerance.
+# Largest number of teeth for which a ratio is recognized as a ratio of integers, and the relative tolerance.
 MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Return the residual of two gears on a common axis, rad, reduced by multiples of a tooth.
 
-    It is (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, with the carrier's angle theta_c.
+    The residual is (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, with the angle theta_c of the carrier.
     """
     i, j, carrier = frames
     ratio, offset, period = numbers
@@ -87,7 +87,7 @@ def meshing(
 
 
 def tooth(ratio: float) -> float | None:
-    """Return the angle 2 pi / q, rad, of one tooth of wheel j for a ratio p / q of teeth, or None for other ratios."""
+    """Return the angle 2 pi / q (rad) of one tooth of wheel j for a ratio p / q of integers, None for other ratios."""
     teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
     return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
 

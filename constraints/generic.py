@@ -25,7 +25,7 @@ from .relation import FORCE, TORQUE, Function, MovingFrame, Relation
 
 LETTERS = "xyz"
 
-# Source of each coordinate's offset: its index among the numbers or among the motions.
+# Source of each coordinate's offset: its index among the constants, or among the motions, of the relation.
 Sources = tuple[tuple[str, int], ...]
 
 

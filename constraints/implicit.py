@@ -19,9 +19,9 @@ Equations = Callable[[Sequence[Jet], bool], tuple[list[Jet], list[list[Jet]]]]
 def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
     """Solve one or two equations on jets, and return the solution with all its derivatives.
 
-    `start` are the unknowns with the right values, which have been computed before. Each Newton step doubles the number
-    of time derivatives that are correct; dual numbers count as one more derivative. The gradient is linear in the
-    residuals, so the last step determines it.
+    `start` are the unknowns, whose values (without derivatives) already solve the equations. Each Newton step doubles
+    the number of correct time derivatives; the derivatives of dual numbers count as one more order. The gradient is
+    linear in the residuals, so that the last step determines it.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

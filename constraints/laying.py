@@ -1,4 +1,4 @@
-"""Initial geometry of a rope along points and drums, with checks."""
+"""Initial geometry of a rope along points and drums (its stops), with checks."""
 
 from __future__ import annotations
 
@@ -45,16 +45,17 @@ class RopeStop(NamedTuple):
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """Return the radius of this drum, m, negative if its axis is opposite to that of `drum`; zero for points."""
+        """Return the radius (m) of this stop: negative if its axis is opposite to that of `drum`, zero for a point."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
 def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
-    """Determine the initial geometry of a rope over n points and drums.
+    """Return the initial geometry of a rope over n points and drums.
 
-    Returns the constants of each drum, the lengths (n - 1,) of the straight parts, and the total length of the arcs, m.
+    Returned are the constants of each drum, the lengths (n - 1,) of the straight parts (m), and the total length of the
+    arcs (m).
     """
     for k in range(len(stops) - 1):
         _check_part(owner, k, stops[k], stops[k + 1])
@@ -106,7 +107,10 @@ def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the period of a rope's length (m) when its winding drums make full turns; 0 without winding drums."""
+    """Return the change (m) of a rope's length for full turns of its winding drums; 0 without winding drums.
+
+    The length is determined by the poses only up to multiples of this period.
+    """
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:
         return 0.0

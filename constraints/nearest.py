@@ -2,8 +2,8 @@
 
 A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
 the margin of the parameter beyond its ends, which is zero for closed curves. For each piece follow its parameter
-length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. Last come the radius
-and center of spheres around groups of adjacent pieces, so that distant pieces are skipped together.
+length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last elements are
+radius and center of spheres around groups of adjacent pieces, by which distant groups are excluded from the search.
 
 In the functions, `table` is an array of one or more such tables, `curve` the index of the first element of a curve, `k`
 the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
@@ -18,7 +18,7 @@ import numpy as np
 from ..jit.compilation import shared
 
 HEADER = 2
-# Entries of a piece; the coefficients follow the center.
+# Offsets in the elements of a piece; the coefficients follow the center.
 LENGTH, RADIUS, CENTRE = range(3)
 SPACE, PLANE = 3, 2
 # Number of coefficients per coordinate: pieces have a degree of at most 5.
@@ -92,7 +92,7 @@ def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float,
 def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float]:
     """Return the value of a polynomial at u, and its first and second derivative.
 
-    Its coefficients begin at element o of the table.
+    The coefficients begin at element o of the table, by ascending powers.
     """
     p, tangent, second = 0.0, 0.0, 0.0
     for m in range(TERMS - 1, -1, -1):
@@ -114,9 +114,9 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance, m^2, of (x, y, z) from the point at parameter u of a piece.
+    """Return half the squared distance (m^2) of (x, y, z) from the point at parameter u of the piece at element o.
 
-    The first and second derivative with respect to u are returned, too.
+    Also returned are its first and second derivative with respect to u.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):

@@ -1,7 +1,7 @@
 """Interpolation of auxiliary states between the recorded times of a result.
 
-Auxiliary states are k numbers that a run integrates with the motion of n bodies: internal variables of force
-elements, and work. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
+Auxiliary states are the k internal variables of force elements, and the work, that a run integrates with the motion of
+n bodies. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
 """
 
 from __future__ import annotations

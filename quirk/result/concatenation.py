@@ -38,8 +38,8 @@ def join(first: Result, *others: Result) -> Result:
     Parameters
     ----------
     first, others : Result
-        In chronological order, of the same system or of systems with equal names and numbers; either all of
-        simulations or all of kinematic analyses.
+        In chronological order, of the same system or of systems with equal names and parameters. Either all are
+        simulations, or all are kinematic analyses.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def run_events(result: Result) -> list[Event]:
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a segment of a result with the constraints and forces of another, equal system in place of its own."""
+    """Return a copy of a segment in which equal constraints and forces of another system replace its own ones."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
@@ -110,7 +110,7 @@ def _of(segment: Segment, system: System, result: Result) -> Segment:
 
 
 def _from(segments: list[Segment], start: float) -> list[Segment]:
-    """Return the segments of a run with the start time set exactly to the end of the previous run, s."""
+    """Return the segments of a run, with its start time set exactly to the end `start` (s) of the previous run."""
     first = segments[0]
     if first.time[0] == start:
         return segments

@@ -155,7 +155,7 @@ def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
     """Raise a SimulationError because redundant constraints contradict each other.
 
-    `worst` is the index of the violated row, and `row` the output index in the segment.
+    `worst` is the index of the violated constraint row, and `row` the output index of the state in the segment.
     """
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)

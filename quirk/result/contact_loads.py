@@ -114,8 +114,8 @@ class ContactLoads:
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
         """Return the indices of the slip components of a friction element.
 
-        They are those that are smooth on the side `side`, +1 or -1, of its first surface, or on the first such side if
-        it is None.
+        Slip components are defined for one side, +1 or -1, of the first surface. Returned are those of `side`, or of
+        the first side with slip components if `side` is None.
         """
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
@@ -126,7 +126,7 @@ class ContactLoads:
     def loads(self) -> dict[str, np.ndarray]:
         """Force (N) and torque (N m), (nt, 2, 3) of each contact that shares a load, by name.
 
-        They act on body j at its joint point and are in the inertial frame.
+        The loads act on body j at its joint point and are in the inertial frame.
         """
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
@@ -197,9 +197,9 @@ class ContactLoads:
         return _within(A, goal, group, z)
 
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
-        """Return which contacts and sticking friction elements of a group have constraint rows of their own.
+        """Return the contacts and sticking friction elements of a group that have constraint rows of their own.
 
-        Each entry is the name of the constraint, and the indices of its rows among all gaps and slip components.
+        Each is given by the name of its constraint, and the indices of its rows among all gaps and slip components.
         """
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []

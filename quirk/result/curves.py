@@ -55,7 +55,7 @@ class Curve:
 def quantity_of(curves: Sequence[Curve]) -> str:
     """Return the axis label for quantities of the same unit, such as "Force".
 
-    For lengths it is a word that their names have in common, such as "Position".
+    For lengths the label is a word that the names of the quantities have in common, such as "Position".
     """
     unit = curves[0].unit
     words = {word for curve in curves for word in curve.name.strip("|").split(".")[1:] if word in LENGTHS}

@@ -107,7 +107,7 @@ class ForceView:
     def along(self, name: str | None = None) -> np.ndarray:
         """Return the force (N) or torque (N m), (nt,) along a coordinate, without the part due to stored energy.
 
-        It is the result of the element's method `along`.
+        The values are those of the method `along` of the element.
         """
         return self.exerted.coordinates[:, self._number(name), 2]
 
@@ -237,8 +237,8 @@ class ForceView:
 class FrictionView(ForceView):
     """Friction force and slip over nt times, during sliding and sticking.
 
-    The load of the law, `exerted`, is zero during sticking. If several contacts or joints share the force that holds
-    bodies, one possible distribution is reported.
+    The load that the force law computes, `exerted`, is zero during sticking. If several contacts or joints share the
+    force that keeps bodies from sliding, one possible distribution is reported.
     """
 
     of: Friction | JointFriction

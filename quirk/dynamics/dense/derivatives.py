@@ -95,7 +95,7 @@ def derivatives(
 def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
     """Return time derivative k + 1 of the angular velocities (n, 3) without constraints, in the inertial frame.
 
-    It follows from derivative k of the torques (n, 3): (J omega)^(k+1) = tau^(k), with J in the inertial frame.
+    The result follows from derivative k of the torques (n, 3): (J omega)^(k+1) = tau^(k), with J in the inertial frame.
     """
     R = motion.rotations(k + 1)[:-1]
     J = np.zeros_like(R)

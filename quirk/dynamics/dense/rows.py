@@ -127,8 +127,8 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
 def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
-    A unit multiplier of a row exerts the first three numbers as a force on a body, and the last three as a moment about
-    its center of mass. `known` are values of relations that have been computed before.
+    For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
+    about its center of mass. `known` are values of relations that have been computed before.
     """
     # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]

@@ -59,7 +59,7 @@ class RecordChain:
         self.follow()
 
     def follow(self) -> None:
-        """Append records that continue the chain, until one is missing or damaged."""
+        """Append the records that continue the chain, up to the first one that is missing or damaged."""
         while self.status is None and self.place in self._waiting:
             record = self._waiting.pop(self.place)
             try:

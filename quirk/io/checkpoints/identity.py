@@ -33,5 +33,5 @@ def identity(system: System, state: State, phases: RunFactory) -> dict[str, str]
 
 
 def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Return the names of the entries that differ between two identities."""
+    """Return the names of the digests that differ between two identities."""
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]

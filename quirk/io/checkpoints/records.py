@@ -29,10 +29,10 @@ from .rows import DamagedRowsError, Location, rows_at
 
 
 def place_of(leg: Mapping[str, Any] | None) -> str:
-    """Return the digest of a restart point as plain data; None is the start of the run.
+    """Return the digest of a restart point.
 
-    The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
-    `leg` is the restart point.
+    `leg` is the restart point as plain data, None for the start of the run. The continuation of a run depends only on
+    its restart point, so that a record with this digest continues from this point.
     """
     text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -61,7 +61,7 @@ def segments_of(
 ) -> list[Segment]:
     """Return the segments described by a record; the states are read from the files in `folder`.
 
-    Damaged states, or times before `earliest`, s, raise a DamagedRowsError.
+    A DamagedRowsError is raised if states are damaged, or times are before `earliest` (s).
     """
     segments = []
     for table in record["segments"]:
@@ -121,7 +121,7 @@ def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) ->
 
 
 def statistics_of(table: Mapping[str, Any]) -> Statistics:
-    """Return statistics from a dict; entries that this version of QuIRK does not have are ignored."""
+    """Return statistics from a dict by name; names that this version of QuIRK does not know are ignored."""
     known = {one.name for one in fields(Statistics)}
     found = Statistics(**{key: x for key, x in table.items() if key in known})
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}

@@ -19,7 +19,7 @@ from quirk.util.output import writing
 
 from .journal import KEPT
 
-# Numbers buffered in memory before rows are written.
+# Number of floats that are buffered in memory before rows are written.
 WAITING = 2**21
 # Data types of the parts of rows in files.
 KINDS = ("<f8", "<f8", "<i4")
@@ -38,7 +38,7 @@ class Location(NamedTuple):
     ----------
     number : number in the names of the three files
     rows : number of rows
-    widths : how many numbers a row has, for each of the three parts
+    widths : number of floats or integers in a row, for each of the three parts
     first : offset of the first row in each file, bytes
     sums : CRC-32 checksum of each part; None if an earlier version of QuIRK wrote the file
     """
@@ -151,10 +151,7 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 checksum of part number `k` of a segment's rows, as far as the file contains them.
-
-    `location` is where the rows are stored.
-    """
+    """Return the CRC-32 checksum of part number `k` of the rows at `location`, as far as the file contains them."""
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -166,10 +163,7 @@ def _checksum(folder: Path, location: Location, k: int) -> int:
 
 
 def path_of(folder: Path, number: int, part: str) -> Path:
-    """Return the path of the file that contains one part of the rows.
-
-    `number` is the number of the file, and `part` the name of the part.
-    """
+    """Return the path of the file with the given number that contains one part of the rows, given by its name."""
     return folder / f"rows-{number}.{part}"
 
 

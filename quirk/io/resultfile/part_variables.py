@@ -146,7 +146,7 @@ def forces(table: VariableTable, chosen: Chosen) -> None:
 def _add_ends(table: VariableTable, chosen: Chosen) -> None:
     """Add the loads of each force element on each of its bodies.
 
-    They have a dimension `force_end`, with an entry for each element and body.
+    The variables have a dimension `force_end`, with one label for each element and body.
     """
     ends = [(force, end) for force in chosen.forces for end in range(len(force.ends))]
     if not ends:
@@ -165,7 +165,8 @@ def _add_ends(table: VariableTable, chosen: Chosen) -> None:
 def _end_name(force: ForceElement, end: int) -> str:
     """Return the label of one of the bodies on which an element acts.
 
-    It is the body's name, with a number if the element acts on it several times; `end` is the index of the body.
+    The label contains the name of the body, with a number if the element acts on it several times. `end` is the index
+    of the body among those of the element.
     """
     names = [body.name for body, _ in force.ends]
     name = names[end]
@@ -212,7 +213,7 @@ def _add_internal(table: VariableTable, chosen: Chosen) -> None:
 def body_rows(chosen: Chosen) -> Any:
     """Return the indices of the selected bodies in arrays of all bodies.
 
-    For all bodies it is a slice, which avoids a copy.
+    If all bodies are selected, a slice is returned, which avoids a copy.
     """
     if chosen.bodies is chosen.result.system.bodies:
         return slice(None)

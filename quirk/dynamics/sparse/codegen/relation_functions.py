@@ -83,9 +83,9 @@ class Related:
         self.called += called
 
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
-        """Return for each row of relation r the index in `table.outputs` of its gradient with respect to a frame.
+        """Return, for each row of relation r, the index in `table.outputs` of its gradient with respect to a frame.
 
-        The Taylor coefficients of the gradient are stored from there, eight numbers each, order 0 first.
+        From this index on the Taylor coefficients of the gradient are stored, eight elements each, order 0 first.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quirk.beams import BeamSegment
+from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from quirk.errors import AssemblyError, InputError
@@ -34,12 +35,15 @@ NEAR = 1e-6
 MOST_STEPS = 100
 # Real parts above this fraction of the largest derivative count as growing: the equilibrium is unstable.
 GROWS = 1e-9
+# Parts of growing motions along the displacements, relative to both, below which they are round-off.
+EXCITED = 1e-6
 
 
 def mixed_newton(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near a stable equilibrium.
+    """Return a state at rest near an equilibrium to which a damped descent from the state could also lead.
 
-    The result is None if there are no beams, or if the iteration finds no equilibrium.
+    The equilibrium is stable, or the way to it does not excite the growing motions, as in a plane from which the beam
+    would buckle. The result is None if there are no beams, or if the iteration finds no such equilibrium.
     """
     segments = _Segments.of(system)
     if not segments.names:
@@ -50,8 +54,8 @@ def mixed_newton(system: System, state: State, t: float) -> State | None:
         return None
 
 
-def _search(segments: _Segments, system: System, state: State, t: float) -> State | None:
-    strains, loaded = None, 0.0
+def _search(segments: _Segments, system: System, start: State, t: float) -> State | None:
+    strains, loaded, state = None, 0.0, start
     for _ in range(MOST_STEPS):
         point = Point(system, state, t)
         free = NullSpaceBasis.at(point)
@@ -61,8 +65,7 @@ def _search(segments: _Segments, system: System, state: State, t: float) -> Stat
         g = free.coordinates(*_accelerations(point))[free.poses.shape[1] :, 0]
         loaded = max(loaded, size_of_loads(point))
         if np.abs(g).max(initial=0.0) <= NEAR * loaded:
-            unstable = np.linalg.eigvals(K).real.max(initial=0.0) > GROWS * np.abs(K).max(initial=0.0)
-            return None if unstable else state
+            return None if _grows(free, K, start) else state
         step = np.linalg.solve(-K, g)
         moves, turns = change_along(free, step)
         size = size_of_change(free, moves, turns, np.inf)
@@ -70,6 +73,22 @@ def _search(segments: _Segments, system: System, state: State, t: float) -> Stat
         strains = now + part * segments.rates(point, moves, turns)
         state = moved_along(free, state, step, t, np.inf)
     return None
+
+
+def _grows(free: NullSpaceBasis, K: np.ndarray, start: State) -> bool:
+    """Whether a growing motion at an equilibrium has a part along the displacements from the start."""
+    values, vectors = np.linalg.eig(K)
+    growing = vectors[: free.velocities.shape[1], values.real > GROWS * np.abs(K).max(initial=0.0)]
+    if not growing.size:
+        return False
+    state, modes = free.point.state, free.spread(free.velocities @ growing)
+    turned = rotation.log(rotation.multiply(state.orientation, rotation.conjugate(start.orientation)))
+    moves = (state.position - start.position, modes[:, :3]), (turned, free.point.kin.rotation[:-1] @ modes[:, 3:])
+    return any(
+        float(np.abs(np.einsum("ni,nid->nd", path, mode)).max())
+        > EXCITED * float(np.abs(path).max() * np.abs(mode).max())
+        for path, mode in moves
+    )
 
 
 def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:

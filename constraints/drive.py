@@ -111,7 +111,13 @@ class Drive(Constraint):
     row_count = 1
 
     def __init__(
-        self, name: str, joint: Joint, motion: Motion, coordinate: str | None = None, *, active: bool = True
+        self,
+        name: str,
+        joint: Joint,
+        motion: Motion | str | Expression,
+        coordinate: str | None = None,
+        *,
+        active: bool = True,
     ) -> None:
         owner = f'Drive "{validate.name("Drive", name)}"'
         if not isinstance(joint, Joint):
@@ -228,7 +234,7 @@ class DistanceDrive(Constraint):
         name: str,
         body_i: Body | Ground,
         body_j: Body | Ground,
-        motion: Motion,
+        motion: Motion | str | Expression,
         *,
         point_i: ArrayLike | None = None,
         point_j: ArrayLike | None = None,

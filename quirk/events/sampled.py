@@ -61,7 +61,7 @@ class Sampled(Immutable):
         listed = [inputs] if isinstance(inputs, str | ForceElement) else inputs
         if not isinstance(listed, Iterable):
             raise InputError(f"{self}: inputs must be a list of names of force elements; got {inputs!r}")
-        self.inputs = tuple(getattr(one, "name", one) for one in listed)
+        self.inputs: tuple[str, ...] = tuple(one.name if isinstance(one, ForceElement) else one for one in listed)
         if not self.inputs or not all(isinstance(one, str) for one in self.inputs):
             raise InputError(f"{self}: inputs must be a list of one or more names of force elements; got {inputs!r}")
         if len(set(self.inputs)) < len(self.inputs):

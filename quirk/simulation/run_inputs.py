@@ -55,7 +55,8 @@ class LoopInput:
     def hold(self, value: Any) -> None:
         """Set the value that the law of a copied element uses in Python."""
         held = getattr(self.element, self.argument)
-        (held.constant if isinstance(held, Value) else held)[...] = value
+        array: Any = held.constant if isinstance(held, Value) else held
+        array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
         """Return views of the elements of a compiled solver's arrays that hold the value.

@@ -118,11 +118,13 @@ class _Segments:
     def of(cls, system: System) -> _Segments:
         """Return the active beam segments of a system."""
         forces = [element for element, _ in system.model.forces]
-        rows = [row for row, element in enumerate(forces) if isinstance(element, BeamSegment)]
+        segments = {row: element for row, element in enumerate(forces) if isinstance(element, BeamSegment)}
         entries = system.plant.solver().applied.table.entries
-        before = {row: _size_before(forces[row], "reference") for row in rows}
-        first = [int(entries[ELEMENT_SIZE * row + INPUT]) + before[row] for row in rows]
-        return cls([forces[row].name for row in rows], np.array(first, dtype=int))
+        first = [
+            int(entries[ELEMENT_SIZE * row + INPUT]) + _size_before(segment, "reference")
+            for row, segment in segments.items()
+        ]
+        return cls([segment.name for segment in segments.values()], np.array(first, dtype=int))
 
     def strains(self, point: Point) -> np.ndarray:
         """Return the strains (N, 6) of the N segments at a point."""

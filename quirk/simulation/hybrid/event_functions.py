@@ -14,7 +14,7 @@ from quirk.dynamics.model.applied_loads import law_inputs
 from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError
-from quirk.events import Event
+from quirk.events import Event, Sampled
 from quirk.events.quantity import Noting, Quantity
 from quirk.events.view import StateView
 from quirk.forces.place import Place
@@ -41,7 +41,8 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
     """Return the user functions of events and sampled functions, which a run calls in addition to those of loads."""
-    return [function for part in (*events, *system.sampled) for function in part.user_functions]
+    parts: list[Event | Sampled] = [*events, *system.sampled]
+    return [function for part in parts for function in part.user_functions]
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:

@@ -143,7 +143,7 @@ def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.n
 def _placed(constraint: Any, system: System, state: State) -> str:
     """Return text for an error message that says at which poses a constraint was declared, or an empty string.
 
-    It is not empty only if bodies have moved since then.
+    The text is empty if no body has moved since then.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:

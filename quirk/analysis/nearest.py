@@ -155,8 +155,8 @@ class _Search:
     def _pull(self, state: State) -> np.ndarray:
         """Return minus the gradient (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
 
-        It is with respect to translations and rotations in the inertial frame. The moment is D^T J theta in body axes,
-        where D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
+        The gradient is with respect to translations and rotations in the inertial frame. The moment is D^T J theta in
+        body axes, where D(theta) maps a small rotation of the body to the variation of the rotation vector theta.
         """
         start, model = self.start, self.model
         theta = rotation.log(rotation.multiply(rotation.conjugate(start.orientation), state.orientation))

@@ -39,7 +39,7 @@ class Box(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        It is mass/12 (b^2 + c^2) about the edge of length a, and likewise for b and c.
+        The moment of inertia is mass/12 (b^2 + c^2) about the edge of length a, and likewise for b and c.
         """
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
@@ -74,7 +74,7 @@ class Ellipsoid(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        It is mass/5 (b^2 + c^2) about the semi-axis a, and likewise for b and c.
+        The moment of inertia is mass/5 (b^2 + c^2) about the semi-axis a, and likewise for b and c.
         """
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 
@@ -115,7 +115,7 @@ class Cylinder(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        It is mass r^2/2 about the axis, and mass (3 r^2 + l^2)/12 about perpendicular axes.
+        The moment of inertia is mass r^2/2 about the axis, and mass (3 r^2 + l^2)/12 about perpendicular axes.
         """
         axis = np.array(self.axis, dtype=float)
         along = np.outer(axis, axis)

@@ -18,7 +18,7 @@ from .user_functions import functions_in
 class CompiledModel:
     """Model of a system with a given set of enabled parts, and with its tables, metric and solvers.
 
-    It is immutable, so that runs and results can share it; expensive members are computed on first use.
+    The object is immutable, so that runs and results can share it; expensive members are computed at their first use.
 
     Attributes
     ----------

@@ -44,7 +44,7 @@ ENERGIES = ("kinetic", "potential", "total")
 class Reading:
     """A watched quantity that depends on accelerations, constraint loads or all bodies.
 
-    It is computed from an evaluation of the whole system, not from poses and velocities of a few bodies.
+    The quantity is computed from an evaluation of the whole system, not from poses and velocities of a few bodies.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Shared(Reading):
 class Patch(Reading):
     """A watched quantity of several contacts that share a load: the margin, N, before they slip together.
 
-    It is the margin inside the friction cones for the best distribution of the load over the m contacts.
+    The margin is the distance inside the friction cones for the best distribution of the load over the m contacts.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Quantities that events watch: functions of time, poses and velocities of a few bodies.
 
-They are written as force elements without load, because force elements already have compiled code, counted revolutions
-and gradients. "Parts" are the bodies and constraints of a system.
+Quantities are written as force elements without load, because force elements already have compiled code, counted
+revolutions and gradients. "Parts" are the bodies and constraints of a system.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Function = Callable[[Any, Any], Any]
 class Quantity(ForceElement):
     """A number that a run watches for an event; it exerts no load.
 
-    It is a force law with one coordinate, the value minus a level, and a unit multiplier. Thereby it has machine code,
-    counted revolutions and a gradient, as force laws have.
+    Each quantity is a force law with one coordinate, the value minus a level, and a unit multiplier. Thereby it has
+    machine code, counted revolutions and a gradient, as force laws have.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class Gap(ForceElement):
 def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the bodies and constraints that a user function may use, by name.
 
-    They are found in the text constants of its code, and by calling it at one state.
+    The names are found among the text constants of the function's code, and by calling the function at one state.
 
     Parameters
     ----------

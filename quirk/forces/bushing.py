@@ -108,7 +108,7 @@ class Bushing(ForceElement):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the loads along the coordinates, N and N m, that do not come from stored energy.
 
-        They are those of the damping and of the antisymmetric part of K. `x` and `rate` are the coordinates and their
+        These loads are due to damping and to the antisymmetric part of K. `x` and `rate` are the coordinates and their
         rates.
         """
         n = len(x)

@@ -1,7 +1,7 @@
 """Force elements that act on many bodies.
 
-They are fields of acceleration, force or potential energy, damping, and potential energies of the poses of several
-bodies.
+These elements are fields of acceleration, force or potential energy, damping, and potential energies of the poses of
+several bodies.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Value:
     def room(self) -> int:
         """Number of entries that a call needs in the input array of machine code.
 
-        They are two addresses, the arguments, and a copy of the arguments.
+        The entries are two addresses, the arguments, and a copy of the arguments.
         """
         return 2 + 2 * self.count
 

@@ -155,7 +155,7 @@ class ForceView:
     def effort(self) -> np.ndarray:
         """Force (N) or torque (N m), (nt,) of an actuator along its joint coordinate.
 
-        It is positive if it increases the coordinate.
+        An effort that increases the coordinate is positive.
         """
         if not isinstance(self.of, Actuated | Controller):
             raise InputError(f"{self.of}: only actuators of joints and drivers have effort; use force() and torque()")

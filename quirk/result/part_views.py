@@ -152,7 +152,8 @@ class BodyView:
     def frame(self, name: str) -> FrameMotion:
         """Return the motion of a named frame of the body in the inertial frame.
 
-        It has `origin`, m, `velocity`, m/s, and `spin`, rad/s, (nt, 3), and `axes` (nt, 3, 3).
+        The motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt,
+        3, 3).
         """
         R = rotation.matrix(self.orientation)
         spin = np.einsum("tij,tj->ti", R, self.angular_velocity)
@@ -273,7 +274,7 @@ class JointView:
     def velocity(self) -> np.ndarray:
         """Velocity (nt, 3) of the origin of frame j relative to frame i, in the axes of frame i, m/s.
 
-        It is the rate of `displacement`.
+        The velocity is the rate of `displacement`.
         """
         return relative.velocity(*self._frames)
 
@@ -315,7 +316,7 @@ class JointView:
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
         """Motion of both joint frames in the inertial frame.
 
-        Each has `origin`, m, `velocity`, m/s, and `spin`, rad/s, (nt, 3), and `axes` (nt, 3, 3).
+        Each has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt, 3, 3).
         """
         return self._frames
 

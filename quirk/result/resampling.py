@@ -57,7 +57,7 @@ class ResampledResult(Result):
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,) since the first of the selected times, J, by name.
 
-        It contains the forces and constraints whose work the run has integrated.
+        The names are those of the forces and constraints whose work the run has integrated.
         """
         found = {}
         for name, done in self.run.work.items():
@@ -192,7 +192,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the energy stored in a force element, J, at all output times and at the selected times.
 
-    It is zero for constraints. `run` is the original result, and `instants` the one at the selected times.
+    The energy is zero for constraints. `run` is the original result, and `instants` the one at the selected times.
     """
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result._exerted.get(name) for result in (run, instants))

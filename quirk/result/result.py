@@ -412,7 +412,7 @@ class Result(Renamed, ResultOutput):
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,) since the start, J, by name.
 
-        It contains the forces and constraints whose work the run has integrated with the motion.
+        The names are those of the forces and constraints whose work the run has integrated with the motion.
         """
         found: dict[str, np.ndarray] = {}
         for name in dict.fromkeys(name for segment in self.segments for name in segment.work):

@@ -130,7 +130,7 @@ def _books(result: Result) -> list[str]:
 def summary(result: Result) -> str:
     """Return a text about the system, the accuracy of energy and constraints, events, and the largest joint loads.
 
-    It has about forty lines at most, for any number of bodies and events.
+    The text has about forty lines at most, for any number of bodies and events.
     """
     system, energy = result.system, result.energy
     lines = [

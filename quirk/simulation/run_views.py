@@ -15,7 +15,7 @@ from ..result.segment import Segment
 class Observers:
     """Solvers for views of the present state, one for each set of active constraints and forces.
 
-    They have their own arrays, so that views do not affect the run, and use the present inputs.
+    These solvers have their own arrays, so that views do not affect the run, and use the present inputs.
 
     Parameters
     ----------

@@ -88,8 +88,8 @@ def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
     """Return the result of the user's function `reduce` as a table.
 
-    It is a number or array, several of them by name, or a Dataset or DataArray. Arrays in a mapping may have named
-    dimensions, (dims, array), as in xarray. Along "time", only the rows at `times` are kept.
+    The result is a number or an array, several of these by name, or a Dataset or DataArray. Arrays in a mapping may
+    have named dimensions, (dims, array), as in xarray. Along "time", only the rows at `times` are kept.
     """
     if hasattr(returned, "to_dataset") and hasattr(returned, "dims"):
         name = returned.name or VALUE

@@ -25,7 +25,7 @@ MOST_NAMED = 3
 def likeness(system: System) -> dict[str, Any]:
     """Return a description of a system as nested dicts and lists of text and numbers.
 
-    It contains the names, masses, rows, frames and numbers that affect the motion.
+    The description contains all names, masses, constraint rows, frames and parameters that affect the motion.
     """
     return {
         "gravity": system.gravity.tolist(),

@@ -28,7 +28,8 @@ class Configuration:
     def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
         """Return the differences from an earlier configuration `start`.
 
-        They are whether each changed constraint or force is now enabled, by name, and the replaced ones, by name.
+        The first result tells, by name, whether each changed constraint or force is now enabled; the second has the
+        replaced ones, by name.
         """
         on = (self.active - start.active) | (start.idle - self.idle)
         off = (start.active - self.active) | (self.idle - start.idle)

@@ -34,8 +34,8 @@ class ProgressLine:
     ) -> ProgressLine | None:
         """Return a new progress line, or None if none is to be shown.
 
-        It is shown if `asked` is True, or if `asked` is None and standard error is a terminal. The other arguments are
-        those of the class.
+        The line is shown if `asked` is True, or if `asked` is None and standard error is a terminal. The other
+        arguments are those of the class.
         """
         if asked is None:
             return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None

@@ -170,7 +170,7 @@ class _Follower:
     def slope(self, at: _Place) -> _Slope:
         """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
 
-        It is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
+        The result is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
         variables (k,).
         """
         more, now = self.point(at.value + DIFFERENCE * self.span, at.state), at.free.point
@@ -198,7 +198,7 @@ class _Follower:
     def _direction(self, at: _Place, along: np.ndarray) -> _Tangent:
         """Return the variations of bodies, internal variables and parameter that have the coordinates `along`.
 
-        It is the inverse of `_row`.
+        This method is the inverse of `_row`.
         """
         unit, v = self._unit(at), at.free.velocities.shape[1]
         bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
@@ -275,7 +275,7 @@ class _Follower:
     def _row(self, at: _Place, direction: _Tangent) -> np.ndarray:
         """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
 
-        They are relative to the characteristic length of the system and to the range of the parameter.
+        The coordinates are relative to the characteristic length of the system and to the range of the parameter.
         """
         bodies, internal, of_parameter = direction
         return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)

@@ -23,7 +23,7 @@ LONGEST_STEP = 0.3
 def size_of_loads(point: Point) -> float:
     """Return the size of the accelerations that loads would cause if they did not balance, kg^(1/2) m/s^2.
 
-    It is measured along free coordinates.
+    The size is measured along free coordinates.
     """
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 

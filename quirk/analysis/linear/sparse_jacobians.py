@@ -150,8 +150,8 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 def _colors(near: Any) -> list[np.ndarray]:
     """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
 
-    It is a greedy coloring of the distance-2 graph. `near` is a sparse matrix of bodies and the bodies on which they
-    depend.
+    The sets are found by greedy coloring of the distance-2 graph. `near` is a sparse matrix of bodies and the bodies on
+    which they depend.
     """
     apart = (near @ near).tocsr()
     color = np.full(apart.shape[0], -1)

@@ -47,8 +47,8 @@ class States:
     def of(cls, free: NullSpaceBasis, names: Sequence[str] | None) -> States:
         """Return the states of the linear system at an operating point.
 
-        They are the coordinates in `names` and their rates or, if `names` is None, coordinates of the orthonormal basis
-        `free`.
+        The states are the coordinates in `names` and their rates or, if `names` is None, coordinates of the orthonormal
+        basis `free`.
         """
         point, basis = free.point, free.directions()
         internal = [f"{element}.{name}" for element, name in _internal(point)]

@@ -67,7 +67,7 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Return y (13 n + k,) with velocity jumps (n, 6) added.
 
-    They are linear velocities in the inertial frame and angular velocities in body axes.
+    The jumps are those of linear velocities in the inertial frame and of angular velocities in body axes.
     """
     y, n = y.copy(), len(change)
     y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change

@@ -23,7 +23,7 @@ MISSED = 1e-9
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return a mask (c,) of independent columns of W (c, c).
 
-    It contains all columns of the mask `first`, which are independent, and further ones from the mask `more`.
+    The mask contains all columns of the mask `first`, which are independent, and further ones from the mask `more`.
     """
     held = first.copy()
     for k in np.flatnonzero(more & ~first):

@@ -1,7 +1,7 @@
 """Test for several solutions of contact with friction (Painleve 1895).
 
-They are possible where friction affects its own normal loads. A contact problem has r rows, one for each gap and for
-each component of slip.
+Several solutions are possible where friction affects its own normal loads. A contact problem has r rows, one for each
+gap and for each component of slip.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def has_one_solution(
 ) -> bool:
     """Whether the solution `found` of a contact problem is the only one with its slip directions.
 
-    It is unique if no other subset of contacts could be loaded with other accelerations. For friction in joints, the
-    normal load due to a unit friction force must be less than 1.
+    The solution is unique if no other subset of contacts could be loaded with other accelerations. For friction in
+    joints, the normal load due to a unit friction force must be less than 1.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
     answer, rest = np.eye(len(W)), np.zeros(len(W))

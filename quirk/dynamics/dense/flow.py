@@ -101,7 +101,7 @@ class Flow:
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Set the reference for counting full turns.
 
-        It consists of the angles (K, 3), rad, of K joints and their rates (K, 3), rad/s, at time t, s.
+        The reference consists of the angles (K, 3), rad, of K joints and their rates (K, 3), rad/s, at time t (s).
         """
         self._reference = t, angles, rates
 

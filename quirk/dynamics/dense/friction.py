@@ -1,7 +1,7 @@
 """Friction proportional to constraint loads, dense.
 
-It is the reference for `quirk.dynamics.sparse.kernels.friction`. The magnitude of a friction force is f = mu N, and the
-normal load N depends on the magnitudes of all friction forces.
+This module is the reference for `quirk.dynamics.sparse.kernels.friction`. The magnitude of a friction force is f = mu
+N, and the normal load N depends on the magnitudes of all friction forces.
 """
 
 from __future__ import annotations

@@ -298,7 +298,8 @@ def _row_scale(
 ) -> np.ndarray:
     """Return the force (m,), N, that each of m rows exerts with a unit multiplier, in the units of its residual.
 
-    It is 1 for a force, 1 / `load_length` for a torque, and 2 l for a row that fixes the square of a distance l.
+    The force is 1 for a multiplier that is a force, 1 / `load_length` for a torque, and 2 l for a row that fixes the
+    square of a distance l.
     """
     scale = np.where(torque, 1 / load_length, 1.0)
     for placed in relations:

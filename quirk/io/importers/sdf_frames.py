@@ -132,7 +132,7 @@ class Frames:
 def read_pose(element: Element | None) -> Pose:
     """Return the pose in an element <pose>.
 
-    It has roll, pitch and yaw, or a quaternion with the scalar last.
+    The element contains roll, pitch and yaw, or a quaternion with the scalar last.
     """
     if element is None or not element.text.strip():
         return Pose()

@@ -48,7 +48,7 @@ def between_links(
 ) -> Iterator[Candidate]:
     """Yield pairs of geometries that can be in contact, each with its coefficient of friction or None.
 
-    They are on different bodies that no joint connects, and not in the same group.
+    The geometries of a pair are on different bodies that no joint connects, and not in the same group.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def _ball(collider: Collider, place: Pose) -> Surface:
 def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
     """Return the surfaces of a geometry for contacts with a plane, or None if it is not supported.
 
-    They are the rims of a cylinder, or points around both ends if its axis is normal to the plane (`upright`). `place`
-    is the pose of the geometry in its body.
+    The surfaces are the rims of a cylinder, or points around both ends if its axis is normal to the plane (`upright`).
+    `place` is the pose of the geometry in its body.
     """
     if collider.kind == "sphere":
         return [_ball(collider, place)]

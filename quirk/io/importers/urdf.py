@@ -143,8 +143,8 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
     """Set the initial coordinates of joints.
 
-    They are zero, the middle of limits that exclude zero, or follow from another joint for joints that mimic it.
-    `listed` are the joints of the file by name; `limits` is whether limits are imported.
+    A coordinate is zero, or the middle of limits that exclude zero; that of a joint that mimics another follows from
+    it. `listed` are the joints of the file by name; `limits` is whether limits are imported.
     """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper

@@ -575,8 +575,8 @@ class Contacts:
     def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
         """Return the slip, m/s, below which a contact counts as not slipping.
 
-        It is chosen like the speed below which impacts have no rebound; `numbers` are the indices of gaps and slip
-        components. FLOOR times this speed is at least the round-off of the fastest body.
+        The limit is chosen like the speed below which impacts have no rebound; `numbers` are the indices of gaps and
+        slip components. FLOOR times this speed is at least the round-off of the fastest body.
         """
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]

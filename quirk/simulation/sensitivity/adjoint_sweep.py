@@ -78,7 +78,7 @@ class Backwards:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the scalar function with respect to the initial flat state and to D parameters.
 
-        They are (13 n + k,) and (D,).
+        The two results have the shapes (13 n + k,) and (D,).
 
         Parameters
         ----------
@@ -116,8 +116,8 @@ class Backwards:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the scalar function with respect to the state at the start of steps.
 
-        They are (13 n + k,), for n bodies and k auxiliary states; those with respect to D parameters, (D,), are
-        returned as well.
+        The derivatives are (13 n + k,), for n bodies and k auxiliary states; those with respect to D parameters, (D,),
+        are returned as well.
 
         Parameters
         ----------

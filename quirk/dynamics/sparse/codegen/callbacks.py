@@ -34,8 +34,8 @@ def is_compiled(function: Any) -> bool:
 def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     """Return the address of a C function that calls a user's numba function.
 
-    It is compiled once per process. The result is None if the function cannot be compiled for arguments of these sizes,
-    or if the type of its value is not numeric.
+    The C function is compiled once per process. The result is None if the function cannot be compiled for arguments of
+    these sizes, or if the type of its value is not numeric.
     """
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:

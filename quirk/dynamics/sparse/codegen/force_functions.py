@@ -129,7 +129,7 @@ class Applied:
     def check(self, t: float) -> None:
         """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
 
-        It is called for single states only: in a run a failure may just mean that a step was too long.
+        Runs do not call this method, because a failure within a step may just mean that the step was too long.
         """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:

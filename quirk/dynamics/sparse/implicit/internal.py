@@ -132,8 +132,8 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
     """Compute the variations of the internal variables of one force element.
 
-    They follow from the variations of all poses and velocities, and from the right-hand side r, in which the internal
-    variables of all elements begin at index `first`.
+    They are computed from the variations of all poses and velocities, and from the right-hand side r, in which the
+    internal variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch

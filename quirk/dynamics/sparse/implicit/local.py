@@ -148,8 +148,8 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
     """Set derivatives that are not finite, such as those of a norm at zero, to zero.
 
-    They are `count` elements from `first` on. Implicit steps do not need exact derivatives, and one NaN would spread to
-    the whole solution.
+    The `count` elements from index `first` on are checked. Implicit steps do not need exact derivatives, and one NaN
+    would spread to the whole solution.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -234,7 +234,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
     """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
 
-    They are those with respect to poses or velocities, as `level` selects.
+    `level` selects derivatives with respect to poses or velocities.
     """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))

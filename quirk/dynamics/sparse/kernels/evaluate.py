@@ -102,7 +102,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
     """Write the power of the constraints whose work is integrated to `ydot`, y'.
 
-    It is the product of multipliers, rows and velocities.
+    The power of a constraint is the product of its multipliers, its rows and the velocities.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     count = forces.working.shape[0] // WORKING_ENTRIES

@@ -213,8 +213,9 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    They are stored as METHOD and PASSES. A forest whose smallest pivot is at most SQUARED is eliminated by freedoms
-    from then on. The residual of these solves is assumed to be that of reflections, unless the rate RATE is larger.
+    The choice is stored as METHOD and PASSES. A forest whose smallest pivot is at most SQUARED is eliminated by
+    freedoms from then on. The residual of these solves is assumed to be that of reflections, unless the rate RATE is
+    larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:

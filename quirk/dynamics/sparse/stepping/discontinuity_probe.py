@@ -159,7 +159,7 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 def roughness(asked: Asked, highest: np.ndarray) -> float:
     """Return the size of the highest terms of polynomials through the outputs, over the range of the outputs.
 
-    It is the largest such ratio over all functions. `highest` (2 n,) are the weights of the n nodes in the two highest
+    The largest ratio over all functions is returned. `highest` (2 n,) are the weights of the n nodes in the two highest
     terms.
     """
     worst, nodes = 0.0, asked.stages.shape[0]

@@ -78,7 +78,7 @@ class SparseFlow:
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Set the reference for counting full turns.
 
-        It consists of joint angles (K, 3), rad, and their rates (K, 3), rad/s, at time t, s.
+        The reference consists of joint angles (K, 3), rad, and their rates (K, 3), rad/s, at time t (s).
         """
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)

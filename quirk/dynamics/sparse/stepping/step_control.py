@@ -179,9 +179,9 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
     """Shorten the next step if a rejected step leads across a singular configuration.
 
-    It is first shortened until the singular configuration is far from all stages. If it is then rejected again, it is
-    shortened to end before the singular configuration, at such a distance that a second step of equal size has the
-    singular configuration in its middle part. If the second step is too long, both are shortened. A step that ended
+    The step is first shortened until the singular configuration is far from all stages. If it is then rejected again,
+    it is shortened to end before the singular configuration, at such a distance that a second step of equal size has
+    the singular configuration in its middle part. If the second step is too long, both are shortened. A step that ended
     just before the singular configuration would be followed by one whose error is mostly round-off of stages close to
     it.
     """

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.jet import Jet, where
-from .relation import MovingFrame
 
 # Number of halvings of an angle before a series in its tangent, and terms of the series: accurate to round-off up to
 # pi.
@@ -28,7 +27,7 @@ def twist(i: Any, j: Any, axis: int) -> Jet:
     return (y_i @ x_j - x_i @ y_j).arctan2(x_i @ x_j + y_i @ y_j)
 
 
-def angles_123(i: MovingFrame, j: MovingFrame) -> tuple[Jet, Jet, Jet]:
+def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
     """Return the 1-2-3 angles, rad, of frame j relative to frame i ("inter-body joints", eqs. 19-22)."""
     R = i.rotation.T @ j.rotation
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])

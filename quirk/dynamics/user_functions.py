@@ -15,7 +15,7 @@ from .model.model import Model
 def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the user functions in force elements, constraints and motions, each with the title of its part."""
     for element, _ in model.forces:
-        functions = [*(value.function for value in element.functions), *element.sources]
+        functions = [*(value.source for value in element.functions), *element.sources]
         functions += [function for name in element.motions for function in element.motion(name).functions]
         yield from ((f"{element}", function) for function in functions if function is not None)
     for placed in model.relations:

@@ -26,10 +26,10 @@ class Event(Immutable):
         Unique in the system.
     function : function, str or quantity
         Watched quantity. ``f(t, state)`` returns a number, with ``state["rod"]`` a body and ``state["hinge"]`` a joint,
-        see `quirk.events.view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z", "hinge.angle",
-        "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or the result of `distance_between`; or
-        an `Expression` of t and of bodies and joints by name, such as ``quirk.Expression("rod.position.z - 0.1*t")``,
-        with ``state["left rod"]`` for names that are no identifiers.
+        see `quirk.forces.state_view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z",
+        "hinge.angle", "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or the result of
+        `distance_between`; or an `Expression` of t and of bodies and joints by name, such as
+        ``quirk.Expression("rod.position.z - 0.1*t")``, with ``state["left rod"]`` for names that are no identifiers.
     direction : -1, 0 or 1
         Direction of the crossing: -1 if the quantity decreases, 1 if it increases, 0 for both.
     action : str, action, function or list

@@ -7,7 +7,6 @@ revolutions and gradients. "Parts" are the bodies and constraints of a system.
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,9 +20,10 @@ from ..constraints.relation import Relation, frame_numbers
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..forces import ForceElement
+from ..forces.state_function import texts_in
+from ..forces.state_view import Plain, StateView, TracedView
 from ..functions.user_function import of_floats
 from ..jit.scalar import is_written
-from .view import Plain, StateView, TracedView
 
 # function(t, state), with the state as a `StateView`
 Function = Callable[[Any, Any], Any]
@@ -249,19 +249,10 @@ def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: C
     """
     if not callable(function):
         raise InputError(f"{title}: function must be a function of (t, state), or a quantity by name; got {function!r}")
-    named = _texts(getattr(function, "__code__", None))
+    named = texts_in(getattr(function, "__code__", None))
     found = {name: parts[name] for name in parts if name in named}
     for name in probe(function):
         found[name] = parts[name]
-    return found
-
-
-def _texts(code: Any) -> set[str]:
-    """Return all text constants in the code of a function, which may be names of bodies and joints."""
-    found: set[str] = set()
-    if isinstance(code, types.CodeType):
-        for constant in code.co_consts:
-            found |= {constant} if isinstance(constant, str) else _texts(constant)
     return found
 
 
@@ -277,15 +268,3 @@ def _bodies_of(part: Any) -> tuple[Any, ...]:
     if isinstance(part, Body | Ground):
         return (part,)
     return (part.body_i, part.body_j)
-
-
-class Noting:
-    """View of a state with floats that records the names by which a function looks up bodies and joints."""
-
-    def __init__(self, view: StateView) -> None:
-        self._view, self.names = view, list[str]()
-
-    def __getitem__(self, name: Any) -> Any:
-        found = Plain(self._view[name])
-        self.names.append(getattr(name, "name", name))
-        return found

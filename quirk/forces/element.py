@@ -72,6 +72,7 @@ class ForceElement(Immutable):
     undefined : explanation in error messages if the law is not finite
     turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
     between : whether it acts between its bodies, and not on each of them separately
+    reading : number of last ends on which it does not act, but whose motion functions of the state read
 
     Examples
     --------
@@ -93,6 +94,7 @@ class ForceElement(Immutable):
     coordinates: tuple[str, ...] = ()
     turning: tuple[int, ...] = ()
     between: bool = True
+    reading: int = 0
     undefined: str = "its loads, rates of internal variables, or derivatives of them that are needed, are not finite"
 
     # Parts that a system adds with the element, such as the flywheel of an actuator with a rotor.
@@ -202,6 +204,11 @@ class ForceElement(Immutable):
         The arguments are (x, rate) of the coordinates, or the frames of an element without coordinates.
         """
         raise NotImplementedError
+
+    @property
+    def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
+        """Ends on which the element acts."""
+        return self.ends[: len(self.ends) - self.reading]
 
     @property
     def bodies(self) -> tuple[Body | Ground, ...]:

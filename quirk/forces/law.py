@@ -11,7 +11,7 @@ force and a moment, or a gradient. Coordinates, parameters and internal variable
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -129,11 +129,15 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
     place of the user functions of the element.
     """
     values = _values(element, layout, functions, inputs)
-    law = _law(element, values, inputs)
     time = _jet(layout, [t, 1.0, *[0] * layout.order])
+    acting = layout.frames - element.reading
+    values.update(
+        _of_state(element, values, time, [Place(layout, f, inputs, False) for f in range(acting, layout.frames)])
+    )
+    law = _law(element, values, inputs)
     graded = element.has("potential") or element.has("coordinate")
-    frames = [Place(layout, f, inputs, graded) for f in range(layout.frames)]
-    loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in frames]
+    frames = [Place(layout, f, inputs, graded) for f in range(acting)]
+    loads = [[zeros(inputs) for _ in range(layout.order + 1)] for _ in range(layout.frames)]
     if element.internal:
         law = _with_rates(element, values, layout, time, frames, inputs, outputs)
     energy: Any = 0.0
@@ -150,8 +154,8 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
         _act_along(element, law, layout, time, coordinates, loads, outputs)
     if element.has("load"):
         # Given loads are not differentiated with respect to poses.
-        plain = [Place(layout, f, inputs, False) for f in range(layout.frames)] if graded else frames
-        for f, given in enumerate(_pairs(law.load(time, *plain), layout.frames)):
+        plain = [Place(layout, f, inputs, False) for f in range(acting)] if graded else frames
+        for f, given in enumerate(_pairs(law.load(time, *plain), acting)):
             _add_given(loads[f], frames[f], *given, zeros(inputs))
     if element.has("shown"):
         _show(layout, _counted("shown", law.shown(time, *frames), layout.coordinates), outputs)
@@ -331,6 +335,18 @@ def _values(element: ForceElement, layout: LawLayout, functions: Sequence[Any], 
         first = layout.first_motion + m * terms
         values[name] = _jet(layout, [at(inputs, first + k) for k in range(terms)])
     return values
+
+
+def _of_state(
+    element: ForceElement, values: dict[str, Any], time: Jet, read: Sequence[Place]
+) -> dict[str, Callable[..., Any]]:
+    """Return functions of the state, by attribute, as functions of any arguments, for the motion of the bodies read."""
+    motion = [
+        x for place in read for x in (place.center, place.orientation, place.center_velocity, place.angular_velocity)
+    ]
+    found = {name: getattr(element, name) for name in element.parameters}
+    names = [name for name, value in found.items() if isinstance(value, Value) and value.of_state]
+    return {name: lambda *_, call=values[name]: call(time, *motion) for name in names}
 
 
 def _jet(layout: LawLayout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:

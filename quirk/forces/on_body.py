@@ -56,7 +56,7 @@ class Force(_OnBody):
     force : (3,) numbers or Motions, or function
         N; components may be a `Motion` over time; or a function ``f(t, position, orientation, velocity,
         angular_velocity)`` of the body's motion: s, m, quaternion (4,), m/s, the vectors in the inertial frame, and
-        rad/s in body axes.
+        rad/s in body axes; or a function ``f(t, state)`` of the whole state, see docs/forces.md.
     point : (3,), body axes
         Point of action, m.
     frame : "inertial" or "body"

@@ -118,6 +118,11 @@ class Place:
             series.append([part * (0.5 / (k + 1)) for part in total])
         return self._jets(series, None)
 
+    def turned(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in this frame."""
+        axes: np.ndarray = self.rotation @ matrix
+        return axes
+
     def point(self, local: Any) -> np.ndarray:
         """Return the position (3,) in the inertial frame, m, of the point at `local` (3,), m, of this frame."""
         return self.position + self.direction(local)

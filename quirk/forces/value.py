@@ -14,9 +14,11 @@ from ..autodiff.numerical import by_interpolation
 from ..errors import InputError
 from ..functions.expression import function_of
 from ..functions.motion import Motion, as_motion
-from ..functions.user_function import of_floats
+from ..functions.user_function import of_floats, takes_state
 from ..util import validate
 
+# Form of the call of a function of the whole state, for messages.
+STATE_CALL = "f(t, state)"
 # Outputs of a call: at most three numbers, and whether a numba function has failed.
 RETURNS, FAILED = 4, 3
 # Types from which a `Value` can be constructed: numbers, a function, a motion, a function as text; and lists of these.
@@ -41,6 +43,7 @@ class Value:
     ----------
     constant : array of `shape`, or None for a function
     function : the user function, or None for numbers
+    of_state : whether it is one of the whole state, ``f(t, state)``; see `quirk.forces.state_function`
     """
 
     returns = RETURNS
@@ -55,9 +58,18 @@ class Value:
         sizes: tuple[int | tuple[int, ...], ...] = (),
     ) -> None:
         self.owner, self.argument, self.shape, self.form, self.sizes = owner, argument, shape, call, sizes
-        value = function_of(owner, argument, value, re.findall(r"\w+", call)[1:])
+        names = re.findall(r"\w+", call)[1:]
+        value = function_of(owner, argument, value, names)
+        self.of_state = takes_state(value, names)
+        if self.of_state:
+            self.form, self.sizes = STATE_CALL, ()
         self.function = value if callable(value) else None
         self.constant = None if callable(value) else validate.array(owner, argument, value, shape)
+
+    @property
+    def source(self) -> Any:
+        """The function of the user, from which `function` may be derived."""
+        return getattr(self.function, "user_function", self.function) if self.of_state else self.function
 
     @property
     def count(self) -> int:

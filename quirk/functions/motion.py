@@ -20,6 +20,7 @@ from ..util.immutable import Immutable
 from .expression import Derivative, Expression, function_of
 from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .spline import interpolated, kinks
+from .user_function import takes_state
 
 # Check of user-supplied derivatives: times of the check and interval of the finite differences, as fractions of the
 # run, and the relative deviation that is an error.
@@ -178,6 +179,11 @@ class Motion(Immutable):
         for argument, function in functions.items():
             if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
                 raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
+            if takes_state(function, ("t",)):
+                raise InputError(
+                    f"Motion.function: {argument} must be a function of the time t alone; got one of two arguments: "
+                    "what depends on the state cannot be prescribed: use a force such as Controller, or quirk.Sampled"
+                )
         return cls(FUNCTION, np.zeros(2), np.zeros((1, 0)), tuple(functions.values()))
 
     @classmethod

@@ -9,8 +9,9 @@ derivatives; tracers are stand-ins for numbers that record operations.
 
 from __future__ import annotations
 
+import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,19 @@ def of_floats(
         copy = traceable(function, FLOATS)
         given = traced_arguments((t, *arguments)) if wrap is None else [*traced_arguments((t,)), *map(wrap, arguments)]
         return untraced(copy(*given)), list(checks)
+
+
+def takes_state(function: Any, names: Sequence[str]) -> bool:
+    """Return whether a function, given where one of the arguments `names` is expected, is one of (t, state) instead."""
+    if len(names) == 2 or not callable(function) or isinstance(function, Expression):
+        return False
+    try:
+        parameters = list(inspect.signature(python_of(function)).parameters.values())
+    except (TypeError, ValueError):
+        return False
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [p for p in parameters if p.kind in positional and p.default is p.empty]
+    return len(required) == 2 and len(parameters) == 2
 
 
 def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:

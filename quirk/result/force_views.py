@@ -186,7 +186,7 @@ class ForceView:
         return known.index(name)
 
     def _end(self, end: int) -> int:
-        count = len(self.of.ends)
+        count = len(self.of.acting_ends)
         if not isinstance(end, int | np.integer) or not -count <= end < count:
             raise InputError(f"{self.of}: end must be the number of one of its {count} ends; got {end!r}")
         return int(end) % count

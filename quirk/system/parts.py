@@ -11,6 +11,7 @@ from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
 from ..events import Event, Sampled
 from ..forces import ForceElement
+from ..forces.state_function import in_state
 from ..util.suggestion import suggestion
 
 Part = Body | Beam | Constraint | ForceElement | Event | Sampled
@@ -47,7 +48,7 @@ class Parts:
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
                 part.check_names()
-                self._by_name[name] = part.placed(self.bodies)
+                self._by_name[name] = in_state(part.placed(self.bodies), self._by_name)
         self.constraints = [part for part in self if isinstance(part, Constraint)]
         self.forces = [part for part in self if isinstance(part, ForceElement)]
         self.events = [part for part in self if isinstance(part, Event)]

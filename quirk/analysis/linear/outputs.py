@@ -76,9 +76,10 @@ class Named:
         loads, moved, energy, stored = changes.load(number)
         if reading.what == "energy":
             return energy, stored
-        # On the body of the last end, about the origin of its frame.
-        body, origin = rows[-1], element.ends[-1][1].origin
-        load, change = loads[-1].copy(), moved[-1].copy()
+        # On the body of the last end on which it acts, about the origin of its frame.
+        last = len(element.acting_ends) - 1
+        body, origin = rows[last], element.ends[last][1].origin
+        load, change = loads[last].copy(), moved[last].copy()
         arm, moving = point.kin.rotation[body] @ origin, np.einsum("rcd,c->rd", changes.rotation[body], origin)
         moving += point.kin.rotation[body] @ changes.last_origin(number)
         change[3:] -= np.cross(moving, load[:3, None], axis=0) + np.cross(arm[:, None], change[:3], axis=0)

@@ -156,13 +156,14 @@ class QuantityDerivatives:
         return wrench, change
 
     def last_origin(self, number: int) -> np.ndarray:
-        """Return the derivatives (3, D) of the origin of a force element's last frame, in body coordinates.
+        """Return the derivatives (3, D) of the origin of the last frame on which an element acts, in body coordinates.
 
         The origin varies only with the parameters of the element itself; `number` is the index of the element.
         """
-        layout = self.point.model.forces[number][0].layout()
+        element = self.point.model.forces[number][0]
+        layout, last = element.layout(), len(element.acting_ends) - 1
         given = self.variation.directions.laws.get(number, {})
-        first = layout.first_frame + (layout.frames - 1) * layout.frame_size
+        first = layout.first_frame + last * layout.frame_size
         return np.array([given.get(first + c, np.zeros(self._count)) for c in range(3)])
 
     def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:

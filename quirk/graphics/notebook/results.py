@@ -110,8 +110,8 @@ def of_force(view: ForceView, result: Result) -> str:
     if not small(result):
         return box(f"{element} in a result", note(f"loads: {LEFT_OUT}.force() and .torque()"))
     quantities: dict[str, tuple[np.ndarray, str]] = {}
-    if len(element.ends) <= 2:
-        for k, body in enumerate(element.bodies):
+    if len(element.acting_ends) <= 2:
+        for k, (body, _) in enumerate(element.acting_ends):
             quantities[f"force on {body.name}"] = view.force(end=k), "N"
             quantities[f"torque on {body.name}"] = view.torque(end=k), "N m"
     for name in element.coordinates:

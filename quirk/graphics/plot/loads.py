@@ -58,7 +58,7 @@ def _title(views: Sequence[Any], what: str) -> str:
         return f"{what}s on bodies j"
     (view,) = views
     if not isinstance(view, JointView):
-        return f"{shown(view.of.name)}: {what} on {shown(view.of.ends[-1][0].name)}"
+        return f"{shown(view.of.name)}: {what} on {shown(view.of.acting_ends[-1][0].name)}"
     of = view.of
     return f"{shown(of.name)}: {what} on {shown(of.body_j.name)} by {shown(of.body_i.name)}"
 

@@ -34,7 +34,7 @@ class ForceLines:
 
     def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
         self._shown = [element for element in result.system.forces if element.drawing in ARROWS or _has_length(element)]
-        self._ends = [[path_of(body, place.origin) for body, place in element.ends] for element in self._shown]
+        self._ends = [[path_of(body, place.origin) for body, place in element.acting_ends] for element in self._shown]
         self._loads = [
             _at(result, times, getattr(result[element.name], element.drawing)()) if element.drawing in ARROWS else None
             for element in self._shown
@@ -81,7 +81,7 @@ def _scale(loads: np.ndarray, half: float) -> float:
 
 
 def _has_length(element: ForceElement) -> bool:
-    return element.drawing in STYLES and len(element.ends) == 2
+    return element.drawing in STYLES and len(element.acting_ends) == 2
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:

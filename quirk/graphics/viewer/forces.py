@@ -43,9 +43,9 @@ def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
     """
     found: list[Part] = []
     for element in elements:
-        if element.drawing not in ("coil", "line") or len(element.ends) != 2:
+        if element.drawing not in ("coil", "line") or len(element.acting_ends) != 2:
             continue
-        (one, p), (two, q) = element.ends
+        (one, p), (two, q) = element.acting_ends
         length = float(np.linalg.norm(initial_point(one, p.origin) - initial_point(two, q.origin))) or size
         look = Look(_coil(size, length), STEEL) if element.drawing == "coil" else Look(_line(size), LINE)
         found.append(Span(element.name, [look], ((one, p.origin), (two, q.origin)), element.name))
@@ -87,7 +87,7 @@ def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list
         if _largest(vectors) <= ROUND_OFF * unit:
             continue
         part: Any = result._elements.get(name) or result.system[name]
-        body, frame = part.ends[1 if isinstance(part, Constraint) else -1]
+        body, frame = part.ends[1] if isinstance(part, Constraint) else part.acting_ends[-1]
         longest = LONGEST * size
         look = Look(arrow(SHAFT, HEAD, HEAD_LENGTH, 1 if kind == "force" else 2), FORCE if kind == "force" else TORQUE)
         drawn = _drawn(result, vectors * (longest / most[kind]))

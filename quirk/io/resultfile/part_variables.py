@@ -148,7 +148,7 @@ def _add_ends(table: VariableTable, chosen: Chosen) -> None:
 
     The variables have a dimension `force_end`, with one label for each element and body.
     """
-    ends = [(force, end) for force in chosen.forces for end in range(len(force.ends))]
+    ends = [(force, end) for force in chosen.forces for end in range(len(force.acting_ends))]
     if not ends:
         return
     names = [_end_name(force, end) for force, end in ends]
@@ -168,7 +168,7 @@ def _end_name(force: ForceElement, end: int) -> str:
     The label contains the name of the body, with a number if the element acts on it several times. `end` is the index
     of the body among those of the element.
     """
-    names = [body.name for body, _ in force.ends]
+    names = [body.name for body, _ in force.acting_ends]
     name = names[end]
     return name if names.count(name) == 1 else f"{name} {names[: end + 1].count(name)}"
 

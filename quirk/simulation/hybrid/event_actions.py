@@ -125,10 +125,19 @@ class ActionExecutor:
         bodies = {id(body) for body in self.system.bodies}
         if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks):
             raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")
+        if any(value.of_state for value in new.functions):
+            raise InputError(
+                f"{title}: {new} has a function of the state, f(t, state), which only elements of a system may have: "
+                "make it a part of the system with active parts switched by quirk.enable and quirk.disable"
+            )
         alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
         if alien:
             raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")
-        if len(new.ends) != len(old.ends) or new.internal != old.internal or new.coordinates != old.coordinates:
+        if (
+            len(new.acting_ends) != len(old.acting_ends)
+            or new.internal != old.internal
+            or new.coordinates != old.coordinates
+        ):
             raise InputError(
                 f"{title}: {new} must have the same number of ends, and the same names of internal variables and "
                 f"coordinates, as {old}, which it replaces"

@@ -15,9 +15,9 @@ from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError
 from quirk.events import Event, Sampled
-from quirk.events.quantity import Noting, Quantity
-from quirk.events.view import StateView
+from quirk.events.quantity import Quantity
 from quirk.forces.place import Place
+from quirk.forces.state_view import Noting, StateView
 from quirk.system.system import System
 
 

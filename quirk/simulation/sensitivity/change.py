@@ -229,7 +229,7 @@ class _Places:
         for number, (element, _) in enumerate(model.forces):
             law = element.layout()
             inputs = [*range(law.parameters)]
-            for f in range(law.frames):
+            for f in range(law.frames - element.reading):
                 inputs += range(law.first_frame + f * law.frame_size, law.first_frame + f * law.frame_size + FRAME)
             self.found[LAW, element.name, 0] = LAW, number, inputs
         for number, placed in enumerate(as_relations(model)):

@@ -99,10 +99,10 @@ class SegmentLoads:
         loads, (element, rows) = self._loads.forces[:, number], model.forces[number]
         if reading.what == "energy":
             return loads[:, ENERGY, 1:]
-        layout = element.layout()
-        first = layout.first_frame + (layout.frames - 1) * layout.frame_size
+        layout, last = element.layout(), len(element.acting_ends) - 1
+        first = layout.first_frame + last * layout.frame_size
         moved = self._inputs(self._directions.laws.get(number, {}), first)
-        return _component(self._at(loads, rows[-1], element.ends[-1][1].origin, moved), reading)
+        return _component(self._at(loads, rows[last], element.ends[last][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of a constraint's frame j, in body coordinates."""

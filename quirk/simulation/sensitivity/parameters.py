@@ -201,8 +201,9 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
         for key, here in numbers_here.items():
             if key[0] not in (LAW, RELATION) and not key[0].startswith(GAP):
                 continue
-            change, first = np.zeros_like(here), here.size - FRAME * len(part.ends)
-            for f, (owner, frame) in enumerate(part.ends):
+            ends = part.acting_ends if isinstance(part, ForceElement) else part.ends
+            change, first = np.zeros_like(here), here.size - FRAME * len(ends)
+            for f, (owner, frame) in enumerate(ends):
                 joined = isinstance(part, Constraint) or getattr(part, "joint", None) is not None
                 if owner is body and (joined or frame.origin.any()):
                     change[first + FRAME * f : first + FRAME * f + 3] = -axis

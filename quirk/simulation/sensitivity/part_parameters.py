@@ -47,7 +47,7 @@ def numbers_of(part: Any) -> dict[Key, np.ndarray]:
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}
     if isinstance(part, ForceElement):
-        frames = [frame_numbers(frame) for _, frame in part.ends]
+        frames = [frame_numbers(frame) for _, frame in part.acting_ends]
         collected = {(LAW, part.name, 0): np.concatenate([part.numbers, *frames])}
         for n, name in enumerate(part.internal):
             collected[INTERNAL, part.name, n] = np.array([getattr(part, name)], dtype=float)

@@ -248,7 +248,7 @@ class Applied:
         if not plain_python() and not any(self._refuse(source) for source in element.sources):
             try:
                 made, in_python = self._made(element, layout)
-                self.called += [v.function for v, out in zip(element.functions, in_python, strict=True) if out]
+                self.called += [v.source for v, out in zip(element.functions, in_python, strict=True) if out]
                 return self._keep(made)
             except BranchingError:
                 pass  # it branches on values, which machine code does not support
@@ -256,7 +256,7 @@ class Applied:
                 if element.built_in:
                     raise
                 # Errors of a user's law are reported when it is evaluated in Python.
-        self.called += [value.function for value in element.functions]
+        self.called += [value.source for value in element.functions]
         self.called += element.sources
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
@@ -274,7 +274,7 @@ class Applied:
 
         Functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """
-        refused = [self._refuse(value.function) for value in element.functions]
+        refused = [self._refuse(value.source) for value in element.functions]
         if len(self._written) >= MOST_WRITTEN:
             refused = [True for _ in refused]
         key = (*element.structure, layout, *refused, *(id(value.function) for value in element.functions))

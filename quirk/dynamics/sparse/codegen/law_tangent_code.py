@@ -49,7 +49,7 @@ def law_pointer(
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
 
     prints = tuple(fingerprint(value.function) for value in element.functions)
-    user_functions = [*(value.function for value in element.functions), *element.sources]
+    user_functions = [*(value.source for value in element.functions), *element.sources]
     if not plain_python() and not any(map(refuse, user_functions)):
         try:
             if _known(prints) and element.built_in:

@@ -110,7 +110,7 @@ def _entries(
     if number is None:
         return (ENERGY, entries), numbers  # the part is disabled: an energy without terms is zero
     element, layout = model.forces[number][0], model.forces[number][0].layout()
-    entries[11:13] = number, len(element.ends) - 1
+    entries[11:13] = number, len(element.acting_ends) - 1
     if one.what in ("force", "torque"):
         return (OF_FORCE, entries), numbers
     place = layout.energy

@@ -1,4 +1,4 @@
-"""View of a system's state for the functions of events: bodies and joints by name.
+"""View of a system's state for the functions of forces and events: bodies and joints by name.
 
 Numbers are floats, or jets, which are numbers with derivatives.
 """
@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.jet import Jet
+from ..bodies.frame import Frame
 from ..constraints import Constraint, Joint
 from ..constraints.angle import angles_123, free_angle
-from ..constraints.relation import MovingFrame
 from ..errors import InputError
-from ..forces.place import Place
 from ..functions.float_functions import traced_arguments, untraced
 from ..functions.tracer import refusing
 from ..util.misuse import unknown_attribute
@@ -36,7 +35,7 @@ class BodyNow:
 
     __getattr__ = unknown_attribute
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Any) -> None:
         self._place = place
 
     @cached_property
@@ -79,6 +78,10 @@ class BodyNow:
         """Magnitude of the angular velocity, rad/s."""
         return _length(self.spin)
 
+    def turned(self, matrix: Any) -> Any:
+        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in body coordinates."""
+        return self._place.turned(matrix)
+
     def point(self, local: Any) -> Any:
         """Return the position (3,) in the inertial frame, m, of a point of the body.
 
@@ -92,6 +95,29 @@ class BodyNow:
         `local` (3,) is the point in body coordinates, m.
         """
         return self._place.velocity_of(local)
+
+
+class FrameNow:
+    """A frame fixed in a body at one instant.
+
+    Parameters
+    ----------
+    body : BodyNow
+    frame : Frame in the coordinates of the body
+    """
+
+    def __init__(self, body: BodyNow, frame: Frame) -> None:
+        self._body, self._frame = body, frame
+
+    @cached_property
+    def position(self) -> Any:
+        """Origin in the inertial frame, m."""
+        return self._body.point(self._frame.origin)
+
+    @cached_property
+    def rotation(self) -> Any:
+        """Axes of the frame as columns, in the inertial frame."""
+        return self._body.turned(self._frame.matrix)
 
 
 class JointNow:
@@ -112,10 +138,7 @@ class JointNow:
 
     def __init__(self, constraint: Constraint, i: BodyNow, j: BodyNow) -> None:
         self._constraint = constraint
-        self._i, self._j = (
-            MovingFrame(body.point(frame.origin), body.rotation @ frame.matrix, None, None)
-            for body, frame in ((i, constraint.frame_i), (j, constraint.frame_j))
-        )
+        self._i, self._j = FrameNow(i, constraint.frame_i), FrameNow(j, constraint.frame_j)
 
     @property
     def angle(self) -> Any:
@@ -183,7 +206,7 @@ class StateView:
     places : moving frame of each body, by name
     """
 
-    def __init__(self, parts: Mapping[str, Any], places: Mapping[str, Place]) -> None:
+    def __init__(self, parts: Mapping[str, Any], places: Mapping[str, Any]) -> None:
         self._parts, self._places = parts, places
 
     def __getitem__(self, name: Any) -> Any:
@@ -211,6 +234,18 @@ class Plain:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._of, name)
         return (lambda *given: _floats(found(*given))) if callable(found) else _floats(found)
+
+
+class Noting:
+    """A view of a constant state, with numbers, that records the names it receives."""
+
+    def __init__(self, view: StateView) -> None:
+        self._view, self.names = view, list[str]()
+
+    def __getitem__(self, name: Any) -> Any:
+        found = Plain(self._view[name])
+        self.names.append(getattr(name, "name", name))
+        return found
 
 
 class TracedView:

@@ -44,7 +44,8 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
     """Return the fixed step size (s), or None if steps are adaptive.
 
-    An InputError is raised for contradictory arguments.
+    An InputError is raised for contradictory arguments. `step`, `method`, `rtol` and `atol` are the user's arguments,
+    `duration` that of the run, s.
     """
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:

@@ -116,7 +116,10 @@ def linearize(
     outputs: Iterable[Any] = (),
     coordinates: Sequence[str] | None = None,
 ) -> Linearization:
-    """Return the linear equations of small motions about a state at time t (s); see `System.linearize`."""
+    """Return the linear equations of small motions about a state at time t (s); see `System.linearize`.
+
+    `inputs`, `outputs` and `coordinates` are the arguments of that method.
+    """
     point = Point(system, state, t)
     listed, asked = inputs_of(point.model, inputs), quantities("System.linearize", "outputs", point.system, outputs)
     free = NullSpaceBasis.at(point)

@@ -191,7 +191,8 @@ def _equations(
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
     """Return a mask (r,) of the rows with the constraint w = 0: loaded contacts and sticking friction.
 
-    Rows along which a force causes no acceleration are left out.
+    Rows along which a force causes no acceleration are left out. W is that of the contact problem, `grips` are its
+    friction elements, and `case` are the contact modes.
     """
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):
@@ -226,7 +227,10 @@ def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return the magnitude of a sticking friction force minus its static limit, N; for impulses, N s."""
+    """Return the magnitude of a sticking friction force minus its static limit, N; for impulses, N s.
+
+    `grip` is the friction element, z are the forces (r,) along all rows, and `case` are the contact modes.
+    """
     return float(np.linalg.norm(z[grip.rows])) - grip.static * max(load_of(grip, z, case)[0], 0.0)
 
 

@@ -118,7 +118,10 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 
 
 def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Whether forces violate no inequality by more than the accuracy of the limit of vanishing compliance."""
+    """Whether forces violate no inequality by more than the accuracy of the limit of vanishing compliance.
+
+    z are the forces, `contacts` the rows of all closed contacts, and `case` the contact modes.
+    """
     w, largest = problem.w(z), np.abs(z).max(initial=0.0)
     slow = problem.slow(z) * SHARED / NOTHING
     if (z[list(contacts)] < -SHARED * largest).any() or (w[list(contacts)] < -slow[list(contacts)]).any():
@@ -185,7 +188,10 @@ def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactMod
 
 
 def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Change the contact mode that violates its inequality most; return False if none is violated."""
+    """Change the contact mode that violates its inequality most; return False if none is violated.
+
+    z are the forces for the contact modes `case`, and `contacts` the rows of all closed contacts.
+    """
     small, slow, w = NOTHING * np.abs(z).max(initial=0.0), problem.slow(z), problem.w(z)
     # Friction that should slide may, while constrained, load or open its contact: check it first.
     if _slips(z, w, slow, small, problem.grips, case):
@@ -205,7 +211,9 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
     """Change one friction element from sticking to sliding; return False if no sticking violates its inequality.
 
-    The element is the one with the largest violation: a force outside the friction cone, or any slip.
+    The element is the one with the largest violation: a force outside the friction cone, or any slip. z and w are the
+    forces and accelerations, `slow` (r,) the accelerations and `small` the force that count as zero, `grips` the
+    friction elements, and `case` the contact modes, which are changed.
     """
     worst: int | None = None
     most = 0.0
@@ -233,7 +241,8 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
     """Change a friction element whose slip opposes its direction e from sliding to sticking.
 
-    Returns False if there is no such element.
+    Returns False if there is no such element. w are the accelerations, `slow` (r,) those that count as zero, and `case`
+    the contact modes, which are changed.
     """
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):

@@ -48,7 +48,8 @@ def _equations(
 ) -> tuple[list[Exerted], Solve]:
     """Return the loads of all force elements, and a function that solves the equations of motion for given loads.
 
-    Friction has the magnitudes that are stored in the friction elements.
+    Friction has the magnitudes that are stored in the friction elements. The other arguments are as for
+    `constrained_motion`.
     """
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 

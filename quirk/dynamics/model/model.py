@@ -57,7 +57,10 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Evaluate the relation by `Relation.fill`; raise an InputError if a user function fails."""
+        """Evaluate the relation by `Relation.fill`; raise an InputError if a user function fails.
+
+        The arguments are those of `Relation.fill`.
+        """
         with self._named(t):
             self.relation.fill(layout, resting, t, inputs, outputs)
 

@@ -399,7 +399,8 @@ class Contacts:
     ) -> ImpactOutcome:
         """Return the outcome of impacts if no friction acts; see `settle`.
 
-        `known` are the speed limits, and the approach speeds up to which there is no impact.
+        `known` are the speed limits, and the approach speeds up to which there is no impact. `closed` are the indices
+        of the closed gaps, and `opening` has their values and rates.
         """
         speeds, least = known
         W, smooth = response(opening, solver, t, y), self._frictionless

@@ -42,7 +42,8 @@ class Frictionless:
 
         `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The state is flat,
         impulses are by name, and rates are (c,). The factor lowers coefficients of restitution so that no energy is
-        gained.
+        gained. `closed` are the indices of the closed gaps, `opening` has the values and rates of all gaps, and W (c,
+        c) is the jump of each rate due to a unit impulse at each gap.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():

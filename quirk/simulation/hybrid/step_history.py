@@ -104,7 +104,11 @@ class StepHistory:
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
-        """Begin a new interval at time t (s) and flat state y; `segment` is the index of its segment of the result."""
+        """Begin a new interval at time t (s) and flat state y; `segment` is the index of its segment of the result.
+
+        `base` and `resting` are the active parts without contacts and the contact state, and `angles` (K, 3), rad, are
+        the joint angles.
+        """
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def take(self, run: CompiledRun) -> None:

@@ -140,7 +140,10 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Return the time between two states, s, at which the motion branches if parameter d varies, or None."""
+    """Return the time between two states, s, at which the motion branches if parameter d varies, or None.
+
+    `one` and `other` are the smallest singular values, with their vectors, at the two states.
+    """
     same = one.left @ other.left, one.right @ other.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None

@@ -193,7 +193,10 @@ class Jump:
             return np.asarray(-change / rate)
 
     def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
-        """Return the rate of an event function along the motion, and the variations (D,) of its value."""
+        """Return the rate of an event function along the motion, and the variations (D,) of its value.
+
+        `at` has the derivatives of the motion, and `guard` is the event function.
+        """
         quantity = guard.quantity
         if isinstance(quantity, Reading):
             of_element = self._of_element(at, quantity)
@@ -214,7 +217,8 @@ class Jump:
     def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
         """Return the rate and the variations (D,) of a force element's coordinate.
 
-        The result is None if the element is disabled, or the quantity is not a coordinate.
+        The result is None if the element is disabled, or the quantity is not a coordinate. `at` has the derivatives of
+        the motion, and `reading` names the element and its coordinate.
         """
         for element, rows in at.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:

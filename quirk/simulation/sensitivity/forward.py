@@ -177,7 +177,8 @@ def check_rows(
     """Raise an InputError if redundant rows contradict the independent ones when a parameter varies.
 
     `now` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of variations;
-    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
+    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions. `stretch` is
+    the interval, and `changes` are the derivatives of the system.
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:

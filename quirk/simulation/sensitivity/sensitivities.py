@@ -118,7 +118,10 @@ class Sensitivities:
         return derivatives
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
-        """Raise an InputError if a quantity is a load that contacts share, because the motion does not determine it."""
+        """Raise an InputError if a quantity is a load that contacts share, because the motion does not determine it.
+
+        `k` is the index of the segment, and `named` are the quantities by name.
+        """
         contacts = self.result._contact_loads[k]
         for name, of in named.items():
             if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:

@@ -184,7 +184,8 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
     """Sum the derivatives of the loads of a force law and of its internal variables, weighted by their gradients.
 
-    The entries of the law begin at element `o`.
+    The entries of the law begin at element `o`. `given` is the gradient with respect to y', in which the internal
+    variables begin at index `carried`.
     """
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas

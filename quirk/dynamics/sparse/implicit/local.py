@@ -234,7 +234,8 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
     """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
 
-    `level` selects derivatives with respect to poses or velocities.
+    `level` selects derivatives with respect to poses or velocities. The derivatives begin at element `deltas` of
+    `outputs`, for `rows` rows; `side` is the index of the body's side.
     """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))

@@ -167,7 +167,10 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Return the largest ratio of error to tolerance over all internal variables; `change` holds the errors."""
+    """Return the largest ratio of error to tolerance over all internal variables; `change` holds the errors.
+
+    y and y_new are the states at both ends of the step, `rtol` and `atol` the relative and absolute tolerance.
+    """
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         first = forces.entries[ELEMENT_SIZE * e + VARIABLES_IN_Y]

@@ -197,7 +197,8 @@ def eliminate(
 ) -> int:
     """Apply reflections to the front so that the columns of node n become triangular; return the number of rows kept.
 
-    The remaining rows of the front are moved to the top; rows of hubs are always kept.
+    The remaining rows of the front are moved to the top; rows of hubs are always kept. `lengths` and `floor` are as for
+    `triangularise`; rows at most `tolerance` times their length from the rows before are dropped.
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)

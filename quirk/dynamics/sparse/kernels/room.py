@@ -92,7 +92,10 @@ def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return the barrier function that is maximized, for weight tau; minus infinity outside the friction cones."""
+    """Return the barrier function that is maximized, for weight tau; minus infinity outside the friction cones.
+
+    z are the loads of the `count` contacts, s is the margin, and `inverse` are the inverse coefficients of friction.
+    """
     total, left = tau * s, bound
     for k in range(count):
         o = LOADS * k
@@ -120,7 +123,10 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Compute the Newton step of y and s, in the scratch array; return the product of gradient and step."""
+    """Compute the Newton step of y and s, in the scratch array; return the product of gradient and step.
+
+    Arguments are as for `room`, with the margin s, its weight tau and the bound on the sum of all normal loads.
+    """
     n = free + 1
     matrix, slope = n, n + n * n
     for o in range(n):

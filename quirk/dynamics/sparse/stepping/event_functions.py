@@ -100,7 +100,10 @@ def place_of_value(laws: Forces, e: int) -> int:
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate at time t and state y the quantities on which event functions depend."""
+    """Evaluate at time t and state y the quantities on which event functions depend.
+
+    `alpha` and `beta` are Baumgarte's rates, 1/s.
+    """
     if watched.readings.kind.shape[0] > 0:
         evaluate(mechanism, t, y, alpha, beta, watched.slope)
     else:
@@ -141,7 +144,7 @@ def values(
 ) -> bool:
     """Compute the values and rates of all Q event functions at a state, in `out` (2 Q,).
 
-    Returns False if a value is NaN.
+    Returns False if a value is NaN. `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
     prepare(mechanism, watched, t, y, alpha, beta)
     known = True
@@ -155,7 +158,10 @@ def values(
 
 @kernel
 def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> float:
-    """Return the total energy at time t and state y, J."""
+    """Return the total energy at time t and state y, J.
+
+    `alpha` and `beta` are Baumgarte's rates, 1/s.
+    """
     evaluate(mechanism, t, y, alpha, beta, watched.slope)
     return kinetic(mechanism.constants, y) + potential(mechanism, watched.readings, y)
 

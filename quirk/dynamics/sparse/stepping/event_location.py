@@ -156,7 +156,7 @@ def may_cross_between(side: float, before: float, g0: float, g1: float, after: f
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     """Whether the parabola through three equidistant values changes sign between the outer two.
 
-    `side` is the sign of the function.
+    `side` is the sign of the function. g0, g1 and g2 are the three values.
     """
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
@@ -165,7 +165,10 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function varies too fast for its values and rates at both ends and the middle of a step."""
+    """Return whether a function varies too fast for its values and rates at both ends and the middle of a step.
+
+    g are the values and r the rates, at the start (0), in the middle (m) and at the end (1) of a step of size h.
+    """
     largest = max(abs(g0), abs(gm), abs(g1))
     value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
     return max(abs(gm - value), abs(rm - rate) * h) > UNRESOLVED * largest

@@ -97,7 +97,10 @@ def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
 def _from_root(
     root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joints of a tree with their child and parent body, each joint before the joints of its child."""
+    """Yield the joints of a tree with their child and parent body, each joint before the joints of its child.
+
+    `hanging` are the joints at each body, and `reached` is the set of bodies found so far, which is extended.
+    """
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
         k, parent = pending.pop()
@@ -111,7 +114,10 @@ def _from_root(
 
 
 def _entries(model: Model, node: int, joint: PlacedJoint, child: int, parent: int, slots: Slots) -> list[int]:
-    """Return the entries of a joint in `kernels.tree.Tree`, as a list of integers."""
+    """Return the entries of a joint in `kernels.tree.Tree`, as a list of integers.
+
+    `node` is the index of the joint's node, `child` and `parent` are the indices of its bodies.
+    """
     t, n = model.table, len(model.mass)
     shifts: list[int] = []
     turns: list[int] = []

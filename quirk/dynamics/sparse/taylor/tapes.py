@@ -101,7 +101,10 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
-        """Return the input with the given source; it is created at its first use."""
+        """Return the input with the given source; it is created at its first use.
+
+        `kind`, `which` and `frame` are the kind, the index and the frame of the source.
+        """
         source = kind, which, frame
         number = self._numbers.setdefault(source, len(self._numbers))
         line = self.tape.input(number, steady=kind in STEADY)

@@ -28,7 +28,7 @@ def twist(i: Any, j: Any, axis: int) -> Jet:
 
 
 def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
-    """Return the 1-2-3 angles, rad, of frame j relative to frame i ("inter-body joints", eqs. 19-22)."""
+    """Return the 1-2-3 angles (rad) of frame j relative to frame i ("inter-body joints", eqs. 19-22)."""
     R = i.rotation.T @ j.rotation
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])
 

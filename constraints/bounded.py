@@ -81,7 +81,7 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return a signed distance, m, of the coordinate x from an edge of a rectangle.
+    """Return a signed distance (m) of the coordinate x from an edge of a rectangle.
 
     For p = 1 or -1 it is the distance beyond the edge at x = p a. For p = 0, the face, it approximates the distance
     from the nearer of both edges.

@@ -39,7 +39,7 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance, m, of two profiles along their common normal, positive to the left of profile i."""
+    """Return the distance (m) of two profiles along their common normal, positive to the left of profile i."""
     i, j = frames
     turn = (i.rotation.T @ j.rotation)[:Z, :Z]
     origin = (i.rotation.T @ (j.position - i.position))[:Z]

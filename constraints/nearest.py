@@ -130,7 +130,7 @@ def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z
 
 @shared
 def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: float, z: float) -> tuple[float, float]:
-    """Return the parameter and the distance, m, of the point of one piece that is nearest to (x, y, z).
+    """Return the parameter and the distance (m) of the point of one piece that is nearest to (x, y, z).
 
     The parameter is between `lo` and `hi`.
     """

@@ -47,7 +47,7 @@ class Component:
 
 
 def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the component of slip, m/s, along a unit vector `direction` (3,) at a contact point.
+    """Return the component of slip (m/s) along a unit vector `direction` (3,) at a contact point.
 
     `point` (3,), m, is the position of the contact point. Both vectors are in the inertial frame.
     """
@@ -125,7 +125,7 @@ class OnPlane:
     size = 2
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip, m/s, along x and y of frame i."""
+        """Return the components of slip (m/s) along x and y of frame i."""
         return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
 
 
@@ -160,7 +160,7 @@ class OfSurfaces:
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip, m/s, along two tangents.
+        """Return the components of slip (m/s) along two tangents.
 
         `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
         """
@@ -219,7 +219,7 @@ class OfGap:
     has_sides = True
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip, m/s, along two tangents; `numbers` are not used."""
+        """Return the components of slip (m/s) along two tangents; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_still(one) for one in (i, j)])
         return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]

@@ -73,7 +73,7 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Return the smallest distance, m, between sample points of two pieces, and the parameters of these points.
+    """Return the smallest distance (m) between sample points of two pieces, and the parameters of these points.
 
     The pieces begin at elements o and p of the table.
     """

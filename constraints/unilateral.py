@@ -77,7 +77,7 @@ class Unilateral(Constraint):
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return functions that compute the distances, m, from the borders of one part of a bounded surface.
+        """Return functions that compute the distances (m) from the borders of one part of a bounded surface.
 
         For all other surfaces the result is empty.
         """

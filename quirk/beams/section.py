@@ -57,7 +57,7 @@ class Section(Immutable):
     stiffness, inertia : (6, 6)
     mass : float
     center : (3,)
-        Center of mass of the section, m, from the beam's axis.
+        Center of mass of the section (m) from the beam's axis.
     outline : (k, 2)
 
     Raises

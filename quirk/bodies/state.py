@@ -178,7 +178,7 @@ class Kinematics:
         return cls(position, orientation, velocity, omega, R, spin, state.angles, state.internal)
 
     def point(self, body: int, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return position, m, and velocity, m/s, in the inertial frame, of a point fixed in a body.
+        """Return position (m) and velocity (m/s), in the inertial frame, of a point fixed in a body.
 
         `body` is the index of the body, and `local` (3,) the point in body coordinates, m.
         """

@@ -169,7 +169,7 @@ class Separation:
 def distance_between(
     body_i: Body | Ground, body_j: Body | Ground, point_i: ArrayLike = (0, 0, 0), point_j: ArrayLike = (0, 0, 0)
 ) -> Separation:
-    """Return the distance, m, between a point of body i and a point of body j, as a quantity for events.
+    """Return the distance (m) between a point of body i and a point of body j, as a quantity for events.
 
     Points (3,) are in the coordinates of their bodies, m; default: the centers of mass.
 

@@ -115,7 +115,7 @@ class Quantity(ForceElement):
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
         """Return, in a list, the rate of the joint's angle (rad/s); the list is empty without a joint.
 
-        `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
+        `rates` holds the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
         """
         if self.joint is None:
             return []
@@ -190,7 +190,7 @@ class Gap(ForceElement):
     slack: float
 
     def coordinate(self, t: Any, *frames: Any) -> Any:
-        """Return the gap plus the offset, m or rad, from the time and the moving frames of the bodies."""
+        """Return the gap plus the offset (m or rad) from the time and the moving frames of the bodies."""
         (gap,) = self.function(t, list(frames), list(self.numbers_of_gap), [])
         return gap + self.slack
 
@@ -212,7 +212,7 @@ class Gap(ForceElement):
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
         """Return, in a list, the rate at which the joint's angle leaves its limit, rad/s; empty for other gaps.
 
-        `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
+        `rates` holds the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
         """
         sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
         return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []

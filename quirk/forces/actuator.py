@@ -62,7 +62,7 @@ class Actuator(Actuated):
         self.parameters = (*self.parameters, "limits")
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort within its limits, N m or N, at time t, for joint coordinate x and its rate."""
+        """Return the effort (N m or N) within its limits at time t, for joint coordinate x and its rate."""
         return limited(super().along(t, x, rate), self.limits)
 
     @property
@@ -140,7 +140,7 @@ class Controller(OfJoint):
         super().__init__(name, joint, axis, rotates)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort within its limits, N m or N, at time t, for joint coordinate x and its rate."""
+        """Return the effort (N m or N) within its limits at time t, for joint coordinate x and its rate."""
         return limited(self.effort(x, rate), self.limits)
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
@@ -156,7 +156,7 @@ class Controller(OfJoint):
         return error - (asked - limited(asked, self.limits)) / tracking
 
     def effort(self, x: Any, rate: Any) -> Any:
-        """Return the effort without limits, N m or N, for joint coordinate x and its rate."""
+        """Return the effort (N m or N) without limits for joint coordinate x and its rate."""
         target: Any = self.target
         effort = self.kp * (target - x) + self.kd * (target.rate - rate)
         return effort + self.ki * self.integral if self.internal else effort

@@ -296,7 +296,7 @@ class ForceElement(Immutable):
         )
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return approximate values, rad, of the coordinates that are angles with counted revolutions.
+        """Return approximate values (rad) of the coordinates that are angles with counted revolutions.
 
         The law determines these angles up to full turns; the turn nearest to these values is chosen. `angles` holds the
         1-2-3 angles (3,), rad, of joints by name, with all turns. Elements with such coordinates override this method.

@@ -153,7 +153,7 @@ class FlankGap(OfFlank):
 
 
 class FlankLoad(OfFlank):
-    """Load with which a flank pushes, N m or N, by its spring and its damper; negative if it would pull."""
+    """Load (N m or N) with which a flank pushes by its spring and its damper; negative if it would pull."""
 
     def load(self, t: Any, *frames: Place) -> Any:
         """Return no loads."""

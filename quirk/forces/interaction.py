@@ -27,7 +27,7 @@ class Interaction(ForceElement):
 
     The functions are called as ``f(t, displacement, velocity, rotation, angular_velocity)``, all (3,) and in the axes
     selected by `frame`: from point i to point j, m; its rate in these axes, m/s; the rotation vector of body j relative
-    to body i, rad, for angles below pi; and the angular velocity of j relative to i, rad/s.
+    to body i (rad), for angles below pi; and the angular velocity of j relative to i, rad/s.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class OfJoint(ForceElement):
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the counted angle of the joint, rad, in a list; the list is empty if the law has no such angle."""
+        """Return the counted angle (rad) of the joint in a list; the list is empty if the law has no such angle."""
         known = angles.get(self.joint.name)
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 

@@ -41,7 +41,7 @@ class JointFriction(OfJoint, StickSlip):
     coulomb : float
         Dry friction during motion, N m or N, not negative.
     static : float, optional
-        Dry friction near standstill, N m or N, at least `coulomb`, which is the default.
+        Dry friction near standstill, N m or N; at least `coulomb`, which is the default.
     stribeck : float, optional
         Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ, but
         optional with `sticking`: without it friction falls to `coulomb` when the joint breaks away.
@@ -173,7 +173,7 @@ def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFr
 
 
 def _arm(joint: Joint) -> float:
-    """Return the arm, m, at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
+    """Return the arm (m) at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
 
     It only sets the scale of tolerances.
     """

@@ -38,7 +38,7 @@ def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
 
 
 def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> None:
-    """Record the compilation time of an entry, s, in the first writable folder."""
+    """Record the compilation time (s) of an entry in the first writable folder."""
     if effort <= 0 or seconds < SHORTEST:
         return
     text = json.dumps({**_read(folders), name: (effort, float(f"{seconds:.3g}"))})

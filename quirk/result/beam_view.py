@@ -105,7 +105,7 @@ class BeamView:
 
     @cached_property
     def _loads(self) -> np.ndarray:
-        """Section forces, N, and moments, N m, of elasticity and damping, (nt, N, 6)."""
+        """Section forces (N) and moments (N m) of elasticity and damping, (nt, N, 6)."""
         segment = self.of.segments[0]
         return self.strains @ segment.stiffness + self.strain_rates @ segment.damping
 

@@ -317,7 +317,7 @@ class JointFrictionView(FrictionView):
         return super()._floor(acting) * self.of.load_per_effort
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
-        """Angle, rad, or displacement, m, of the joint (nt,)."""
+        """Angle (rad) or displacement (m) of the joint (nt,)."""
         self._number(name)
         joint = self._result.joint(self.of.joint.name)
         return (joint.rotation if self.of.rotates else joint.displacement)[:, self.of.axis]

@@ -509,7 +509,7 @@ class System(Renamed):
         rates : dict, optional
             Prescribed rates of joint coordinates, rad/s and m/s.
         closure_tolerance : float, optional
-            Accepted closure error, m, of loops with redundant constraints, for instance of a drawing with rounded
+            Accepted closure error (m) of loops with redundant constraints, for instance of a drawing with rounded
             coordinates. Rows that depend on others within this tolerance then count as redundant, and their violations
             are subtracted as offsets, which the system keeps and `closure` lists. Default: as before, initially none.
 

@@ -109,7 +109,7 @@ class Pushes:
     def units(self) -> np.ndarray:
         """Units (c,) in which gaps are measured.
 
-        They are the characteristic length of the system, m, for lengths, and 1 rad for angles.
+        They are the characteristic length of the system (m) for lengths, and 1 rad for angles.
         """
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 

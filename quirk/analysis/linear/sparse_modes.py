@@ -207,7 +207,7 @@ def _of_velocities(point: Point) -> np.ndarray:
 
 
 def _rate(local: Local, length: float) -> float:
-    """Return a typical rate of the system, 1/s, from its stiffness, or from its damping if it has no stiffness.
+    """Return a typical rate of the system (1/s) from its stiffness, or from its damping if it has no stiffness.
 
     `length` is the characteristic length of the system, m. `local` are the Jacobians.
     """

@@ -126,7 +126,7 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate, 1/s, of the motion that loads would cause if they did not cancel.
+    """Return the rate (1/s) of the motion that loads would cause if they did not cancel.
 
     It is the square root of the largest acceleration over the characteristic length of the system.
     """

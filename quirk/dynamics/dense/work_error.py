@@ -83,7 +83,7 @@ class WorkError:
         self._start, self._exchanged = y, model.carried.exchanged(y)
 
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
-        """Return the ratio of error to tolerance of the work in a step of length h, s, from y to y_new (13 n + k,).
+        """Return the ratio of error to tolerance of the work in a step of length h (s) from y to y_new (13 n + k,).
 
         `error` (13 n + k,) is the error estimate of y_new; `loads` belong to the end of the step. Steps must be passed
         in order. States hold 13 numbers for each of n bodies and k auxiliary states.

@@ -64,7 +64,7 @@ class Film:
         self._ax, self._background = ax, None
 
     def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
-        """Return center (2,) and half width, m, of the picture that shows a box, with margins for tick labels.
+        """Return center (2,) and half width (m) of the picture that shows a box, with margins for tick labels.
 
         `box` has the lowest and highest corner (3,) of the box, m; `size` is the edge of the picture, inches.
         """

@@ -81,7 +81,7 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 
 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
-    """Return the radius, m, of the sheave with index `n`.
+    """Return the radius (m) of the sheave with index `n`.
 
     It is negative if the sheave rotates opposite to the axes `own` (3, 3). `axes` are those of the sheaves, and `t` is
     the index of the picture.

@@ -73,7 +73,7 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Return slightly more than half the thickness, m, of a shape of the body that fills the circle.
+        """Return slightly more than half the thickness (m) of a shape of the body that fills the circle.
 
         It is None if there is no such shape. x, y and z (3,) are unit vectors in the plane of the circle and along its
         axis.

@@ -92,7 +92,7 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
 
 
 def reach_of(system: System, body: Body) -> float:
-    """Return the distance, m, from a body's center of mass to its farthest drawn point.
+    """Return the distance (m) from a body's center of mass to its farthest drawn point.
 
     For a body of a beam it is the least radius of the section.
     """

@@ -65,7 +65,7 @@ class Extent:
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
-        """Return center (3,) and half width, m, of a picture, inertial frame.
+        """Return center (3,) and half width (m) of a picture, inertial frame.
 
         It shows the whole motion, or the mechanism alone if the picture follows it (`followed`).
         """

@@ -183,7 +183,7 @@ class Contacts:
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off (c,) of all gaps, m or rad, at a flat state."""
+        """Return the round-off (c,) of all gaps (m or rad) at a flat state."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 

@@ -550,7 +550,7 @@ def up_to(segment: Segment, t: float) -> Segment:
 
 
 def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
-    """Return the sum of the energies, J, that force elements store at a state.
+    """Return the sum of the energies (J) that force elements store at a state.
 
     `stores` are pairs of an element and the indices of its bodies.
     """

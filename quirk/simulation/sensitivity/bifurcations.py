@@ -140,7 +140,7 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
-    """Return the time between two states, s, at which the motion branches if parameter d varies, or None.
+    """Return the time (s) between two states at which the motion branches if parameter d varies, or None.
 
     `one` and `other` are the smallest singular values, with their vectors, at the two states.
     """

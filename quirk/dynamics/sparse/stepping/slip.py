@@ -129,7 +129,7 @@ def slides_in_plane(solver: Solver) -> bool:
 
 
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the largest rate, 1/s, at which the slip direction of a body settles at a state y.
+    """Return the largest rate (1/s) at which the slip direction of a body settles at a state y.
 
     If the slip speed of a friction element is below its smallest resolved speed, its direction is fixed and has no
     rate.

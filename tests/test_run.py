@@ -181,6 +181,42 @@ def test_the_first_of_several_events_in_a_step_comes_first():
     np.testing.assert_allclose([x for *_, x in told], [0.2, 0.4, 0.7], rtol=1e-12)
 
 
+def test_steps_that_could_be_endless():
+    """Series of a free flight end, so that a step could be of any length; the ball then bounces and slides."""
+    ball = quirk.Body.sphere("ball", 2.0, 0.1, position=[0, 0, 0.15], velocity=[0.5, 0, 0])
+    floor = quirk.Contact("floor", quirk.GROUND, ball, on_i=quirk.surface.plane([0, 0, 0], [0, 0, 1]),
+                          on_j=quirk.surface.sphere(0.1), restitution=0.3)  # fmt: skip
+    friction = quirk.Friction("friction", floor, coefficient=0.4)
+    system = quirk.System([ball, floor, friction], gravity=[0, 0, -9.81])
+    for method in ("Taylor", "Vern9"):
+        result = quirk.simulate(system, 10.0, output=0.01, **METHODS[method])
+        run = quirk.Run(system, **METHODS[method])
+        for _ in range(60):
+            run.advance(0.01)
+            want = result.state_at(int(np.searchsorted(result.time, run.time + 1e-9)) - 1)
+            np.testing.assert_allclose(run.state.pack(), want.pack(), rtol=0, atol=1e-9)
+    free = quirk.Run(quirk.System([quirk.Body.sphere("ball", 1.0, 0.1, velocity=[1.0, 0, 0])]), method="Taylor")
+    for _ in range(1000):
+        free.advance(0.001)
+    np.testing.assert_allclose(free["ball"].position, [1.0, 0, 0], atol=1e-12)
+    assert free.statistics.steps < 100
+
+
+def test_functions_are_searched_in_a_few_parts_of_the_first_step():
+    """At an equilibrium the first step is long, and the first time at which the run pauses is near."""
+    rod = quirk.Body.box("rod", 1.0, [0.1, 0.1, 1.0], position=[0, 0, -0.5])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+    calls = [0]
+
+    def effort(t, angle, rate):
+        calls[0] += 1
+        return 0.0 * angle
+
+    run = quirk.Run(quirk.System([rod, hinge, quirk.JointTorque("motor", hinge, effort)], gravity=[0, 0, -9.81]))
+    run.advance(1e-5)
+    assert run.statistics.steps == 1 and calls[0] < 5000
+
+
 def test_an_event_ends_the_run():
     stop = quirk.Event("stop", "hinge.angle", level=0.5, action="stop")
     run = quirk.Run(pendulum(lambda *_: stop))

@@ -262,7 +262,7 @@ class CompiledRun:
         self._breaks, self._asked = breaks, asked
         self._functions = Functions(solver, method, settings.fixed > 0)
         # Taylor series do not resolve jumps within a step; the functions of such runs have none.
-        self._gap = settings.gap
+        self._gap, self._longest = settings.gap, settings.max_step
         self._looks = settings.look < np.inf
         if not self._functions.count or isinstance(method, Taylor):
             self.settings = settings._replace(gap=np.inf)
@@ -334,23 +334,26 @@ class CompiledRun:
 
     def request(self, t: float) -> None:
         """Set the next output time t (s); the run pauses there."""
-        run, clock = self.run, self.run.clock
-        run.asked[0], run.counts[ASKED], self.paused = t, 0, False
-        if self.settings.end == np.inf:
-            self._refer_to(t)
-            if self._looks or self.settings.gap < np.inf:
-                # Same intervals as in a run that ends here, but no more parts per step than that run has.
-                apart = max(t - self.settings.start, float(clock[H])) / PARTS
-                gap, look = apart if self.settings.gap < np.inf else np.inf, apart if self._looks else np.inf
-                self.settings = self.settings._replace(gap=gap, look=look)
+        self.run.asked[0], self.run.counts[ASKED], self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
         """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
 
         Other runs take this time scale from their end time, which a run that pauses does not have.
         """
-        clock = self.run.clock
-        clock[REQUESTED] = max(t, self.settings.start + PARTS * float(clock[H]))
+        clock, settings = self.run.clock, self.settings
+        h = float(clock[H])
+        asked = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
+        clock[REQUESTED] = settings.start + asked
+        if isinstance(self._method, Taylor):
+            # Series that end, as that of free flight does, allow a step of infinite size.
+            settings = settings._replace(max_step=self._longest if h < np.inf else min(self._longest, asked))
+        if self._looks or settings.gap < np.inf:
+            # Same intervals as in a run that ends here, but no more parts per step than that run has.
+            apart = max(t - settings.start, min(h, asked)) / PARTS
+            gap, look = apart if settings.gap < np.inf else np.inf, apart if self._looks else np.inf
+            settings = settings._replace(gap=gap, look=look)
+        self.settings = settings
 
     def resume(self) -> bool:
         """Continue to the requested time if it lies within the last step; return whether it does."""
@@ -627,8 +630,8 @@ class CompiledRun:
         """
         if not self._begun:
             self._begin()
-            if self.settings.end == np.inf:
-                self._refer_to(float(self.run.asked[-1]))
+        if self.settings.end == np.inf > self.run.asked[-1]:
+            self._refer_to(float(self.run.asked[-1]))
         if PIECE_SIZE * self.run.counts[PIECE] >= len(self.run.pieces):
             self._renew_pieces(self.reached)
             self.run.clock[H] = min(self.run.clock[H], self.run.pieces[FIRST])
@@ -641,6 +644,8 @@ class CompiledRun:
             most = 1
             if self.between and self.reached >= self._across.end:
                 self._go_back()
+        elif self.settings.end == np.inf and isinstance(self._method, Taylor):
+            most = 1  # the size of the next step may be infinite, see `_refer_to`
         due = self._pacing.due(self._tried)
         most = min(self._entry_steps, due, self._entry_steps if most is None else most)
         if self._pausing and not self._calls_python:

@@ -41,9 +41,11 @@ from .functions.expression import Expression
 from .functions.motion import Motion
 from .io import importers as importers
 from .io.checkpoints import read_checkpoint
+from .io.fmu import export_fmu
 from .io.load import load
 from .result.concatenation import join
 from .result.result import Result
+from .simulation.gym_environment import gym_environment
 from .simulation.prescribed.inverse_dynamics import inverse_dynamics
 from .simulation.prescribed.kinematics import kinematics
 from .simulation.run import Run
@@ -87,6 +89,8 @@ __all__ = [
     "UnknownNameError",
     "WriteError",
     "equilibrium_path",
+    "export_fmu",
+    "gym_environment",
     "inverse_dynamics",
     "join",
     "kinematics",

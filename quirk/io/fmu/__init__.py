@@ -1,0 +1,5 @@
+"""Functional mock-up units (FMI): systems for co-simulation in other programs."""
+
+from .export import export_fmu
+
+__all__ = ["export_fmu"]

@@ -1,0 +1,47 @@
+"""Interface of an exported system: its inputs and outputs, and the options of its runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+# Names that the naming convention of FMI takes as they are.
+STRUCTURED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Interface of an exported system; a resource of the FMU.
+
+    Attributes
+    ----------
+    inputs : names of force elements
+    outputs : names of quantities
+    options : arguments of `Run`
+    communication_step : default interval of communication, s, or None
+    """
+
+    inputs: list[str]
+    outputs: list[str]
+    options: dict[str, Any]
+    communication_step: float | None
+
+    @property
+    def text(self) -> str:
+        """The interface as JSON."""
+        return json.dumps(asdict(self), indent=1)
+
+    @classmethod
+    def read(cls, path: Path) -> Interface:
+        """Return the interface of a file."""
+        return cls(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def variable_name(name: str) -> str:
+    """Return the name of a variable of an FMU; names that are not made of identifiers are quoted."""
+    if STRUCTURED.fullmatch(name):
+        return name
+    return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

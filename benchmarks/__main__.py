@@ -17,7 +17,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import json  # noqa: E402
 
-from . import accuracy, cases, cold, diagrams, drift, performance_page, scaling  # noqa: E402
+from . import accuracy, cases, cold, diagrams, drift, performance_page, scaling, stepping  # noqa: E402
 from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
 
@@ -69,6 +69,8 @@ def main() -> None:
     warm += rows
     store()
     diagrams.scaling(lines, given.out / "scaling.png")
+    print("stepping ...", flush=True)
+    record["stepping"] = stepping.rows(200 if small else 4000)
     print("cold ...", flush=True)
     cold_rows += cold.rows(small)
     store()

@@ -134,7 +134,7 @@ class Quantity(ForceElement):
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Key of the compiled code: everything in the law except its numbers.
+        """Key of the compiled code: everything in the law except the values of its parameters.
 
         It includes the frames and free axes of the constraints that the function may use.
         """

@@ -85,7 +85,7 @@ class Place:
     def small_turn(self) -> np.ndarray:
         """Small rotation vector (3,), rad, of the body about the inertial axes.
 
-        Its value is zero; it serves to get gradients with respect to rotations of the body.
+        The value of the vector is zero; its gradients are those with respect to rotations of the body.
         """
 
         def by_turn(axis: int) -> list[Any]:

@@ -146,7 +146,7 @@ class Value:
 
 
 def _count(size: int | tuple[int, ...]) -> int:
-    """Return how many floats an argument has, from its entry in `Value.sizes`."""
+    """Return the number of floats of an argument, from its entry in `Value.sizes`."""
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 

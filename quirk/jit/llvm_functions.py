@@ -107,7 +107,8 @@ def written(write: Callable[..., None], *, keep: bool) -> Native:
 def _linked(code: str, keep: bool) -> Native:
     """Compile LLVM code, given as text, to machine code that is freed together with the returned object.
 
-    Texts that differ only in their numbers are compiled once: the numbers become data of each copy of the machine code.
+    Texts that differ only in numerical constants are compiled once: the constants become data of each copy of the
+    machine code.
     If `keep` is true, the machine code is cached on disk.
     """
     text, numbers = _without_numbers(code)
@@ -124,9 +125,9 @@ def _linked(code: str, keep: bool) -> Native:
 
 
 def _without_numbers(code: str) -> tuple[str, np.ndarray]:
-    """Return LLVM code that reads its numbers from an array, and the array.
+    """Return LLVM code that reads its numerical constants from an array, and the array.
 
-    Numbers that allow simplifications remain in the code, as do numbers in constant vectors.
+    Constants that allow simplifications remain in the code, as do constant vectors.
     """
     found: dict[str, int] = {}
     lines: list[str] = []

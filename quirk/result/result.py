@@ -420,7 +420,7 @@ class Result(Renamed, ResultOutput):
             parts: list[np.ndarray] = []
             for segment in self.segments:
                 done = segment.work.get(name, np.zeros_like(segment.time))
-                # A segment begins at the end of the previous one, or continues its numbers.
+                # The work of a segment is counted from its start, or continues that of the previous segment.
                 parts.append(before + (done - (done[0] if segment.time[0] == end or not parts else last)))
                 before, last, end = float(parts[-1][-1]), float(done[-1]), float(segment.time[-1])
             found[name] = joined(parts)

@@ -198,7 +198,7 @@ def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
     """Return the arrays of successive segments concatenated over time, by name.
 
-    Where a segment lacks a name, zeros take its place; `counts` are the numbers of times of the segments.
+    Where a segment has no array of a name, zeros are inserted; `counts` are the numbers of times of the segments.
     """
     shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
     return {

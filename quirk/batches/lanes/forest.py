@@ -1,8 +1,8 @@
 """Joints of a spanning forest in lanes: geometry, articulated inertias, and solution by freedoms.
 
-The articulated inertia I of a body is its inertia together with that of the bodies beyond it, seen from the ground,
-which may move relative to it as their joints allow; in inertial axes. The freedoms n of each joint are eliminated one
-after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
+The articulated inertia I of a body, in inertial axes, is the inertia of the body together with all its descendants in
+the forest, which move relative to it as their joints allow. The freedoms n of each joint are eliminated one after the
+other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
 Names of arguments in this file: t is the index of a joint of the forest. An index such as o, f or `rest` is the element
 at which data begin in a flat array: o those of a joint, f those of a freedom, both in `work` (called `joints` in some

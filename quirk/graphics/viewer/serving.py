@@ -66,6 +66,6 @@ def stopped(server: Any) -> None:
 
 
 def announced(what: str, url: str, block: bool) -> None:
-    """Print the address of a view; `what` names what it shows."""
+    """Print the address of a view; `what` names its content, and `block` says whether Ctrl-C ends it."""
     end = "Ctrl-C ends it" if block else "close() ends it"
     print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)

@@ -1,10 +1,10 @@
 """Least efforts of actuators that move a mechanism as prescribed.
 
-A motion requires the loads M a - Q on the n bodies. The passive constraints A carry a part A^T lambda, and the k
-actuators must exert the rest. The part that constraints cannot carry accelerates the mechanism: an impulse on the
-mechanism at rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the impulse
-onto the motions allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each actuator, of
-rank f if the actuators reach all f freedoms.
+A motion requires the loads M a - Q on the n bodies. The passive constraints A carry a part A^T lambda of them, and the
+k actuators must exert the remaining part. The part that constraints cannot carry accelerates the mechanism: an impulse
+on the mechanism at rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the
+impulse onto the motions allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each
+actuator, of rank f if the actuators reach all f freedoms.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
     while True:
         for _ in range(MOST_STEPS):
             decrement = newton(z, basis, s, tau, bound, count, free, inverse, scratch)
-            # Close to the boundary of a cone round-off may make the matrix singular: the loads reached so far serve.
+            # Close to the boundary of a cone round-off may make the matrix singular: the present loads are then the
+            # result.
             if not DECREMENT < decrement < math.inf:
                 break
             part, moved = 1.0, False

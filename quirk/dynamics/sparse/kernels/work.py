@@ -100,7 +100,7 @@ class Workspace(NamedTuple):
 # expected to leave, from RATE or from the smallest pivot.
 # TRIGGER: smallest pivot below which another set of rows is selected.
 # TOLERANCE: distance of a row from the span of others, over its length, up to which it counts as dependent.
-# PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that blocks cannot serve other rows.
+# PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that other rows need another pattern.
 # CORRECTION: first step of the last projection, in rad or lengths of the system.
 # FOREST: whether joints can be eliminated by freedoms: no joint closes a loop, and all rows are selected.
 RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST = range(11)

@@ -562,7 +562,7 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the exception for a force element whose loads at time t were not finite, or None.
 
-        If the equations of friction are nearly unsolvable at the present state, the exception says so.
+        If the equations of friction are nearly unsolvable at the present state, this is stated in the exception.
         """
         return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
 

@@ -263,7 +263,7 @@ class MethodSwitching:
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose after how many steps the motion is recorded and the next decision is made."""
+        """Choose the number of steps until the recording of the motion begins, and until the next decision."""
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return

@@ -21,8 +21,8 @@ class Play:
     Attributes
     ----------
     backlash : total free travel of coordinate j while coordinate i is held, rad or m
-    stiffness, damping : of the flanks, along coordinate j; stiffness None for rigid flanks
-    restitution, rest_speed : of impacts of rigid flanks, see `Unilateral`
+    stiffness, damping : stiffness and damping of the flanks along coordinate j; stiffness None for rigid flanks
+    restitution, rest_speed : for impacts of rigid flanks, see `Unilateral`
     """
 
     backlash: float

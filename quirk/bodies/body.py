@@ -58,7 +58,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keyword arguments of those class methods of `Body` whose other arguments do not determine the pose."""
+    """Keyword arguments of those class methods of `Body` to which the initial pose is passed."""
 
     position: ArrayLike
     orientation: OrientationLike

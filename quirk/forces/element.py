@@ -160,12 +160,12 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the stored energy (J) at time t (s) for moving frames."""
+        """Return the stored energy (J) at time t (s) and for moving frames."""
         raise NotImplementedError
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return a length (m) or an angle (rad) or a list of them, at time t (s) for moving frames.
+        """Return a length (m), an angle (rad), or a list of these, at time t (s) and for moving frames.
 
         `along` gives the loads along these coordinates, and `stored` the energy stored in them.
         """

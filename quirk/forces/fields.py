@@ -67,7 +67,7 @@ class UniformField(OnBodies):
 
 
 class Damping(OnBodies):
-    """Linear damping of the inertial motion of bodies: force -c v at the center of mass, torque -d omega.
+    """Linear damping of the motion of bodies in the inertial frame: force -c v at each center of mass, torque -d omega.
 
     Parameters
     ----------

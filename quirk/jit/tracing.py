@@ -194,7 +194,7 @@ class TracedValue(Scalar):
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
-        """Return a halved view of this array."""
+        """Return a view of this array from which only the first four of each eight elements are accessed."""
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:

@@ -164,7 +164,7 @@ class Sheet:
         return bool(repeated)
 
     def _settle(self, fit: Fit) -> None:
-        """Wrap texts repeatedly until none changes.
+        """Wrap texts and lay the figure out repeatedly, until no text is wrapped differently.
 
         Most of the drawing time is spent on these layouts.
         """

@@ -40,7 +40,7 @@ class CheckpointedRun:
     def start(self, leg: RestartPoint) -> None:
         """Start from a restart point.
 
-        Nothing but its data is used, so that a resumed run is identical with an uninterrupted one.
+        Only the data of the restart point are used, so that a resumed run is identical with an uninterrupted one.
         """
         phases = replace(self._phases, breaks=deepcopy(self._breaks))
         run = HybridRun(self._system, phases, self._checkpoint.rows)

@@ -178,8 +178,9 @@ def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float,
 def on_side(side: float, ga: float, gb: float) -> float:
     """Return the value of a function at the start of an interval that is searched for a root.
 
-    It is `ga`, or the magnitude of `gb`, the value at the end, with the sign `side` if `ga` counts as zero. If a
-    function is zero at the start, leaves zero and returns, a search that began with zero would find the start itself.
+    The value is `ga`. If `ga` counts as zero, it is replaced by the magnitude of `gb`, the value at the end, with the
+    sign `side`: if a function is zero at the start, leaves zero and returns, a search that began with zero would find
+    the start itself.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 

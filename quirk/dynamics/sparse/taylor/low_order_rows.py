@@ -150,10 +150,10 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 
 @kernel
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
-    """Compute the right-hand sides, from element o of work.rhs on, and the rows of relation r; see `next_rows`.
+    """Compute the right-hand sides and the next Taylor coefficient of the rows of relation r; see `next_rows`.
 
-    The function of the relation computes derivatives of Phi up to order + 1, and of the gradient up to order - 1.
-    Unknown coefficients of the motion are passed as zero.
+    The right-hand sides are written to work.rhs, from element o on. The function of the relation computes derivatives
+    of Phi up to order + 1, and of the gradient up to order - 1. Unknown coefficients of the motion are passed as zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1

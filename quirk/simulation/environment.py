@@ -50,7 +50,7 @@ class Environment(gymnasium.Env):
         self._view: Any = None
         self._shapes = {name: low.shape for name, (low, _) in bounds.items()}
         low, high = (np.concatenate([pair[side].ravel() for pair in bounds.values()]) for side in (0, 1))
-        self.action_space = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+        self.action_space = self._bounds = Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
         run = self._run_from(None)
         # Run from the initial state of the system, which each episode from there restores.
         self._default = run, run.observe(observations), run.save()
@@ -84,8 +84,8 @@ class Environment(gymnasium.Env):
         """Hold an action, in the order of the inputs and limited to the action space, for one period."""
         if not self._ready:
             raise InputError(f"{OWNER}: the episode is over or has not begun: call reset()")
-        values = validate.array(OWNER, "action", action, self.action_space.shape)
-        applied = np.clip(values, self.action_space.low, self.action_space.high)
+        values = validate.array(OWNER, "action", action, self._bounds.low.shape)
+        applied = np.clip(values, self._bounds.low, self._bounds.high)
         place = 0
         for name, shape in self._shapes.items():
             size = 3 if shape else 1

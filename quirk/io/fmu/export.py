@@ -102,7 +102,9 @@ def export_fmu(
 
 def _listed_outputs(run: Run, outputs: Any) -> list[str]:
     """Return the names of the outputs after checking them."""
-    listed = [outputs] if isinstance(outputs, str) else list(outputs) if isinstance(outputs, Iterable) else [None]
+    listed: list[Any] = (
+        [outputs] if isinstance(outputs, str) else list(outputs) if isinstance(outputs, Iterable) else [None]
+    )
     if not all(isinstance(name, str) for name in listed):
         raise InputError(f'{OWNER}: outputs must be a list of quantities such as "hinge.angle"; got {outputs!r}')
     if len({*listed}) < len(listed):

@@ -116,6 +116,8 @@ NAMES = [
     "equilibrium_path",
     "follow",
     "inverse_dynamics",
+    "export_fmu",
+    "gym_environment",
     "join",
     "kinematics",
     "load",

@@ -89,7 +89,7 @@ CASES = {
     # systems
     "nothing": (lambda: quirk.System([]), "System: at least one body is needed"),
     "no list": (lambda: quirk.System(A), "System: items must be a list of bodies, constraints and forces"),
-    "foreign item": (lambda: quirk.System([A, "hinge"]), "System: items must be bodies, constraints, forces and events; got 'hinge'"),
+    "foreign item": (lambda: quirk.System([A, "hinge"]), "System: items must be bodies, beams, constraints, forces, events and sampled functions; got 'hinge'"),
     "duplicate name": (lambda: quirk.System([A, body("a")]), 'System: names must be unique; Body "a" has the name of Body "a": rename one'),
     "the same body twice": (lambda: quirk.System([A, HINGE, A]), 'System: Body "a" is in the list twice: drop one'),
     "items without a list": (lambda: quirk.System(A, HINGE, gravity=[0, 0, -1]), "System: items must be one list: System([a, b, ...]"),

@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..errors import InputError, outside
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
 
+if TYPE_CHECKING:
+    from .importers.options import ImportOptions
+
 
 @explained
-def load(path: str | Path, **options: Any) -> System:
+def load(path: str | Path, **options: Unpack[ImportOptions]) -> System:
     """Return the system described by a file; the suffix determines the format.
 
     Parameters
@@ -22,7 +25,9 @@ def load(path: str | Path, **options: Any) -> System:
     path : name of a file
         ".toml": a model file of QuIRK, written by `System.save`. ".urdf", ".sdf", ".world", ".mjcf" and ".xml": see
         `quirk.importers`; one UserWarning lists omissions.
-    options : of the importer, such as gravity=(0, 0, -9.81) or base="free"; model files have none
+    base, gravity, keyframe, limits, packages, inertia_tolerance, repair_inertia, shapes, contacts : optional
+        Options of the importer of the format, as for `quirk.importers.read`, such as gravity=(0, 0, -9.81) or
+        base="free"; model files have none.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, cast
 
 from quirk.errors import InputError
 from quirk.util.misuse import explained
@@ -14,6 +14,7 @@ from quirk.util.suggestion import suggestion
 from .imported import Imported, checked_path
 from .markup import parse, shortened
 from .mjcf import load_mjcf
+from .options import ImportOptions
 from .sdf import load_sdf
 from .urdf import load_urdf
 
@@ -21,10 +22,16 @@ READERS: dict[str, Callable[..., Imported]] = {"robot": load_urdf, "sdf": load_s
 
 
 @explained
-def read(path: str | Path, **options: Any) -> Imported:
+def read(path: str | Path, **options: Unpack[ImportOptions]) -> Imported:
     """Read a URDF, SDF or MJCF file; its root element determines the format.
 
-    Options are passed to the reader of the format.
+    Parameters
+    ----------
+    path : name of a file
+    limits, inertia_tolerance, repair_inertia, shapes, contacts : as for `load_urdf`, for all formats
+    base : as for `load_urdf`, for URDF
+    gravity, packages : as for `load_urdf` and `load_sdf`, for URDF and SDF
+    keyframe : as for `load_mjcf`, for MJCF
 
     Raises
     ------
@@ -43,4 +50,4 @@ def read(path: str | Path, **options: Any) -> Imported:
             f"{file.name} is read by {reader.__name__}, which has no option {unknown[0]!r}; "
             f"{suggestion(unknown[0], sorted(known), every=True)}"
         )
-    return reader(file, **options)
+    return reader(file, **cast(dict[str, Any], options))

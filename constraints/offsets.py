@@ -1,6 +1,7 @@
 """Constraints whose residual Phi is replaced by Phi minus a constant offset.
 
-A relation is a constraint given by a function, a primitive one of four elementary constraints.
+A constraint consists of relations, which are functions of the motion, and of primitives, which are constraints of four
+elementary kinds (`constraints.primitives`). Both get an offset in their own way.
 """
 
 from __future__ import annotations

@@ -177,7 +177,10 @@ class Interpolant:
         return r, np.stack(q, axis=1)
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return linear and angular accelerations at r outputs, with jerk and snap if they exist, (r, K, n, 3) each."""
+        """Return time derivatives of the velocities and angular velocities of n bodies at r outputs, (r, K, n, 3) each.
+
+        There are K orders: accelerations, and also jerk and snap if these exist.
+        """
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
             motion = self.segment.dynamics

@@ -77,9 +77,11 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return the Taylor coefficients of a coordinate, and their derivatives (3, D) as `coordinate` does.
+        """Return the Taylor coefficients in time of a coordinate of a force element, and derivatives in D directions.
 
-        `seeds` are further variations (D,) of inputs of the law, by index of the input.
+        The derivatives (3, D) are those of the coordinate, its rate and its second time derivative. `rows` are the
+        indices of the element's bodies, and `number` the index of the coordinate among those of the element. `seeds`
+        are further variations (D,) of inputs of the force law, by index of the input.
         """
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)

@@ -82,7 +82,11 @@ class Sensitivities:
 
     @cached_property
     def states(self) -> np.ndarray:
-        """Derivatives (nt, D, 13 n + k) of all flat states with respect to all D elements of the parameters."""
+        """Derivatives (nt, D, 13 n + k) of the states at nt times with respect to all D elements of the parameters.
+
+        A state has 13 numbers for each of n bodies (position, quaternion, velocity, angular velocity in body axes) and
+        k auxiliary states, such as integrals of controllers.
+        """
         return joined(self._segments)
 
     @cached_property

@@ -99,7 +99,11 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Compute the solution u from the variations of the accelerations, and from the right-hand side r."""
+    """Compute the solution u of (I - e J) u = r for all parts of the state y.
+
+    The variations of the accelerations have been solved for before; they are in `parts`,
+    from index `implicit.vector` on.
+    """
     for o in range(0, y.shape[0], 8):
         erase(u, o)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -113,11 +113,11 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 @kernel
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time (s) after the start of a step, at most h, up to which one series of tests finds agreement.
+    """Return the time (s) after the start of a step of size h up to which y' agrees with its Taylor series.
 
-    In each test y' is compared with the Taylor series. The result is at least the first tested time: for such a short
-    step the test at its end suffices. If guards show that a law may change its branch in the first interval, more times
-    are tested there.
+    They are compared at times apart by at most `settings.look`, in this order; the last time of agreement is returned,
+    or h. It is at least the first of these times, as a step that ends there is tested at its end. Within the first
+    interval more times are compared if a law has guards, which show that it may change its branch.
     """
     first, sure = min(h, settings.look), stepper.known[SURE]
     if stepper.elements.guards.shape[0] > 0:

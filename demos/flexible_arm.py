@@ -26,6 +26,7 @@ def run(out: Path) -> quirk.Result:
     tip = arm.center_line[:, -1]
     along = np.cos(angle) * tip[:, 0] + np.sin(angle) * tip[:, 1] - LENGTH
     across = np.cos(angle) * tip[:, 1] - np.sin(angle) * tip[:, 0]
+    print(result.summary())
     print(f"the tip lags by up to {-across.min():.3f} m; at last the arm is {1e3 * along[-1]:.3f} mm longer")
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")

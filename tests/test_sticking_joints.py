@@ -296,3 +296,21 @@ def test_batches_stick_and_slip_as_single_runs_do():
     for k, limit in enumerate(limits):
         single = quirk.simulate(braked(coulomb=limit, static=limit), 6.0, output=[6.0], method="RK4", step=0.01)
         np.testing.assert_allclose(batch.state.orientation[k], single.state.orientation[-1], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("method", ["Vern9", "Tsit5", "RadauIIA9", "Taylor"])
+def test_a_brake_is_all_that_stops_a_rotor(method, scale):
+    """No other load gives a measure of slow rates."""
+    rng = np.random.default_rng(3)
+    for _ in range(3):
+        spin, coulomb = rng.uniform(1, 9) / np.sqrt(scale), rng.uniform(1, 5) * scale**4
+        rotor = quirk.Body("rotor", scale**3, np.array([1.0, 1.0, 2.0]) * scale**5, angular_velocity=[0, 0, spin])
+        axle = quirk.Revolute("axle", quirk.GROUND, rotor, point=[0, 0, 0], axis="z")
+        brake = quirk.JointFriction("brake", axle, coulomb=coulomb, sticking=True)
+        stop = 2.0 * scale**5 * spin / coulomb
+        result = quirk.simulate(
+            quirk.System([rotor, axle, brake]), 2.0 * stop, method=method, rtol=1e-10, output=[2.0 * stop]
+        )
+        assert result.events.of("brake").time == pytest.approx([stop], rel=1e-9), (spin, coulomb)
+        assert result["axle"].angle[-1] == pytest.approx(0.5 * spin * stop, rel=1e-7), (spin, coulomb)

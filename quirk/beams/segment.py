@@ -45,6 +45,15 @@ class BeamSegment(ForceElement):
         Strains (u, v) / length of the unloaded shape.
     stiffness, damping : (6, 6)
         Matrices of the section, per strain and per strain rate: N, N m^2 and N s, N m^2 s.
+
+    Examples
+    --------
+    >>> section = quirk.Section.circle(0.01, young=2.1e11, poisson=0.3, density=7850.0)
+    >>> beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=section, elements=4)
+    >>> system = quirk.System([beam, quirk.Fixed("clamp", quirk.GROUND, beam.bodies[0], point=[0, 0, 0])])
+    >>> segments = [force for force in system.forces if isinstance(force, quirk.BeamSegment)]
+    >>> [segment.name for segment in segments][:2], segments[0].length
+    (['beam segment 0', 'beam segment 1'], 0.25)
     """
 
     drawing = ""

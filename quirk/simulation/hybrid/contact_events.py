@@ -31,6 +31,7 @@ from quirk.constraints.gap_functions import FLAT
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.contact_modes import NOTHING, ContactModes
 from quirk.dynamics.contact.impulse import Impulse, distance, moved_onto
+from quirk.dynamics.model.friction_normal_load import ConstantLoad
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -45,7 +46,7 @@ from quirk.system.system import System
 
 from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome, Speeds, opens
 from .event_actions import NEAR
-from .frictional import Frictional, Shares, rubbing_of
+from .frictional import Frictional, FrictionRows, Shares, rubbing_of
 from .frictionless import Frictionless, response
 from .impact_sequence import SEQUENTIAL, Strike, in_sequence
 from .run_factory import RunFactory
@@ -519,7 +520,7 @@ class Contacts:
             return ImpactOutcome(y, ContactState(), impulse, kept)
         opening = self._gaps.at(solver, t, y, angles)
         rows = rough.rows(solver, t, y, opening, closed, acting, True)
-        slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows.numbers))
+        slow = np.full(len(rows.numbers), self._slow_slip(solver, t, y, angles, rows))
         at_limit = [name for key in hit if key[2] == "cone" for name in resting.at_limit(key[0])]
         modes = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
         if modes.rows.any():
@@ -573,15 +574,19 @@ class Contacts:
             touch.key for c, touch in enumerate(touches) if w[c] <= rest[c] and touch.constraint.name not in pushing
         )
 
-    def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, numbers: list[int]) -> float:
-        """Return the slip, m/s, below which a contact counts as not slipping.
+    def _slow_slip(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray, rows: FrictionRows) -> float:
+        """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 
-        The limit is chosen like the speed below which impacts have no rebound; `numbers` are the indices of gaps and
-        slip components. FLOOR times this speed is at least the round-off of the fastest body.
+        The limit is chosen like the speed below which impacts have no rebound, from the accelerations of the rows and
+        those due to friction of constant limit, which may be all that decelerates a body. FLOOR times this speed is at
+        least the round-off of the fastest body.
         """
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
-        fall = np.abs(self._gaps.accelerations(t, y, angles, numbers, rates)).max(initial=0.0)
+        fall = np.abs(self._gaps.accelerations(t, y, angles, rows.numbers, rates)).max(initial=0.0)
+        for grip in rows.grips:
+            if isinstance(grip.load, ConstantLoad):
+                fall = max(fall, grip.coefficient * grip.load.value * np.diag(rows.W)[grip.rows].max())
         by_fall = REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
         return float(max(by_fall, ROUND_OFF * _fastest(model, y) / FLOOR))
 

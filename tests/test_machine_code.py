@@ -9,6 +9,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from collections import namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -142,6 +143,23 @@ def restored(path, content):
     """Put a file back as it was, whatever is there."""
     shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     path.write_bytes(content)
+
+
+def test_threads_that_need_the_same_code_at_once(module, monkeypatch, capsys):
+    """One thread compiles it; the others wait, also while the time is noted."""
+    shutil.rmtree(files(module)[0].parent)
+    found = machine_code.folders
+
+    def slowly(function):
+        time.sleep(0.02)
+        return found(function)
+
+    fresh = imported(Path(module.__file__))
+    monkeypatch.setattr(machine_code, "folders", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(fresh.double, [2.0] * 8)) == [4.0] * 8
+    assert capsys.readouterr().err == f"{COMPILING}\n"
+    assert load(imported(Path(module.__file__)).double, 2.0).entry_point(2.0) == 4.0
 
 
 @pytest.mark.parametrize("seed", range(3))

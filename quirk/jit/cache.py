@@ -30,6 +30,7 @@ import llvmlite
 import numba
 from numba.core import caching
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
 from ..util.files import held, let_go, made_folder, whole
@@ -71,17 +72,21 @@ class MachineCode(caching._Cache):
         return str(self.folders[0]) if self.folders else ""
 
     def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a version of the function `compile` during whose calls no other process compiles the same entry."""
+        """Return a version of the function `compile` during whose calls nobody else compiles the same entry.
+
+        Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
+        """
 
         def compile_alone(sig: Any) -> Any:
-            try:
-                result = compile(sig)
-                if self._began is not None:
-                    note(folders(note), self.name, self.effort, time.perf_counter() - self._began)
-                return result
-            finally:
-                self._began = None
-                self._give_back()
+            with global_compiler_lock:
+                try:
+                    result = compile(sig)
+                    if self._began is not None:
+                        note(folders(note), self.name, self.effort, time.perf_counter() - self._began)
+                    return result
+                finally:
+                    self._began = None
+                    self._give_back()
 
         return compile_alone
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
@@ -72,10 +73,11 @@ class StickSlip(OfSlip):
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
+    @abstractmethod
     def sliding_coefficient(self, speed: float) -> float:
         """Return the force of sliding at a slip speed (m/s) over the normal load."""
-        raise NotImplementedError
 
+    @abstractmethod
     def sliding(
         self,
         direction: tuple[float, ...],
@@ -84,8 +86,10 @@ class StickSlip(OfSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> Any:
-        """Return the friction during sliding from an initial direction of slip, which is kept below `floor`, m/s."""
-        raise NotImplementedError
+        """Return the friction during sliding.
+
+        At slips below `floor` (m/s) it acts against the initial `direction`, above it against the slip.
+        """
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
         """Return the rows of slip components that hold the bodies while they stick to a part.

@@ -31,13 +31,13 @@ from quirk.dynamics.sparse.kernels.applied import (
     refer,
     run_law,
 )
-from quirk.dynamics.sparse.kernels.bodies import CON, KIN, STATE, normalise, reach, rotations, speed
+from quirk.dynamics.sparse.kernels.bodies import CON, KIN, STATE, move, normalise, reach, rotations, speed
 from quirk.dynamics.sparse.kernels.inertia import UPPER
 from quirk.dynamics.sparse.kernels.project import CURVATURE, LEFT, MOST_STEPS, ROUND_OFF, ROUND_OFF_ULPS
 from quirk.dynamics.sparse.kernels.redundancy import EPSILON
 from quirk.integrators.combinations import Weights, combine
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, greater, highest, load, root, splat, store
+from quirk.jit.simd import at, greater, highest, load, splat, store
 from quirk.jit.tracing import traced
 from quirk.jit.unlocked import unlocked_entry
 
@@ -233,14 +233,7 @@ def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level:
         shift = load3(motion, f)
         turn = columns_times(kin, KIN * b + 8 * ROTATION, load3(motion, f + ANGULAR))
         if level == 0:
-            store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
-            q = s + 8 * ORIENTATION
-            w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
-            new_w = w - dot(v, half)
-            new_v = plus(v, plus(times(half, w), cross(v, half)))
-            scale = 1.0 / root(new_w * new_w + dot(new_v, new_v))
-            store(y, q, new_w * scale)
-            store3(y, q + 8, times(new_v, scale))
+            move(y, s, shift, turn)
         else:
             store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
             store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))

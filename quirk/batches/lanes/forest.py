@@ -18,7 +18,7 @@ import numpy as np
 from quirk.dynamics.model.layout import POSITION, ROTATION, SPIN, VELOCITY
 from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, rows_times, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN, STATE
-from quirk.dynamics.sparse.kernels.inertia import UPPER, shift_momentum, shifted, turn_momentum
+from quirk.dynamics.sparse.kernels.inertia import entries, reduced, shift_momentum, shifted, symmetric, turn_momentum
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, splat, store
 from quirk.jit.tracing import traced
@@ -140,35 +140,24 @@ def inertia_at(array: Any, o: Any) -> Any:
     """
     numbers = [load(array, o + 8 * k) for k in range(21)]
     return (
-        _symmetric(numbers[:6]),
+        symmetric(numbers[:6]),
         tuple(tuple(numbers[6 + 3 * i : 9 + 3 * i]) for i in range(3)),
-        _symmetric(numbers[15:]),
+        symmetric(numbers[15:]),
     )
-
-
-def _symmetric(upper: Any) -> Any:
-    xx, xy, xz, yy, yz, zz = upper
-    return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
     """Store an inertia, given as three blocks, from element o on."""
-    for k, x in enumerate(_numbers(inertia)):
+    for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, x)
 
 
 @traced
 def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
     """Add an inertia, given as three blocks, to the one stored from element o on."""
-    for k, x in enumerate(_numbers(inertia)):
+    for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, load(array, o + 8 * k) + x)
-
-
-def _numbers(inertia: Any) -> list[Any]:
-    shifts, mixed, turns = inertia
-    upper = [[block[i][j] for i, j in UPPER] for block in (shifts, turns)]
-    return [*upper[0], *(x for row in mixed for x in row), *upper[1]]
 
 
 @traced
@@ -183,13 +172,7 @@ def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
     store3(joints, f + 8 * MOMENTUM, of_shifts)
     store3(joints, f + 8 * (MOMENTUM + 3), of_turns)
     store(joints, f + 8 * COMPLIANCE, compliance)
-    shifts, mixed, turns = inertia
-    a, b = times(of_shifts, compliance), times(of_turns, compliance)
-    return (
-        _symmetric([shifts[i][j] - a[i] * of_shifts[j] for i, j in UPPER]),
-        tuple(tuple(mixed[i][j] - a[i] * of_turns[j] for j in range(3)) for i in range(3)),
-        _symmetric([turns[i][j] - b[i] * of_turns[j] for i, j in UPPER]),
-    )
+    return reduced(inertia, momentum, compliance)
 
 
 @traced

@@ -236,6 +236,23 @@ def finite(y: np.ndarray) -> bool:
     return sum_of_zeros == sum_of_zeros
 
 
+@traced
+def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
+    """Add displacements of eight bodies to their poses, which are stored from element s of the state y.
+
+    `shift` (m, inertial frame) is that of the centers of mass, and `turn` (rad, body axes) a small rotation: the
+    quaternion q becomes q (1, turn / 2), scaled to unit length.
+    """
+    q = s + 8 * ORIENTATION
+    store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
+    w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
+    new_w = w - dot(v, half)
+    new_v = plus(v, plus(times(half, w), cross(v, half)))
+    scale = 1.0 / root(new_w * new_w + dot(new_v, new_v))
+    store(y, q, new_w * scale)
+    store3(y, q + 8, times(new_v, scale))
+
+
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
     """Subtract M^-1 times `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
@@ -249,15 +266,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
         turn = times(rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT)), -1.0)
         if level == POSES:
-            store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
-            # q (1, turn / 2), scaled to unit length.
-            q = s + 8 * ORIENTATION
-            w, v, half = load(y, q), load3(y, q + 8), times(turn, 0.5)
-            new_w = w - dot(v, half)
-            new_v = plus(v, plus(times(half, w), cross(v, half)))
-            scale = 1.0 / root(new_w * new_w + dot(new_v, new_v))
-            store(y, q, new_w * scale)
-            store3(y, q + 8, times(new_v, scale))
+            move(y, s, shift, turn)
         else:
             store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
             store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))

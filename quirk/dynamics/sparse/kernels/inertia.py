@@ -57,13 +57,14 @@ def transposed_times(array: Any, o: Any, a: Any) -> Any:
 def inertia_of(array: Any, o: Any) -> Any:
     """Return the three blocks of the inertia stored at element o of an array: translations, mixed, rotations."""
     return (
-        _symmetric([at(array, o + k) for k in range(MIXED)]),
+        symmetric([at(array, o + k) for k in range(MIXED)]),
         tuple(numbers3(array, o + MIXED + 3 * row) for row in range(3)),
-        _symmetric([at(array, o + TURNS + k) for k in range(6)]),
+        symmetric([at(array, o + TURNS + k) for k in range(6)]),
     )
 
 
-def _symmetric(upper: Any) -> Any:
+def symmetric(upper: Any) -> Any:
+    """Return a symmetric matrix as three rows, from its six entries on and above the diagonal."""
     xx, xy, xz, yy, yz, zz = upper
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 
@@ -75,18 +76,19 @@ def _upper(rows: Any) -> Any:
 @traced
 def put_inertia(array: Any, o: Any, inertia: Any) -> None:
     """Store an inertia in an array, from element o on."""
-    for k, x in enumerate(_numbers(inertia)):
+    for k, x in enumerate(entries(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
     """Add an inertia to the one stored in an array, from element o on."""
-    for k, x in enumerate(_numbers(inertia)):
+    for k, x in enumerate(entries(inertia)):
         add(array, o + k, x)
 
 
-def _numbers(inertia: Any) -> list[Any]:
+def entries(inertia: Any) -> list[Any]:
+    """Return the 21 entries in which an inertia is stored: upper translations, mixed block, upper rotations."""
     shifts, mixed, turns = inertia
     return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
 
@@ -101,7 +103,7 @@ def shifted(inertia: Any, r: Any) -> Any:
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
     before, after = tuple(zip(*mixed, strict=True)), tuple(zip(*later, strict=True))
     left, right = [cross(column, r) for column in before], [cross(column, r) for column in after]
-    return shifts, later, _symmetric([turns[i][j] + left[i][j] + right[j][i] for i, j in UPPER])
+    return shifts, later, symmetric([turns[i][j] + left[i][j] + right[j][i] for i, j in UPPER])
 
 
 @traced
@@ -109,9 +111,9 @@ def rotated(inertia: Any, C: Any) -> Any:
     """Return an inertia in rotated axes; C is the rotation matrix from the old to the new axes, by rows."""
     shifts, mixed, turns = (_rows_times(C, block) for block in inertia)
     return (
-        _symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
+        symmetric([dot(shifts[i], C[j]) for i, j in UPPER]),
         tuple(tuple(dot(mixed[i], C[j]) for j in range(3)) for i in range(3)),
-        _symmetric([dot(turns[i], C[j]) for i, j in UPPER]),
+        symmetric([dot(turns[i], C[j]) for i, j in UPPER]),
     )
 
 
@@ -136,6 +138,20 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
     return tuple(dot(row, n) for row in mixed), of_turns, dot(of_turns, n)
 
 
+def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
+    """Return an inertia less the part that a freedom takes up, I - p p^T / (n.p) with the momentum p along it.
+
+    `momentum` is that of unit velocity along the freedom n, and `compliance` is 1 / (n.p).
+    """
+    (of_shifts, of_turns, _), (shifts, mixed, turns) = momentum, inertia
+    a, b = times(of_shifts, compliance), times(of_turns, compliance)
+    return (
+        symmetric([shifts[i][j] - a[i] * of_shifts[j] for i, j in UPPER]),
+        tuple(tuple(mixed[i][j] - a[i] * of_turns[j] for j in range(3)) for i in range(3)),
+        symmetric([turns[i][j] - b[i] * of_turns[j] for i, j in UPPER]),
+    )
+
+
 @traced
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     """Eliminate a freedom of a joint: return the inertia that the joint transmits when it can move freely along it.
@@ -148,13 +164,7 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     put3(joints, place + MOMENTUM, of_shifts)
     put3(joints, place + MOMENTUM + 3, of_turns)
     put(joints, place + COMPLIANCE, compliance)
-    shifts, mixed, turns = inertia
-    yielded, turning = times(of_shifts, compliance), times(of_turns, compliance)
-    return (
-        _symmetric([shifts[i][j] - yielded[i] * of_shifts[j] for i, j in UPPER]),
-        tuple(tuple(mixed[i][j] - yielded[i] * of_turns[j] for j in range(3)) for i in range(3)),
-        _symmetric([turns[i][j] - turning[i] * of_turns[j] for i, j in UPPER]),
-    )
+    return reduced(inertia, momentum, compliance)
 
 
 @traced

@@ -107,7 +107,10 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the law of force element e at time t and state y; its loads are NaN if it fails."""
+    """Evaluate the law of force element e at time t (s) and state y.
+
+    The loads are set to NaN before the call, so that they stay NaN if the law fails.
+    """
     hand_over(forces, e, t, y, kin)
     o = ELEMENT_SIZE * e
     first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
@@ -118,7 +121,11 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write the time and the current motion of its bodies to the inputs of the law of force element e."""
+    """Write the time-dependent inputs of the law of force element e.
+
+    These are its prescribed motions at time t (s), its internal variables, and the motion of its bodies; the latter are
+    copied from the state y and from `kin`.
+    """
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
     for m in range(begin, forces.entries[o + MOTION_END]):
@@ -142,7 +149,7 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the rates of internal variables and the power of force elements to `ydot`, y'.
+    """Write the rates of internal variables and the power (W) of force elements to the state derivative `ydot`.
 
     The laws must have been evaluated at this state.
     """
@@ -167,9 +174,10 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Return the largest ratio of error to tolerance over all internal variables; `change` holds the errors.
+    """Return the largest ratio of error to tolerance over all internal variables.
 
-    y and y_new are the states at both ends of the step, `rtol` and `atol` the relative and absolute tolerance.
+    `change` holds the errors, in the layout of a state. y and y_new are the states at both ends of the step; `rtol` and
+    `atol` are the relative and the absolute tolerance.
     """
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -182,7 +190,7 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Store the angles of the last evaluation, their rates and its time t, as the reference for counting full turns."""
+    """Store the last evaluated joint angles, their rates and the time t (s) as reference for counting full turns."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

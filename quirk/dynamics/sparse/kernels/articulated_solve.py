@@ -115,7 +115,8 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
     """Return the force and moment that a joint with locked freedoms transmits when its point accelerates.
 
-    `shift` and `turn` are the linear and angular acceleration; the data of the joint begin at element o of `joints`.
+    `shift` and `turn` are the linear and angular acceleration of the point, in the axes of the child; the data of the
+    joint begin at element o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))

@@ -59,10 +59,10 @@ IMPULSE_PASSES = 4
 
 @entry(needed_by="every state needs", effort=20)
 def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
-    """Perform one of the tasks EVALUATE to IMPULSE at time t (s) for the state in `desk`; return False if it fails.
+    """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `desk`; return False if it fails.
 
-    There is one compiled function for all tasks, because it is compiled with all functions that it calls, and the tasks
-    share most of these.
+    All tasks are in one compiled function, because they call mostly the same functions, which are thus compiled only
+    once.
     """
     work, y = mechanism.work, desk.y
     constrained = mechanism.nodes.rows.shape[0] > 0

@@ -64,7 +64,7 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the rotation matrices and spins of all bodies in `kin`.
 
-    Constraint residuals and their rates require no more.
+    These suffice for constraint residuals and their rates, which do not depend on the metric.
     """
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
@@ -81,8 +81,8 @@ def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) ->
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute rotation matrix, metric, spin and accelerations without constraints of all bodies in one pass.
 
-    It combines `poses` and `free_accelerations`, for models without force elements, whose loads are computed in
-    between.
+    This equals `poses` followed by `free_accelerations`. It is used for models without force elements, because loads of
+    force elements must be computed between these two functions.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -147,7 +147,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
-    """Move gravity, applied loads and the gyroscopic moments J omega x omega of all bodies from `kin` to `wrench`.
+    """Write the sum of weight, applied loads and gyroscopic moments J omega x omega of all bodies to `wrench`.
 
     The accelerations in `kin` are set to zero.
     """
@@ -173,7 +173,7 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Set `wrench` to the loads that cause given accelerations of all bodies.
+    """Set `wrench` to the loads that cause given accelerations of all bodies, M times the accelerations.
 
     `acceleration` holds the linear and angular accelerations in body axes.
     """
@@ -186,7 +186,7 @@ def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.
 
 @kernel
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Set `motion` to the accelerations that the loads in `wrench` cause: M^-1 times the loads.
+    """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies under these loads.
 
     Angular accelerations are multiplied by W^-1.
     """

@@ -1,7 +1,7 @@
 """Tables of readings (watched scalars), and of friction proportional to constraint loads.
 
-A reading is a scalar computed from an evaluation, such as a joint force. A node is a group of up to six constraint
-rows; a wrench is a force and a moment on a body.
+A reading is a scalar computed from an evaluation of the equations of motion, such as a joint force. A node is a group
+of up to six constraint rows; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Readings(NamedTuple):
     kind : (R,) kind of each reading
     entries, numbers : (READING R,) integers and (NUMBERS R,) floats of each reading
     nodes : indices of the nodes of the constraints of all readings, concatenated
-    energies : indices of energies among the outputs of force laws
-    wrench : scratch
+    energies : indices of the potential energies of force elements among the outputs of force laws
+    wrench : scratch array for wrenches
     multipliers, weights : indices of the multipliers in combinations, and their weights
     patches : for dependent contacts the inverse friction coefficients, weights and redistributions of their load, see
         `quirk.events.names.Patch`
-    shared, scratch : loads of dependent contacts, and scratch
+    shared, scratch : loads of dependent contacts, and the scratch array of `room`
     """
 
     kind: np.ndarray
@@ -91,10 +91,11 @@ class FrictionTables(NamedTuple):
     axis : (3 (C + S),) axis of the joint in body axes of body i
     length : (C + S,) distance of the bearings, m
     readings : readings of the joint loads
-    x, wrench : multipliers and wrenches without friction, then for a unit force of each sliding element, C + 1 in all
+    x, wrench : multipliers and wrenches in C + 1 cases: without friction, and under a unit force of each sliding
+        element
     load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of these cases
-    present : (6,) one such load at the present magnitudes
-    varied : (6,) scratch for one load
+    present : (6,) one constraint load at the present friction magnitudes
+    varied : (6,) scratch array for one constraint load
     matrix, rest, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes
     solvable : (1,) positive if the solution is unique
     """

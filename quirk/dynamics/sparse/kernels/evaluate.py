@@ -1,9 +1,8 @@
 """Right-hand side of the equations of motion, y' = f(t, y), in compiled code.
 
 The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows. `alpha` and `beta`
-are Baumgarte's rates, 1/s, 0 for no stabilization. The arrays that are written belong to `mechanism.work`.
-
-G is the array of all rows.
+are Baumgarte's rates, 1/s, 0 for no stabilization. The arrays that are written belong to `mechanism.work`; its array G
+holds all rows.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ from .work import FREEDOMS, METHOD, PASSES
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    All three are done for a group of STRETCH nodes before the next group, so that the data of the group stay in the
-    processor's cache.
+    Groups of STRETCH nodes are processed one after the other, so that the data of a group stay in the processor's cache
+    through all three operations.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     count, ready = pattern.rows.shape[0], 0
@@ -56,7 +55,7 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
 
 @kernel
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
-    """Compute y' at time t and state y, with the constrained accelerations nearest to the unconstrained ones.
+    """Compute y' at time t (s) and state y, with the constrained accelerations nearest to the unconstrained ones.
 
     The distance is taken in the mass metric (Gauss's principle). On return the multipliers are in work.x.
     """

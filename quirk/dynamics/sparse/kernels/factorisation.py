@@ -42,7 +42,7 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def factorise_rows(mechanism: Mechanism) -> None:
-    """Factorize the rows in work.G by the present method.
+    """Factorize the rows in work.G by the method stored in work.summary.
 
     Only reflections decide which rows are dependent: if the block factorization drops any row, the method changes to
     REFLECTIONS. FREEDOMS uses the joint geometry of the last `prepare_rows`.

@@ -187,7 +187,7 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return the rows of a block to which a product is added.
+    """Return the rows of a block to which a product of elements of G is added.
 
     Row p increases by the sum of x, y and z times element p of three rows of G, which begin at element l.
     """
@@ -196,13 +196,16 @@ def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
 
 @traced
 def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
-    """Return the rows of a block with `weight` added to the first three diagonal elements."""
+    """Return the rows of a block with `weight` added to the first three diagonal elements.
+
+    `units` holds the rows of the unit matrix.
+    """
     return tuple(row + weight * load(units, 8 * p) if p < 3 else row for p, row in enumerate(rows))
 
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Return the rows of a block from which a product is subtracted.
+    """Return the rows of a block from which the product of a row of Q and the vector x is subtracted.
 
     Row p decreases by the vector x times element q + 8 p of Q.
     """

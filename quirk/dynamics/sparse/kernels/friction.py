@@ -41,10 +41,10 @@ ENDS = 2
 
 @kernel
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
-    """Add constraint loads and friction to the applied loads in work.wrench; the multipliers are then in work.x.
+    """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 
     The rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of
-    all loads.
+    all loads. At least `passes` solves are made for each right-hand side. y is the state.
     """
     work, rubbing = mechanism.work, mechanism.frictions
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -79,7 +79,7 @@ def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
 
 @kernel
 def first_output(forces: Forces, e: int) -> int:
-    """Return the index of the first load of force element e in the outputs."""
+    """Return the index of the first load of force element e among the outputs of all laws."""
     return forces.entries[ELEMENT_SIZE * e + OUTPUT]
 
 
@@ -126,7 +126,7 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 def magnitudes(mechanism: Mechanism) -> None:
     """Solve f = mu N(loads) for the friction magnitudes f; they are NaN if there is no solution.
 
-    `solvable` is set, too; it is positive if the solution is unique.
+    The measure of uniqueness, `solvable`, is updated: it is positive if the solution is unique.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -153,7 +153,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set `matrix` to I - mu dN/df, and `rest` to mu N - f, at the present friction magnitudes f."""
+    """Set `matrix` to I - mu dN/df and `rest` to mu N - f, for Newton's method at the present friction magnitudes f."""
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
@@ -169,7 +169,7 @@ def linearise(mechanism: Mechanism) -> None:
 def present_load(mechanism: Mechanism, k: int) -> None:
     """Set `present` to the constraint load on which the normal load of friction element k depends.
 
-    The load is that at the present magnitudes of all friction forces.
+    This load is a linear combination of stored loads, with the present magnitudes of all friction forces.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -212,7 +212,8 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 def reserve(mechanism: Mechanism) -> float:
     """Return the minimum of 1 - mu dN/df over all friction in joints, with normal load N and friction force f.
 
-    If it is not positive, the equation for f has two solutions or none, because N is a norm.
+    Contacts do not count; the result is at most 1. The normal load of a joint is a norm, so if the minimum is not
+    positive the equation f = mu N(f) has two solutions or none.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -250,7 +251,7 @@ def normal_rate(mechanism: Mechanism, k: int, loads: np.ndarray, o: int, changes
 
 @kernel
 def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> float:
-    """Return the rate of |a| for a vector a with the rate b: a . b / |a|, or |b| if a is zero."""
+    """Return the rate of the norm |a| of a vector a with the rate b: a . b / |a|, or |b| if a is zero."""
     size = math.sqrt(dot(a, a))
     return dot(a, b) / size if size > 0.0 else math.sqrt(dot(b, b))
 
@@ -261,8 +262,8 @@ def carried(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the forces (N) in both bearings of the joint of friction element k, in the inertial frame.
 
-    They follow from the constraint load at element o of `loads`. The second force is zero if `length`, the distance of
-    the bearings, is zero.
+    The forces are computed from the constraint load at element o of `loads`. The second force is zero if `length`, the
+    distance of the bearings, is zero.
     """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)

@@ -2,16 +2,17 @@
 
 These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
 matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, work.x
-the multipliers, work.goal the required value of A M^-1 (wrench), and work.rest the residual, goal minus the present
-value. A pass is one solve with the factorized rows; further passes refine its result. The residual is computed from
-rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows refinement
-but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are
-summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their round-off.
+the multipliers, work.goal the required value of A M^-1 w for these loads w, and work.rest the residual, goal minus the
+present value. A pass is one solve with the factorized rows; further passes refine its result. The residual is computed
+from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
+refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of
+all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their
+round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
 
-A node is a group of up to six rows, or a body with many joints. G is the array of all rows.
+A node is a group of up to six rows, or a body with many joints. The array work.G holds all rows.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ MOST_PASSES, LOSS = 12, 2e-15
 
 @kernel
 def impose(mechanism: Mechanism, passes: int) -> None:
-    """Add constraint loads to work.wrench so that A M^-1 (wrench) = goal; at least `passes` solves are made.
+    """Add constraint loads to work.wrench so that the total loads w satisfy A M^-1 w = work.goal.
 
-    On return work.x holds the multipliers, summed over all solves. The ratio of the second to the first residual is
-    stored as RATE, if it is the largest so far.
+    At least `passes` solves are made. On return work.x holds the multipliers, summed over all solves. The ratio of the
+    second to the first residual is stored as RATE, if it is the largest so far.
     """
     measure_goal(mechanism.work)
     find_rest(mechanism)
@@ -53,10 +54,10 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 
 @kernel
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Set work.wrench to constraint loads that alone satisfy A M^-1 (wrench) = rhs, for work.rhs.
+    """Set work.wrench to constraint loads w, without applied loads, that satisfy A M^-1 w = work.rhs.
 
-    At least `passes` solves are made, until the relative residual is below `left`; on return work.goal holds the
-    initial work.rhs.
+    At least `passes` solves are made, until the relative residual is below `left`. On return work.goal holds the
+    initial right-hand side.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -76,7 +77,7 @@ def measure_goal(work: Workspace) -> None:
 
 @kernel
 def find_rest(mechanism: Mechanism) -> None:
-    """Set work.rhs and work.rest to the residual of work.goal for the loads in work.wrench.
+    """Set work.rhs and work.rest to the residual of the rows: work.goal minus A M^-1 w, for the loads w in work.wrench.
 
     The absolute values of the terms that cancel in the residual are added to work.terms.
     """
@@ -91,7 +92,7 @@ def find_rest(mechanism: Mechanism) -> None:
 
 @kernel
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Find the constraint loads that reduce the residual of the rows, work.rest, to zero; add them to work.wrench.
+    """Add to work.wrench the constraint loads that reduce the residual of the rows, work.rest, to zero.
 
     At least `passes` solves are made. On entry the residual must be in work.rest and in work.rhs. If the block
     factorization does not reduce the residual of each row to a fraction `left` of the magnitudes of its terms, the
@@ -117,11 +118,12 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Find the constraint loads that reduce the residual of the rows, work.rest, to zero; add them to work.wrench.
+    """Add to work.wrench the constraint loads that reduce the residual work.rest to zero, by iterative refinement.
 
-    Solves are repeated while they converge, at least `passes` times. Returns whether the rows are then satisfied: the
-    residual is at most a fraction `left` of their terms, or round-off, less than a fraction `noise` of the
-    accelerations. If the smallest pivot guarantees the accuracy, the residual is not checked.
+    At least `passes` solves are made, and more while they converge. Returns whether the rows are then satisfied: either
+    the residual is at most a fraction `left` of the terms of each row, or it is round-off, and changes the
+    accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the residual is not
+    checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -168,7 +170,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Return the norm, in the mass metric, of the accelerations due to work.wrench, which are in work.motion."""
+    """Return the norm, in the mass metric, of the accelerations in work.motion, which work.wrench causes."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -194,10 +196,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Whether row r of node n counts as independent.
-
-    Such a row is selected, and reflections, if they are used, have not found that it depends on others.
-    """
+    """Whether row r of node n is selected and has not been found to depend on other rows by reflections."""
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False
@@ -220,7 +219,7 @@ def solves_for(mechanism: Mechanism, left: float) -> int:
 
 @kernel
 def push(mechanism: Mechanism) -> None:
-    """Set work.wrench to A^T S^-1 rhs, the constraint loads after one solve; work.rhs is overwritten."""
+    """Set work.wrench to the constraint loads A^T S^-1 rhs for work.rhs, by a single solve; work.rhs is overwritten."""
     nodes, work = mechanism.nodes, mechanism.work
     solve_rows(mechanism)
     clear(work.wrench)
@@ -236,7 +235,7 @@ def copy(source: np.ndarray, target: np.ndarray) -> None:
 
 @kernel
 def clear(array: np.ndarray) -> None:
-    """Set a flat array, whose length is a multiple of eight, to zero."""
+    """Set all elements of a flat array, whose length is a multiple of eight, to zero."""
     for o in range(0, array.shape[0], 8):
         store(array, o, splat(0.0))
 
@@ -245,8 +244,8 @@ def clear(array: np.ndarray) -> None:
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
     """Add the constraint loads A^T x to `wrench`; the rows are in G, the multipliers in x, eight per node.
 
-    If `derived`, G holds a derivative of the rows, and the forces of rows that hold two points together, which are
-    constant, have no derivative.
+    If `derived`, G holds a derivative of the rows. Rows that hold two points together then exert no force, because
+    their force directions are constant.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

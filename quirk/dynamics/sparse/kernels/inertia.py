@@ -124,7 +124,10 @@ def _rows_times(C: Any, block: Any) -> Any:
 
 @traced
 def shift_momentum(inertia: Any, n: Any) -> Any:
-    """Return linear and angular momentum at unit velocity of the point along n, and the inertia along n."""
+    """Return the linear and the angular momentum for unit velocity of the point along n, and the inertia along n.
+
+    The inertia along n is the product of n and the linear momentum.
+    """
     shifts, mixed, _ = inertia
     of_shifts = tuple(dot(row, n) for row in shifts)
     return of_shifts, tuple(dot(column, n) for column in zip(*mixed, strict=True)), dot(of_shifts, n)
@@ -132,16 +135,19 @@ def shift_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def turn_momentum(inertia: Any, n: Any) -> Any:
-    """Return linear and angular momentum at unit angular velocity about n, and the inertia about n."""
+    """Return the linear and the angular momentum for unit angular velocity about n, and the inertia about n.
+
+    The inertia about n is the product of n and the angular momentum.
+    """
     _, mixed, turns = inertia
     of_turns = tuple(dot(row, n) for row in turns)
     return tuple(dot(row, n) for row in mixed), of_turns, dot(of_turns, n)
 
 
 def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
-    """Return an inertia less the part that a freedom takes up, I - p p^T / (n.p) with the momentum p along it.
+    """Return the inertia that remains when a freedom n is eliminated: I - p p^T / (n . p), with the momentum p along n.
 
-    `momentum` is that of unit velocity along the freedom n, and `compliance` is 1 / (n.p).
+    `momentum` is that of unit velocity along the freedom, and `compliance` is 1 / (n . p).
     """
     (of_shifts, of_turns, _), (shifts, mixed, turns) = momentum, inertia
     a, b = times(of_shifts, compliance), times(of_turns, compliance)
@@ -154,10 +160,10 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 
 @traced
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
-    """Eliminate a freedom of a joint: return the inertia that the joint transmits when it can move freely along it.
+    """Eliminate a freedom of a joint, and return the inertia that the joint transmits.
 
-    `momentum` is that of unit velocity along the freedom. With the inverse of the inertia along the freedom it is
-    stored in `joints`, with the data of the freedom, which begin at element `place`.
+    `momentum` is that of unit velocity along the freedom, followed by the inertia along the freedom. The momentum and
+    the inverse of this inertia are stored in `joints`, from element `place` on.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -169,14 +175,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia with the block of translations only, for a joint that transmits no moments."""
+    """Return an inertia of which only the block of translations is kept, for a joint that transmits no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia with the block of rotations only, for a joint that transmits no forces."""
+    """Return an inertia of which only the block of rotations is kept, for a joint that transmits no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

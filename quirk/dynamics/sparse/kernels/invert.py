@@ -67,7 +67,7 @@ def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @inlined
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether two pivots exceed their floors and the determinant is accurate relative to Hadamard's bound.
+    """Whether two pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
 
     `minors` are the leading minors of one and two rows and the product of the diagonal; the floors begin at element h.
     """

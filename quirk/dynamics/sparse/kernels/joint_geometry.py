@@ -4,9 +4,7 @@ A forest is a system in which no joint closes a loop; a freedom is a direction i
 
 The rows of a joint fix either the relative velocity of its two points along vectors f, or the relative angular velocity
 along vectors a. Vectors g with f_k . g_m = 1 for k = m and 0 otherwise invert them; directions perpendicular to all f,
-or all a, are the freedoms.
-
-G is the array of all rows.
+or all a, are the freedoms. The array G holds all rows.
 """
 
 from __future__ import annotations

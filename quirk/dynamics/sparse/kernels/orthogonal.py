@@ -302,7 +302,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Store the rows that remain in the front of node n on the stack, for its parent; return the new top of the stack.
+    """Push the rows that remain in the front of node n onto the stack, for its parent; return the new top of the stack.
 
     If there are more rows than columns, the rows are first made triangular. `top` is the present top of the stack.
     """

@@ -99,10 +99,10 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 
 @kernel
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
-    """Convert the variation `change` of the state y to work.motion, the form in which rows multiply it.
+    """Convert the variation `change` of the state y to scaled velocities of the bodies, in work.motion.
 
-    `level` selects poses or velocities. If `constrained`, the variation is first projected onto the tangent space of
-    the constraints.
+    In this form it can be multiplied by rows: rotations are multiplied by W^-1. `level` selects the variation of poses
+    or of velocities. If `constrained`, the variation is first projected onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

@@ -1,4 +1,4 @@
-"""Readings: scalars computed from an evaluation, such as a load of a constraint or force element, or an energy."""
+"""Readings: scalars computed from an evaluated state, such as a load of a constraint or force element, or an energy."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ from .room import LOADS, room
 
 @kernel
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
-    """Return reading r minus its threshold, from the evaluation of the state y.
+    """Return reading r minus its threshold, in the unit of the reading.
 
-    That state must have been evaluated last.
+    y must be the state that was evaluated last.
     """
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
@@ -86,7 +86,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
     """Return a force (N) or torque (N m) that is a linear combination of multipliers.
 
-    It is the one with index `force` among the forces of reading r: the normal load, or a component of friction.
+    `force` selects one of the forces of reading r: 0 is the normal load, the others are components of friction.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -102,7 +102,7 @@ def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> floa
 def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return the static friction limit minus the magnitude of a sticking friction force, N.
 
-    The difference is negative when the bodies start to slide. The friction element is that of reading r, and y the
+    The difference becomes negative when the bodies start to slide. Reading r selects the friction element; y is the
     state evaluated last.
     """
     o, rubbing = READING * r, mechanism.frictions
@@ -118,9 +118,9 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) to the friction cones with which dependent contacts can share their load.
+    """Return the largest margin (N) inside the friction cones with which dependent contacts can share their load.
 
-    The contacts are those of reading r; see `quirk.dynamics.sparse.kernels.room`.
+    Reading r selects the contacts; see `quirk.dynamics.sparse.kernels.room`.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -145,8 +145,7 @@ def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
 def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[float, float, float]:
     """Return the force (N) or moment (N m) that a force element exerts on one body, in the inertial frame.
 
-    The element, the body, and whether force or moment is returned, are those of reading r. The moment is about the
-    center of mass of the body.
+    Reading r selects the element, the body, and force or moment. The moment is about the center of mass of the body.
     """
     forces, o = mechanism.forces, READING * r
     e = readings.entries[o + ELEMENT]

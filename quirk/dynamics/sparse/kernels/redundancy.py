@@ -13,8 +13,8 @@ All sets of full rank give the same motion. A set with nearly dependent rows has
 the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
 full rank, and a new selection is made if the smallest pivot of the present set has become too small.
 
-A node is a group of up to six rows, or a body with many joints. A relation is a constraint given by a function. G is
-the array of all rows.
+A node is a group of up to six rows, or a body with many joints. A relation is a constraint given by a function. The
+array work.G holds all rows.
 """
 
 from __future__ import annotations
@@ -107,10 +107,10 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def judge(work: Workspace, tolerance: float) -> int:
-    """Factorize the rows in work.G in the uniform metric; return the number of independent rows.
+    """Return the number of rows in work.G that are independent in the uniform metric.
 
-    A row is independent if its distance from the rows before it, relative to its length, is above the tolerance. The
-    distances are written to work.triangle.
+    A row is independent if its distance from the span of the rows before it, over its length, is above `tolerance`. The
+    rows are factorized by reflections; the distances are written to work.triangle.
     """
     clear(work.x)
     alike = work.uniform
@@ -131,9 +131,9 @@ def count_rows(nodes: Nodes) -> int:
 
 @kernel
 def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Select `rank` rows that are as far as possible from being dependent, at a state y on the constraints.
+    """Select `rank` independent rows with pivots as large as possible, at a state y on the constraints.
 
-    Returns False, and keeps the previous selection, if fewer rows are independent.
+    Returns False, and keeps the previous selection, if fewer than `rank` rows are independent.
     """
     nodes, work = mechanism.nodes, mechanism.work
     uniform_rows(mechanism, t, y)
@@ -171,8 +171,8 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
 
     Rows are selected if their distance in work.measure, in the uniform metric, is not zero; the floor of all other rows
-    is set to infinity. The distance of a selected row is larger than `rank_tolerance`, by some factor. Its distance in
-    the mass metric may decrease by this factor before it reaches the floor.
+    is set to infinity. The floor of a selected row allows its distance in the mass metric to decrease by the factor by
+    which its distance in the uniform metric exceeds `rank_tolerance`.
     """
     nodes, work = mechanism.nodes, mechanism.work
     weighed_rows(mechanism, t, y)
@@ -213,9 +213,8 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    The choice is stored as METHOD and PASSES. A forest whose smallest pivot is at most SQUARED is eliminated by
-    freedoms from then on. The residual of these solves is assumed to be that of reflections, unless the rate RATE is
-    larger.
+    The choice is stored as METHOD and PASSES. A forest is eliminated by freedoms if its smallest pivot is at most
+    SQUARED. A solve by freedoms is assumed to leave the same residual as one by reflections, or RATE if that is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -243,8 +242,8 @@ def adapt(work: Workspace) -> None:
 def passes_for(rate: float, least: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. The errors of accelerations of light bodies may be larger by one over
-    the square root of the smallest pivot, `least`, which is taken into account.
+    The residual is measured in the mass metric. Errors of the accelerations of light bodies may be larger by one over
+    the square root of the smallest pivot, `least`; the result includes this factor.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -252,7 +251,7 @@ def passes_for(rate: float, least: float) -> int:
 
 @kernel
 def count(mechanism: Mechanism) -> int:
-    """Store the number of rows that the factorization kept and their smallest pivot, as RANK and LEAST.
+    """Store the number of rows kept by the factorization as RANK and their smallest pivot as LEAST.
 
     Returns the number of dropped rows.
     """

@@ -64,11 +64,11 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, which: int) -> int:
-        """Return entry `which` of relation r; for use in Python."""
+        """Return entry `which` of relation r, for calls from Python."""
         return int(self.entries[RELATION_SIZE * r + which])
 
     def starts(self, r: int) -> list[int]:
-        """Return the first element in G of each side of relation r; for use in Python."""
+        """Return, for each side of relation r, its first element in G, for calls from Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
@@ -157,7 +157,7 @@ def relation_residuals(
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
     """Write the product of each row of relation r and a motion of the bodies to `out`, from element o on.
 
-    The motion is as for `along` in `rows`.
+    The motion has the form described in `along` of the module `rows`.
     """
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):

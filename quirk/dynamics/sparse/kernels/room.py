@@ -111,7 +111,7 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Add a fraction `part` of the Newton step, which is in the scratch array, to the loads z."""
+    """Add a fraction `part` of the Newton step, which is stored in the scratch array, to the loads z."""
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):
@@ -212,5 +212,5 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Return the largest margin as `room` does; this function is called from Python."""
+    """Return the largest margin inside the friction cones, N: the function `room`, compiled for calls from Python."""
     return room(z, basis, count, free, inverse, scratch)

@@ -55,7 +55,7 @@ class Nodes(NamedTuple):
     inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
     patterns : for each kind of joint five times eight numbers, 1 for rows in which x is an inertial axis (x, y, z), x
         is d, or y is d
-    relations : all rows that are not made of primitives
+    relations : tables of the relations, whose rows are not made of primitives
     """
 
     rows: np.ndarray

@@ -49,7 +49,7 @@ class Workspace(NamedTuple):
     kin : kinematics of bodies
     G : rows of nodes
     rhs, x : (8 K,) right-hand sides and multipliers
-    goal : (8 K,) required value of A M^-1 (wrench)
+    goal : (8 K,) required value of A M^-1 w for the loads w in `wrench`
     sum, rest, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
         that cancel in the residual
     B, Q : factorization of S by blocks
@@ -60,7 +60,7 @@ class Workspace(NamedTuple):
     floor : (8 K,) pivots up to this value count as zero; infinite for dropped rows
     pivots, pivots_before, pivots_earlier : (8 K,) pivots over the squared lengths of rows at the last evaluation, and
         at the starts of the present and the previous step of a run; zero for dropped rows
-    summary : RANK to REMAINS and further entries, see below
+    summary : (SUMMARY,) rank, method and further scalars, indexed by RANK, LEAST, METHOD and so on
     fronts, scale, weight, triangle : data of the orthogonal factorization, see `orthogonal`
     uniform : constants of the uniform metric
     """

@@ -44,7 +44,10 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the sum of the magnitudes of all errors of work, J, over `tolerance`, J; `change` holds the errors."""
+    """Return the sum of the magnitudes of all errors of work, J, over the tolerance, J.
+
+    `change` holds the errors, in the layout of a state.
+    """
     error = 0.0
     for o in range(forces.work, forces.work_end):
         error += abs(at(change, o))
@@ -57,10 +60,10 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 def work_tolerance(
     mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, before: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step of size h: a part in J, and a part per step size in W.
+    """Return the tolerance of the work in a step of size h (s): a constant part in J, and a part per step size in W.
 
     `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `before` is
-    the sum of the magnitudes of all work until then, J.
+    the sum of the magnitudes of all work until then, J. `rtol` and `atol` are the relative and the absolute tolerance.
     """
     forces, constants = mechanism.forces, mechanism.constants
     if forces.work == forces.work_end:
@@ -111,7 +114,7 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 def scaled_loads(mechanism: Mechanism) -> float:
     """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric; W/s.
 
-    In this metric a force is divided by the square root of the mass, and a moment by that of the inertia.
+    In this metric a force is divided by the square root of the mass, and a moment by the square root of the inertia.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):

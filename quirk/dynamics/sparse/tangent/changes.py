@@ -26,7 +26,7 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Set direction d of the derivatives to a variation `change` of the state y."""
+    """Write the variation `change` of the state y to the seeds, as direction d of the derivatives."""
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
@@ -48,7 +48,10 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
 def change_of_rates(
     mechanism: Mechanism, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int, slope: np.ndarray
 ) -> None:
-    """Fill `slope` with the time derivative of a variation of the state y, from the derivatives in direction d."""
+    """Write the time derivative of the variation `change` of the state y to `slope`.
+
+    The derivatives of the accelerations in direction d must have been computed.
+    """
     constants, size = mechanism.constants, mechanism.work.wrench.shape[0]
     wrench = tangents.wrenches[d * size : (d + 1) * size]
     for block in range(constants.shape[0] // CON):
@@ -70,7 +73,10 @@ def change_of_rates(
 
 @kernel
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
-    """Remove the component along the quaternions from a variation of the state y, so that they keep unit length."""
+    """Make the quaternion variations in `change` perpendicular to the quaternions of the state y.
+
+    The varied quaternions then keep unit length to first order.
+    """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         w, v, dw, dv = load(y, q), load3(y, q + 8), load(change, q), load3(change, q + 8)
@@ -85,8 +91,8 @@ def land_changes(
 ) -> None:
     """Project `count` variations of the state y, evaluated last, onto the linearized constraints.
 
-    The projection is orthogonal in the mass metric; variations of parameters contribute to the constraints. Multipliers
-    and accelerations of the evaluation must have been copied before.
+    The projection is orthogonal in the mass metric; variations of parameters contribute to the constraints.
+    `take_motion` must have been called after the evaluation.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -125,9 +131,9 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 
 @kernel
 def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
-    """Copy `count` variations of `size` elements to another array.
+    """Copy `count` variations of `size` elements from `source` to `target`.
 
-    There they begin at element `first` and are `stride` elements apart.
+    In `target` they begin at element `first` and are `stride` elements apart.
     """
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])

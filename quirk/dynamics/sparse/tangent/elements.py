@@ -212,9 +212,9 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 
 @kernel
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
-    """Call the function of dual numbers of an element.
+    """Call the function of dual numbers of the element whose entries begin at index `o`.
 
-    If it fails, the first `leading` derivatives of its outputs are NaN.
+    If the call fails, the first `leading` derivatives of its outputs are NaN.
     """
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]

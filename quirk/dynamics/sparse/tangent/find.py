@@ -97,9 +97,9 @@ def solve_for_changes(
 def time_derivative(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, drift: np.ndarray
 ) -> None:
-    """Write the partial time derivative of the accelerations to the velocities of `drift`.
+    """Write the partial derivative of the accelerations with respect to time to the velocities of `drift`.
 
-    The state must have been evaluated last, with the result `ydot`.
+    The state y must have been evaluated last, at time t (s), with the result `ydot`.
     """
     constants, work = mechanism.constants, mechanism.work
     for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,

@@ -36,9 +36,9 @@ BEARING = 72
 
 @kernel
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
-    """Set the friction magnitudes in the inputs of force laws.
+    """Write friction magnitudes to the inputs of force laws.
 
-    They are set to 1 if `unit`, as evaluations of y' require, otherwise to those of the last evaluation.
+    The magnitudes are 1 if `unit`, as evaluations of y' require, otherwise those of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
@@ -108,9 +108,9 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 @kernel
 def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
-    """Add the effect of varying friction magnitudes to the derivatives in direction d.
+    """Add the effect of variations of the friction magnitudes to the derivatives in direction d.
 
-    These are the derivatives of multipliers, in work.x, and of loads, in work.wrench.
+    The derivatives of the multipliers are in work.x, and those of the loads in work.wrench.
     """
     rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]

@@ -129,7 +129,7 @@ def changed_loads(
 
 
 def _go(differential: Differential, loads: LoadPass) -> None:
-    """Compute the derivatives of loads at all states of one pass."""
+    """Run the compiled computation of the derivatives of loads at all states of one pass."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -162,9 +162,9 @@ def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Return the frames on body j of the relations of each constraint, as a flat array.
+    """Return, for each constraint with relations, the frames on body j of these relations, as a flat array.
 
-    For each there are three entries: the indices of the constraint, of the relation, and of the frame.
+    There are three entries for each frame: the indices of the constraint, of the relation, and of the frame.
     """
     model = differential.solver.model
     j = {constraint.name: pair[1] for constraint, pair in model.joint_bodies}

@@ -28,15 +28,16 @@ XYZ = np.arange(3)
 
 
 class ChangedRows:
-    """Computes the derivatives of rows in the directions that `find_tangents` has written to the inputs of relations.
+    """Derivatives of constraint rows in eight directions, in the layout of compiled code.
 
-    Rows are the loads exerted by unit multipliers.
+    The directions are those that `find_tangents` has written to the inputs of relations. Rows are the loads exerted by
+    unit multipliers.
 
     Parameters
     ----------
     solver : Solver
-    relations : all rows as relations, those of `elements`
-    elements : inputs and outputs of their functions of dual numbers
+    relations : all rows of the model as relations
+    elements : inputs and outputs of the functions of dual numbers of these relations
     """
 
     def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: TangentElements) -> None:
@@ -74,9 +75,9 @@ class ChangedRows:
         self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
-        """Return the index of the first output that is a derivative of the load of relation r.
+        """Return the index of the first derivative of the load of relation r on the body of a frame.
 
-        The load is that on the body of a frame.
+        The index refers to the outputs of all functions of dual numbers.
         """
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame

@@ -334,7 +334,7 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, what: str) -> None:
-    """Raise an InputError if there is sliding friction, whose load is not differentiated for the purpose `what`."""
+    """Raise an InputError if there is friction; `what` names the computation for which its load has no derivatives."""
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
             raise InputError(f"{element}: its load is not differentiated for {what}")

@@ -196,7 +196,8 @@ def correct_changes(
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
     """Whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
 
-    The data on its convergence begin at element o of `judged`. `near` is true if the state itself has converged.
+    The convergence data of the variation begin at element o of `judged` and are updated. `near` is true if the state
+    itself has converged.
     """
     if n == 0:
         for k in range(JUDGED):

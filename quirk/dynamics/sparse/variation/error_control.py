@@ -171,8 +171,8 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
     """Return the end time of the next substep, s.
 
-    The remaining part of the step, from `begin` to `end` (s), is divided into equal substeps of about clock[LENGTH]. If
-    a rejected substep is tried `again`, they are at most that long; otherwise they may be slightly longer.
+    The remaining part of the step, from `begin` to `end` (s), is divided into equal substeps of about clock[LENGTH].
+    After a rejected substep (`again`) they are at most that long; otherwise they may be slightly longer.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -197,7 +197,8 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 def holds_singular(resolution: Resolution) -> bool:
     """Whether a substep contains a singular configuration; such a step must not be subdivided.
 
-    Derivatives are not defined at the singular configuration; the stages of the original step lie beside it.
+    Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
+    but the end of a substep might.
     """
     least = at(resolution.clock, LEAST)
     return least < NEAR and least < SHRUNK * at(resolution.clock, GREATEST)

@@ -119,7 +119,7 @@ class ExplicitVariation(NamedTuple):
 
 @kernel
 def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write the variations of prescribed motions at time t to the inputs of force laws and relations."""
+    """Write the variations of prescribed motions at time t (s) to the inputs of force laws and relations."""
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
         order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
@@ -258,8 +258,8 @@ def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function write(mechanism, tangents, by, variation, step) that stores the variations at output times.
 
     ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with the variations at a time
-    within the step; `first` is true at the first output time of the step. `by` is the method's data, passed on to
-    `between`.
+    within the step; `first` is true at the first output time of the step. `by` is the data of the integration method,
+    an argument of `between`.
     """
 
     @kernel
@@ -295,7 +295,7 @@ def take_part(
 ) -> None:
     """Propagate the variations over a substep that ends at the state y_new.
 
-    If the substep `ends` the step, y_new is passed in; otherwise it is computed here.
+    y_new is an input if the substep `ends` the step, and a result otherwise.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]

@@ -105,9 +105,9 @@ class Applied:
         return next(iter(self._troubles.values()), None)
 
     def undefined(self, t: float) -> InputError | None:
-        """Return an InputError for the first law that gave non-finite loads in its last evaluation, or None.
+        """Return an InputError for the first law with non-finite loads in the last evaluation, or None.
 
-        `t` is the time of that evaluation.
+        `t` is the time of that evaluation, s.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             found = undefined(element, layout, t, *self._parts(e, layout))
@@ -118,7 +118,8 @@ class Applied:
     def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
         """Return the first force element whose outputs differ from those in `outputs`, a copy of all outputs, or None.
 
-        `outputs` was copied after an evaluation at the same time and state, so the element is not a function of them.
+        `outputs` must have been copied after an evaluation at the same time and state. A difference shows that the
+        element's load is not a function of time and state only.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])
@@ -149,8 +150,9 @@ class Applied:
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray | None = None) -> None:
         """Set the reference angles for counting full turns in force laws.
 
-        These are the angles (K, 3), rad, of K joints at time t, and their rates, rad/s, by default zero. Of all angles
-        that differ by full turns, a law then uses the one nearest to the reference, extrapolated with its rate.
+        The references are the angles (K, 3), rad, of K joints at time t (s), and their rates, rad/s, by default zero.
+        Of all angles that differ by full turns, a law then uses the one nearest to the reference, extrapolated with its
+        rate.
         """
         if not self._turning:
             return
@@ -177,7 +179,7 @@ class Applied:
         return copies([self.table.inputs, self.table.outputs])
 
     def recall(self, saved: Sequence[np.ndarray]) -> None:
-        """Restore the inputs and outputs that `snapshot` returned, here or for a copy of the same elements.
+        """Restore the inputs and outputs of all laws from a `snapshot` of this object or of one for the same elements.
 
         Addresses of functions are not changed.
         """
@@ -325,9 +327,9 @@ class Applied:
 
 
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
-    """Return a function of time that calls a user function, checks the result and stores it.
+    """Return a function of time that calls a user function, checks its result and stores it.
 
-    The arguments are read from `arguments`, and the result is written to `returned`.
+    The arguments of the user function are read from `arguments`, and the result is written to `returned`.
     """
     size = max(1, int(np.prod(value.shape, dtype=int)))
 

@@ -20,7 +20,7 @@ Made = tuple[Native, tuple[bool, ...]]
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
     """Return machine code for the law of a force element; built-in elements of the same structure share it.
 
-    `refused` tells for each user function whether it must run in Python.
+    `refused` holds one flag for each user function: whether it must run in Python.
     """
     prints = prints_of(element)
     if prints is None:

@@ -41,8 +41,8 @@ def law_pointer(
 ) -> Any:
     """Return a C function that computes the outputs of a force law with their derivatives in eight directions.
 
-    It reads `inputs` and writes `outputs`; `watch` makes a Python function safe to call, and `refuse` tells whether a
-    function must run in Python.
+    The C function reads `inputs` and writes `outputs`. `watch` wraps a Python function so that it is safe to call from
+    compiled code; `refuse` returns whether a function must run in Python.
     """
 
     def fill(t: Any, given: Any, found: Any) -> None:
@@ -74,7 +74,7 @@ def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Whether all functions have fingerprints, so that the generated code can be shared between force elements."""
+    """Whether all functions of an element have fingerprints, so that elements can share the generated code."""
     try:
         hash(tuple(prints))
     except TypeError:

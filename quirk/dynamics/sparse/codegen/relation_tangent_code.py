@@ -55,7 +55,8 @@ def relation_pointer(
 ) -> Any:
     """Return a C function that computes `outputs` of a relation from `inputs`; both arrays must be zero initially.
 
-    `watch` makes a Python function safe to call, and `refuse` tells whether a function must run in Python.
+    `watch` wraps a Python function so that it is safe to call from compiled code; `refuse` returns whether a function
+    must run in Python.
     """
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
@@ -116,7 +117,7 @@ class _Collected(Scalar):
 
     @property
     def written(self) -> bool:
-        """False: initial values of the outputs are not assumed to be zero."""
+        """Always False: operations compute values and do not emit machine code."""
         return False
 
     def __getitem__(self, index: int) -> Any:
@@ -153,7 +154,7 @@ def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> lis
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Store the outputs `made` and the derivatives of Phi and `loads`.
+    """Store the outputs `made`, followed by the derivatives of Phi and of `loads`, in `found`.
 
     Derivatives of `loads` that are zero are left out.
     """

@@ -100,7 +100,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at each time in turn; yield the state (n, 13), and y' in blocks of eight bodies."""
+    """Evaluate y' at all times one after the other; yield the state (n, 13) and y' in blocks of eight bodies."""
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:

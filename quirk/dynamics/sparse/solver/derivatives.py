@@ -59,7 +59,7 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise an InputError if a constraint or force of the model lacks the velocity derivative of this order."""
+    """Raise an InputError if a constraint or force of the model has no velocity derivatives of this order."""
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
@@ -319,10 +319,7 @@ class Differentiator:
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write one Taylor coefficient of the applied loads at time t to series.bodies.
-
-        Its order is series.asked[0].
-        """
+        """Write the Taylor coefficient of order series.asked[0] of the applied loads at time t (s) to series.bodies."""
         solver, k = self.solver, int(self.series.asked[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]

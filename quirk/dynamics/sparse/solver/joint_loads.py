@@ -58,7 +58,7 @@ class JointLoads:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the Taylor coefficients of the forces and torques (K, c, 3) of c constraints, for K orders.
 
-        They are the loads on body j at the joint point of body j, in the inertial frame.
+        These are the loads on body j at the joint point of body j, in the inertial frame.
 
         Parameters
         ----------

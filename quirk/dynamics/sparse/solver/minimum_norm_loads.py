@@ -5,9 +5,7 @@ comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y
 at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by joints; its null
 space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints (`orthogonal`),
 with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e joints, n bodies and
-m rows. G is the array of all rows.
-
-The mass matrix is (W W^T)^-1.
+m rows. G is the array of all rows, and (W W^T)^-1 the mass matrix.
 """
 
 from __future__ import annotations

@@ -258,7 +258,10 @@ class Solver:
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
-        """Return the number of independent rows at a state y; InputError if the length of a row is out of range."""
+        """Return the number of independent rows at a state y (size,) and time t (s).
+
+        Raises an InputError if the length of a row is so small or so large that its square underflows or overflows.
+        """
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
         if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
@@ -283,9 +286,9 @@ class Solver:
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
-        """Select the rows whose distance from other rows at state y exceeds a threshold; return the rank.
+        """Select the rows whose distance from the other rows at state y exceeds `threshold`; return the rank.
 
-        The selection is used by `respond`. The state may violate the constraints; in runs, `settle` is used instead.
+        `respond` uses this selection. The state may violate the constraints; in runs, `settle` is used instead.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -305,7 +308,7 @@ class Solver:
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Return the independent rows at the state on the constraints that is nearest to a `State`.
+        """Return which rows are independent at the state on the constraints that is nearest to a `State`.
 
         If the distance exceeds NEAR, the given state itself is used.
         """
@@ -328,14 +331,14 @@ class Solver:
         return int(self.work.summary[RANK])
 
     def _forget(self) -> None:
-        """Reset the selection of rows: all rows are used, factorized by blocks, without iterative refinement."""
+        """Reset the selection of rows: use all rows, by block factorization without iterative refinement."""
         tolerance = self.work.summary[TOLERANCE]
         self.work.summary[:] = 0.0
         self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
         self.work.floor[:] = 0.0
 
     def _keep_all(self, y: np.ndarray, t: float) -> None:
-        """Set the smallest allowed pivots, in the uniform metric, so that only dependent rows are dropped."""
+        """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
@@ -490,7 +493,7 @@ class Solver:
         ydot: np.ndarray = NOTHING,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> bool:
-        """Perform a task of `at_state` at a state y; return False if it fails."""
+        """Perform a task of `at_state` for a state y (size,) at time t (s); return False if it fails."""
         alpha, beta = baumgarte
         desk = StateQuery(
             y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
@@ -513,7 +516,7 @@ class Solver:
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
         """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
 
-        x and G hold the multipliers and the rows of each order.
+        x and G hold the multipliers and the array of rows of each order.
         """
         if not self.redundant:
             return x
@@ -522,7 +525,7 @@ class Solver:
     def _factorised(
         self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize other rows G, and return a function that solves for right-hand sides (8 K,).
+        """Factorize the rows G with a given pattern; return a function that solves for right-hand sides (8 K,).
 
         `of` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows, and `rank` is
         the number of independent ones.

@@ -91,7 +91,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Whether a load may act during a part of a step only, without effect on the series at either end.
+    """Whether a load may act only in the interior of a step, where the series at both ends do not show it.
 
     This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
     constraints.
@@ -108,8 +108,8 @@ def chosen_by_user(model: Model) -> bool:
 def may_jump(model: Model) -> bool:
     """Whether accelerations may be discontinuous while the enabled parts stay the same.
 
-    That is the case with functions of time, user functions, and friction, which reverses with the slip; not with
-    built-in force laws without branches.
+    This is possible with prescribed motions, user functions, friction, whose direction reverses with the slip, and
+    force laws that branch. It is impossible with other built-in force laws.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True

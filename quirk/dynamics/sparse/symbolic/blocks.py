@@ -139,6 +139,6 @@ def block_pattern(
 
 
 def block_size(pattern: Pattern) -> int:
-    """Return the number of elements of array B, and also of array Q, for the blocks of a pattern."""
+    """Return the number of elements that the blocks of a pattern take in array B; it is the same in array Q."""
     rows = np.repeat(pattern.rows, np.diff(pattern.first))
     return int(WIDTH * max(rows.sum(), pattern.rows[pattern.column].sum()))

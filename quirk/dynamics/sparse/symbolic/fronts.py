@@ -184,9 +184,9 @@ def _sizes(
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
     """Return the maximum number of rows of each front, and the sizes of the arrays.
 
-    The numbers of rows (2 K,) are those with positive sign (joints) and with negative sign (hubs). The sizes are the
-    number of elements of the largest front, that of the stack of rows which wait for later fronts, and the largest of
-    the numbers of rows.
+    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign). The sizes are
+    the number of elements of the largest front, the number of elements of the stack that holds the remaining rows of
+    fronts for their parents, and the largest number of rows.
     """
     K = len(neighbours)
     bound, left = np.zeros((2, K, 2), dtype=np.int64)

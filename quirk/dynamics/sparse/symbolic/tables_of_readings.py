@@ -148,7 +148,7 @@ def _of_shared(
 
 
 def sticking_by_load(model: Model) -> list[Sticking]:
-    """Return the sticking friction of a model whose limit is proportional to a load."""
+    """Return the sticking friction elements of a model whose friction limit is proportional to a load."""
     sticking = [held for held, _ in model.joint_bodies if isinstance(held, Sticking)]
     return [held for held in sticking if isinstance(held.friction, Friction)]
 

@@ -1,8 +1,7 @@
 """Tables of a forest of joints, whose free coordinates are eliminated: parent and child of each joint.
 
-In a forest no joint closes a loop, with the ground counted as a body.
-
-A primitive is one of four elementary constraints.
+In a forest no joint closes a loop, with the ground counted as a body. A primitive is one of four elementary constraints
+of which joints consist.
 """
 
 from __future__ import annotations

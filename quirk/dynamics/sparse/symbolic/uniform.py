@@ -1,8 +1,7 @@
 """Constants of the compiled solver for the uniform metric, in which redundant rows are detected.
 
-See `quirk.dynamics.model.metric`.
-
-A node is a group of up to six rows, or a body with many joints.
+The metric is described in `quirk.dynamics.model.metric`. A node is a group of up to six rows, or a body with many
+joints.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 The system and its unknowns are described in `tables`. `parts` are the arrays of the matrix: one, or two with real and
 imaginary part. A slot is the position of a body in the arrays; a side is one body of a relation, a constraint given by
-a function.
-
-The mass matrix is (W W^T)^-1.
+a function. The mass matrix is (W W^T)^-1.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @kernel
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill and factorize the matrix of an implicit step at state y; `e` is a multiple of the step size."""
+    """Fill and factorize the matrix of an implicit step at state y; `e` is the step size times a method coefficient."""
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)

@@ -45,8 +45,8 @@ def couplings(
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
     """Return for each node the nodes that must be eliminated before it: for a relation, its bodies.
 
-    Otherwise the diagonal block of the relation would be zero. Branches on a body with many relations may be eliminated
-    before that body. `ends` are the bodies of each relation, and n is the number of bodies.
+    If a relation were eliminated first, its diagonal block would be zero. Branches on a body with many relations may be
+    eliminated before that body. `ends` are the bodies of each relation, and n is the number of bodies.
     """
     degree = np.bincount([b for bodies in ends for b in bodies if b < n], minlength=n)
     crowded = set(np.flatnonzero(degree > MOST_JOINTS))
@@ -60,7 +60,7 @@ def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
 def _coupling(
     place: np.ndarray, order: Sequence[int], later: Sequence[set[int]], sizes: np.ndarray
 ) -> tuple[BodyCoupling, dict[tuple[int, int], int], int]:
-    """Return the couplings of nodes, the first element at[row, column] of each block, and the number of elements.
+    """Return the couplings of the nodes, the first element of each block by (row, column), and the number of elements.
 
     A block has eight numbers for each of its rows. The blocks of a node are contiguous, in the order of elimination, so
     that memory is read sequentially.

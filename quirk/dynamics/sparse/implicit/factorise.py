@@ -39,7 +39,7 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
     """Subtract the product of the blocks `left` and `right` from the block `target`.
 
-    `rows` is the number of rows of the result, `inner` that of the columns of `left`.
+    `rows` is the number of rows of `left` and of the result, `inner` the number of columns of `left`.
     """
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
@@ -92,7 +92,7 @@ def exchange(parts: Any, one: int, two: int) -> None:
 def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
     """Replace a right-hand side by the solution of the factorized system.
 
-    It begins at element `vector` of the arrays `parts`, and has NODE elements for each node.
+    The right-hand side begins at element `vector` of the arrays `parts`, and has NODE elements for each node.
     """
     count = coupling.size.shape[0]
     for k in range(count):

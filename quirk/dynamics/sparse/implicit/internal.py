@@ -132,8 +132,8 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
     """Compute the variations of the internal variables of one force element.
 
-    They are computed from the variations of all poses and velocities, and from the right-hand side r, in which the
-    internal variables of all elements begin at index `first`.
+    They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
+    variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -160,7 +160,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 
 @kernel
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
-    """Add to the right-hand side the loads due to variations of internal variables at constant accelerations."""
+    """Add the loads due to variations of internal variables at constant accelerations to the right-hand side."""
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element
@@ -184,7 +184,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    They follow from the variations of all poses and velocities.
+    They are computed from the variations of all poses and velocities and from the right-hand side r.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

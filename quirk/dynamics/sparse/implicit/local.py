@@ -146,10 +146,10 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 
 @kernel
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
-    """Set derivatives that are not finite, such as those of a norm at zero, to zero.
+    """Set non-finite derivatives, such as those of a norm at zero, to zero.
 
-    The `count` elements from index `first` on are checked. Implicit steps do not need exact derivatives, and one NaN
-    would spread to the whole solution.
+    The `count` elements of `derivatives` from index `first` on are checked. Implicit steps do not need exact
+    derivatives, and one NaN would spread to the whole solution.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -234,8 +234,8 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
     """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
 
-    `level` selects derivatives with respect to poses or velocities. The derivatives begin at element `deltas` of
-    `outputs`, for `rows` rows; `side` is the index of the body's side.
+    `level` selects the motion: poses or velocities. The derivatives begin at element `deltas` of `outputs`, for `rows`
+    rows; `side` is the index of the body's side.
     """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))

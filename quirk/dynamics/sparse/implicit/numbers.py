@@ -113,7 +113,7 @@ def plus_one(a: Any) -> Any:
 
 @traced
 def totals(a: Any) -> Any:
-    """Return the sum of eight numbers."""
+    """Return the sum of the eight lanes of a number."""
     return tuple(total(part) for part in a)
 
 
@@ -150,10 +150,10 @@ def unturned(a: Any, e: Any, w: Any) -> Any:
 
 @traced
 def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -> Any:
-    """Return the quaternion x that solves x + (e / 2) (follows w x - x w) = (scalar, vector + (e / 2) omega).
+    """Return the quaternion x that solves x + (e / 2) (f w x - x w) = (scalar, vector + (e / 2) omega), f = `follows`.
 
-    x is the variation of a quaternion: for `follows` = 1 in axes that rotate with the real angular velocity w, for
-    `follows` = 0 in axes that do not rotate.
+    x is the variation of a quaternion: in axes that rotate with the real angular velocity w for f = 1, and in axes that
+    do not rotate for f = 0.
     """
     half = multiple(e, 0.5)
     s = tuple(summed(v, product(half, o)) for v, o in zip(vector, omega, strict=True))
@@ -167,7 +167,7 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the conjugate of a real unit quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of the conjugate of the real unit quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
@@ -175,7 +175,7 @@ def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of a real unit quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of the real unit quaternion (w, x) and the quaternion (scalar, vector)."""
     aside = across(vector, x)
     turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (less(multiple(scalar, w), along(vector, x)), *turned)

@@ -77,7 +77,10 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Compute the variations dq and dv of poses and velocities at constant accelerations, from r."""
+    """Compute the variations dq and dv of poses and velocities at constant accelerations.
+
+    They follow from the right-hand side r.
+    """
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -101,8 +104,7 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Compute the solution u of (I - e J) u = r for all parts of the state y.
 
-    The variations of the accelerations have been solved for before; they are in `parts`,
-    from index `implicit.vector` on.
+    The variations of the accelerations, solved for before, are in `parts`, from index `implicit.vector` on.
     """
     for o in range(0, y.shape[0], 8):
         erase(u, o)

@@ -20,7 +20,7 @@ MOST_VARIABLES = 8
 
 
 class ImplicitSystem:
-    """Arrays of the linear systems of implicit steps, with the functions that compute the derivatives.
+    """Arrays of the linear systems of implicit steps, with the functions that compute derivatives.
 
     Parameters
     ----------

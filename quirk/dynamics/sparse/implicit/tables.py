@@ -119,12 +119,12 @@ class ImplicitTables(NamedTuple):
     rate_by_variable : (BLOCK per law,) derivatives of the rates with respect to internal variables
     axes : (AXES per block,) angular velocities of the axes, zero for axes at rest
     follows : 1.0 if the axes of rotations rotate with the bodies, 0.0 if they are at rest
-    turn : dependence of each body's pose and velocity on its scaled acceleration (2 * PAIR slots)
-    response : K of each law (BLOCK each)
-    found : variations of the internal variables of each law (8 each)
-    scratch : scratch (3 BLOCK)
-    vector : right-hand side and solution (NODE N)
-    pose, speed : dq and dv of each body (NODE slots each)
+    turn : (2 * PAIR slots) dependence of each body's pose and velocity on its scaled acceleration
+    response : (BLOCK per law) matrices K of the internal variables
+    found : (8 per law) variations of the internal variables
+    scratch : (3 BLOCK) offset of scratch blocks
+    vector : (NODE N) right-hand side and solution
+    pose, speed : (NODE slots) dq and dv of each body
     size : number of elements of one array
     """
 

@@ -99,9 +99,9 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Compute coefficient `order` of the accelerations, and the resulting motion, for the block of bodies at k.
+    """Compute coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
 
-    The constants of the block are at c.
+    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
@@ -111,7 +111,10 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
 
 @kernel
 def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute coefficient `order` > 0 of the accelerations of the block at k, whose constants are at c."""
+    """Compute coefficient `order` > 0 of the accelerations of one block of eight bodies.
+
+    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`.
+    """
     here, zero = k + order * KIN, zero_of(bodies)
     omega = load3(bodies, here + 8 * OMEGA_TERM)
     store3(bodies, here + 8 * MOMENTUM, rows_times(constants, c + 8 * UNLIKE, omega))
@@ -192,8 +195,8 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
     """Add constraint loads to coefficient `order` of the loads on all bodies, and their effect to the motion.
 
-    The loads are in `wrench`. They change coefficient `order` + 2 of the poses. Only the first `whole` blocks have more
-    than four bodies.
+    The constraint loads in `wrench` change coefficient `order` + 2 of the poses. Only the first `whole` blocks have
+    more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders

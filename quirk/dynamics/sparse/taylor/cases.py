@@ -18,10 +18,10 @@ LEFT_OUT = 4.0
 
 @kernel
 def same_cases(elements: TaylorElements, h: float, least: float) -> float:
-    """Return the length (s) of the initial part of a step in which no force law switches its branch; it is at most h.
+    """Return the length (s) of the initial part of a step in which no force law switches its branch.
 
-    h is halved until no guard may change its sign within it. The result is 0 if the part is shorter than `least`, or if
-    it cannot be determined.
+    The length is at most h: h is halved until no guard may change its sign within it. The result is 0 if the length
+    would be less than `least`, or if it cannot be determined.
     """
     count = elements.guards.shape[0] // GUARD
     if count == 0:

@@ -223,7 +223,8 @@ class _Writer:
     def _variable_slot(self, behind: int) -> int:
         """Return the row of `places` with the indices of internal variables or of values of work.
 
-        `behind` is 0 for the first internal variable, 1 for the element's work, and 2 + r for the work of its row r.
+        `behind` is the number of the row after that of the first internal variable: 0 for the internal variables, 1 for
+        the work of the element, and 2 + r for the work of its constraint row r.
         """
         return self._row_slot(self.form.rows) + behind
 
@@ -327,7 +328,7 @@ class _Writer:
     # Coefficients of higher orders.
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
-        """Generate the sums over lower orders in the recurrences of a program's lines; return them by line."""
+        """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line."""
         sums: dict[int, Any] = {}
         wanted = []
         for place in lines:
@@ -521,7 +522,7 @@ class _Writer:
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides."""
+        """Generate code that adds loads, rates and powers to the system's arrays, and stores right-hand sides."""
         if not outputs:
             return
         build = self.build
@@ -570,8 +571,8 @@ class _Writer:
     def _right_side(self, place: int) -> Any:
         """Return the right-hand side of the equation for the accelerations of one constraint row.
 
-        It is -(k - 1) k Phi_k for a row on poses and -k psi_k for a row on velocities, with coefficient k of the
-        residual, Phi or psi, which is the result of line `place`.
+        With coefficient k of the residual, the result of line `place`, it is -(k - 1) k Phi_k for a row on poses and -k
+        psi_k for a row on velocities.
         """
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
@@ -581,7 +582,7 @@ class _Writer:
     def _added(self, place: int, kind: int) -> Any:
         """Return the coefficient that is added to the destination of an output.
 
-        It is coefficient k of a load, or coefficient k + 1 of the integral of a rate.
+        For a load it is coefficient k, for the integral of a rate coefficient k + 1.
         """
         if kind == LOAD:
             return self.values[place]

@@ -9,8 +9,6 @@ where the residual Phi_(k+2) is computed along the motion without lambda_k; for 
 psi_(k+1). psi are the residuals of these rows. Loads, Phi and psi are evaluated by lists of operations (tapes). The
 coefficients of all operations are stored, and each is computed once, except for the highest order: its coefficients are
 first computed without lambda_k, and again with it.
-
-A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ def expand(
     slope: np.ndarray,
     rtol: float,
 ) -> None:
-    """Compute all coefficients of the motion, for bodies and auxiliary states, from the state y evaluated last.
+    """Compute all Taylor coefficients of body motions and auxiliary states, from the state y evaluated last.
 
     `slope` is y' there. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
     `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first. Multipliers
@@ -104,9 +102,10 @@ def next_order(
 
 @kernel
 def answer(mechanism: Mechanism, left: float) -> None:
-    """Solve for the constraint loads, work.wrench, and multipliers, work.x, with the right-hand sides work.rhs.
+    """Solve the equations of the constraint rows with the right-hand sides work.rhs.
 
-    `left` is the largest residual allowed, relative to the magnitudes of the terms of each row.
+    The constraint loads are written to work.wrench, the multipliers to work.x. `left` is the largest residual allowed,
+    relative to the magnitudes of the terms of each row.
     """
     passes = solves_for(mechanism, left)
     if passes > 1:

@@ -37,7 +37,8 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
     """Compute all coefficients of accelerations and multipliers at a state y that satisfies the constraints.
 
     On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
-    is `driven`, constraints leave no degree of freedom, and loads are omitted: they would add only round-off.
+    is `driven`, the constraints leave no degree of freedom. Loads are then omitted, because they would affect the
+    motion only by round-off.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     size, count = work.kin.shape[0], work.x.shape[0]
@@ -69,7 +70,10 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
 
 @kernel
 def answer(mechanism: Mechanism) -> None:
-    """Solve for the constraint loads, work.wrench, and multipliers, work.x, with the right-hand sides work.rhs."""
+    """Solve the equations of the constraint rows with the right-hand sides work.rhs.
+
+    The constraint loads are written to work.wrench, the multipliers to work.x.
+    """
     # At least one refinement, as errors grow with the order of derivatives.
     impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 

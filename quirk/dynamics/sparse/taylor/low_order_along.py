@@ -92,7 +92,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 @entry(needed_by="kinematics, jerk and load rates need", effort=20)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
-    """Compute the Taylor coefficients of the accelerations at each time; return after at most `most_steps` steps.
+    """Compute the Taylor coefficients of the accelerations at all times, with at most `most_steps` steps per call.
 
     Returns one of the return codes ARRIVED to STOPPED.
     """
@@ -168,9 +168,9 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Whether projection changed the velocities of `trial` only slightly.
+    """Whether projection has changed the extrapolated velocities in `trial` only slightly.
 
-    If not, the positions may belong to another branch of the motion.
+    If not, the positions may belong to another branch of the motion. h is the time step, s.
     """
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):
@@ -185,10 +185,10 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 
 @kernel
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
-    """Compute the state after a time h from the Taylor polynomials of the motion, in `trial`.
+    """Extrapolate the motion by the time h (s) with its Taylor polynomials, and write the state to `trial`.
 
-    Returns whether the last terms are below LAST_TERM, and rotations close to those at the mean angular velocity.
-    `size` is the number of elements of one order of the coefficients.
+    Returns whether the extrapolation is accurate: the last terms are below LAST_TERM, and rotations are close to those
+    at the mean angular velocity. `size` is the number of elements of one order of the coefficients.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))

@@ -35,7 +35,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Compute the coefficients that the state y determines: order 0 except for loads, and order 1 of positions."""
+    """Set the coefficients that follow from the state y alone: order 0 except for loads, and order 1 of positions."""
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)

@@ -56,7 +56,7 @@ class TaylorElements(NamedTuple):
     groups : (GROUP each,) integers of each group, groups of constraints first
     constraints : number of groups of constraints
     spinning : whether any element depends on inertial angular velocities
-    places : where the data of the elements are in other arrays
+    places : indices of the data of the elements in other arrays
         For each group a table with eight columns, one for each element. Its rows are: index of the first constant;
         offset of the body of each frame; indices of the motions, of the multipliers, of the first internal variable, of
         the work, and of the work of each row; finally the number of elements in the group.
@@ -66,7 +66,7 @@ class TaylorElements(NamedTuple):
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     whole : number of leading blocks up to the last one with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
-    polynomial : (orders,) scratch
+    polynomial : (orders,) scratch array for one guard
     orders : number of coefficients
     """
 

@@ -83,7 +83,7 @@ class Programs:
         return dependent
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the lines with constant results that programs after FIRST need."""
+        """Return the lines with constant results that programs after FIRST use."""
         needed: set[int] = set()
         for lines in programs:
             for place in lines:

@@ -1,8 +1,7 @@
 """Recording of constraints and force elements on tapes, which are lists of operations.
 
-The source of an input, or the destination of an output, is its meaning: a kind, an index and a frame.
-
-A relation is a constraint given by a function.
+The source of an input, or the destination of an output, consists of a kind, an index and a frame. A relation is a
+constraint given by a function.
 """
 
 from __future__ import annotations
@@ -177,10 +176,11 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 
 
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
-    """Return input `o` of those inputs of a frame that depend on the motion of its body.
+    """Return input `o` of a function among the inputs of a frame that depend on the motion of its body.
 
-    These are position and velocity, rotation, angular velocity and quaternion; origin and axes of the frame, which are
-    constant, are not counted. `terms` is the number of vectors for the position: itself and its time derivatives.
+    These are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the body.
+    Origin and axes of the frame, which are constant, do not count. `terms` is the number of vectors for the position,
+    including its time derivatives.
     """
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)

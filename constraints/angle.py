@@ -28,7 +28,7 @@ def twist(i: Any, j: Any, axis: int) -> Jet:
 
 
 def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
-    """Return the 1-2-3 angles (rad) of frame j relative to frame i ("inter-body joints", eqs. 19-22)."""
+    """Return the 1-2-3 angles (rad) of frame j relative to frame i (notes on inter-body joints, eqs. 19-22)."""
     R = i.rotation.T @ j.rotation
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])
 
@@ -42,9 +42,10 @@ def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
 
 
 def gradients_123(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the gradients (3,) of 1-2-3 angles, from x of frame i and z of frame j, (3,) each.
+    """Return the gradients (3,) of the three 1-2-3 angles with respect to small relative rotations.
 
-    The product of a gradient with the relative angular velocity is the rate of the angle.
+    `x` is the x axis of frame i and `z` the z axis of frame j, (3,) each, in the inertial frame. The product of a
+    gradient with the relative angular velocity is the rate of the angle, rad/s.
     """
     y = np.cross(z, x)  # axis perpendicular to both, times the cosine of the second angle
     first, third = np.cross(y, z), np.cross(x, y)
@@ -52,7 +53,11 @@ def gradients_123(x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray,
 
 
 def rates_123(x: np.ndarray, z: np.ndarray, spin: np.ndarray) -> tuple[Jet, Jet, Jet]:
-    """Return the rates of 1-2-3 angles from x of frame i, z of frame j and the relative angular velocity, (3,) each."""
+    """Return the rates (rad/s) of the three 1-2-3 angles of frame j relative to frame i.
+
+    `x` is the x axis of frame i, `z` the z axis of frame j and `spin` the relative angular velocity (rad/s), (3,) each,
+    in the inertial frame.
+    """
     first, second, third = gradients_123(x, z)
     return first @ spin, second @ spin, third @ spin
 

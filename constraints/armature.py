@@ -40,7 +40,7 @@ def reflected(owner: str, armature: Any) -> float:
 
 
 def armature_parts(owner: str, name: str, joint: Joint, rotates: bool, armature: Any) -> tuple[Body | Constraint, ...]:
-    """Return the flywheel of an element at a joint's coordinate, with its bearing and its coupling; () for None.
+    """Return the flywheel at a joint's coordinate, with its bearing and its coupling; () if `armature` is None.
 
     Parameters
     ----------
@@ -121,10 +121,10 @@ class OneFreedomJoint(Joint):
     Parameters
     ----------
     armature : float or (2,), optional
-        Inertia of a rotor as felt at the joint, kg m^2 for a rotation or kg for a translation; or a pair, the inertia
-        of the rotor, kg m^2, and its gear ratio, rad of the rotor per rad or m of the joint. It resists the rate of the
-        joint alone: the gyroscopic effect of the rotor is neglected. The system receives a flywheel, "<name> rotor",
-        with a bearing and a coupling. Other parameters as for `Joint`.
+        Inertia of a rotor, effective at the joint: kg m^2 for a rotation or kg for a translation; or a pair, the
+        inertia of the rotor, kg m^2, and its gear ratio, rad of the rotor per rad or m of the joint. It resists the
+        rate of the joint alone: the gyroscopic effect of the rotor is neglected. The system receives a flywheel,
+        "<name> rotor", with a bearing and a coupling. Other parameters as for `Joint`.
     """
 
     def __init__(

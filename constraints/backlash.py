@@ -16,7 +16,7 @@ from .unilateral import Unilateral
 
 @dataclass(frozen=True)
 class Play:
-    """Free play of a mesh or coupling, as given.
+    """Free play of a mesh or coupling, with the elasticity and restitution of its flanks.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Flank:
 
 
 def poses_of(frames: Sequence[Any]) -> list[MovingFrame]:
-    """Return the poses of frames of constraints or force laws, for a relation of poses."""
+    """Return frames of constraints or force laws without their velocities, as arguments of a relation of poses."""
     return [MovingFrame(frame.position, frame.rotation, None, None) for frame in frames]
 
 
@@ -102,7 +102,7 @@ class Loose(Unilateral):
 
 
 def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[Any, ...]:
-    """Return the force element that acts between the flanks of a mesh, as the only companion of the mesh."""
+    """Return, in a tuple, the force element that acts between the flanks of a mesh."""
     from ..forces.flanks import Flanks
 
     checked_travel(f"{owner}", relation, play)
@@ -112,7 +112,7 @@ def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[A
 
 
 def checked_travel(owner: str, relation: Relation, play: Play) -> None:
-    """Raise InputError for a mesh of rates: without angles there is no free travel."""
+    """Raise an InputError for a mesh that couples rates, because free travel is defined for angles only."""
     if relation.of_velocities:
         raise InputError(
             f"{owner}: backlash and stiffness need a ratio of integers up to 200 between angles, because other ratios "

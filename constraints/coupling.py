@@ -71,7 +71,11 @@ class Coupling(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Coupling:
-            """Return a coupling whose class fits its flanks: held by a row, rigid with free play, or elastic."""
+            """Return an object of the class for the given flanks.
+
+            The class is `Coupling` for a constraint row, `LooseCoupling` for rigid flanks with free play, and
+            `ElasticCoupling` for elastic flanks.
+            """
             if cls is Coupling:
                 cls = ElasticCoupling if stiffness is not None else LooseCoupling if backlash is not None else Coupling
             return object.__new__(cls)

@@ -193,7 +193,7 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of order `order` do not exist, and what to do; None if they exist.
+        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if none is missing.
 
         Rows given as A and b have no derivatives beyond accelerations, order 2.
         """

@@ -87,19 +87,20 @@ def course(
 ) -> tuple[Plane, Plane, list[Any]]:
     """Return the directions of a rope before and after drum k, and its two contact points on the drum.
 
+    All arguments may be jets.
+
     Parameters
     ----------
-    centers : centers (3,) of all drums and points of the rope
+    centers : centers (3,) of all drums and points of the rope, m
+    k : index of the drum
     axes : (3, 3) axes of the drum, as columns
-    before, radius, after : radii of the previous drum, of drum k and of the next one
-
-    All arguments may be jets.
+    before, radius, after : radii of the previous drum, of drum k and of the next one, m
 
     Returns
     -------
     into, out : the unit vectors u along the rope before and after the drum; u is along x at an end of the rope, which
         is fixed to the drum
-    ends : the two contact points (3,)
+    ends : the two contact points (3,), m
     """
     into: Plane = (1.0, 0.0)
     out: Plane = (1.0, 0.0)

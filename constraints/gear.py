@@ -155,7 +155,11 @@ class Gear(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Gear:
-            """Return a gear whose class fits its flanks: held by a row, rigid with free play, or elastic."""
+            """Return an object of the class for the given flanks.
+
+            The class is `Gear` for a constraint row, `LooseGear` for rigid flanks with backlash, and `ElasticGear` for
+            elastic flanks.
+            """
             if cls is Gear:
                 cls = ElasticGear if stiffness is not None else LooseGear if backlash is not None else Gear
             return object.__new__(cls)

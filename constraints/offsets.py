@@ -99,7 +99,7 @@ def _rows(constraint: Constraint) -> Iterator[tuple[Primitive | Relation, slice]
 
 
 def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Primitive | Relation:
-    """Return a copy of a primitive with another offset, or of a relation with offsets appended to its constants."""
+    """Return a copy of a primitive with another offset, or of a relation with the offsets appended to its constants."""
     if isinstance(primitive, Primitive):
         return replace(primitive, offset=primitive.offset + offsets[0])
     function = _shifted(primitive.function, len(primitive.numbers))

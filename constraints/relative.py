@@ -105,9 +105,9 @@ def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
-    """Return the rates (..., 3), rad/s, of 1-2-3 angles (..., 3), rad, by eq. 22 of the notes.
+    """Return the rates (..., 3), rad/s, of 1-2-3 angles (..., 3), rad (notes on inter-body joints, eq. 22).
 
-    `spin` (..., 3) is the angular velocity of frame j relative to frame i, in frame i.
+    `spin` (..., 3) is the angular velocity of frame j relative to frame i, rad/s, in frame i.
     """
     (s1, c1), (s2, c2) = ((np.sin(angles[..., k]), np.cos(angles[..., k])) for k in (0, 1))
     x, y, z = np.moveaxis(spin, -1, 0)

@@ -107,14 +107,17 @@ class AboutPoint:
 
 @dataclass(frozen=True)
 class AboutAngle:
-    """Rate of one of the three 1-2-3 angles of frame j relative to frame i."""
+    """Slip of a joint with three axes due to one of the 1-2-3 angles of frame j relative to frame i."""
 
     axis: int
 
     size = 1
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the component; `numbers` contains the radius at which it is measured."""
+        """Return the component of slip: the rate of the angle times a radius, m/s.
+
+        `numbers` contains the radius, m.
+        """
         return [_turning(i, j, gradients_123(i.rotation[:, X], j.rotation[:, Z])[self.axis], numbers[0])]
 
 

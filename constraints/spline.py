@@ -66,7 +66,7 @@ class Spline:
         self.coefficients[..., : k + 1] = fitted
 
     def _checked(self, owner: str, argument: str, points: Any, dimension: int) -> np.ndarray:
-        """Check that all points are finite, and return them.
+        """Check that all points are finite, and return them as an array (n, dimension).
 
         For a closed curve the first point is repeated at the end.
         """

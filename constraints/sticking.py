@@ -60,14 +60,17 @@ class Sticking(Constraint):
 
 @dataclass(frozen=True)
 class HeldCoordinate:
-    """Function for the row that keeps the free coordinate of a joint at a value, measured at an arm."""
+    """Constraint function that holds the free coordinate of a joint at a value."""
 
     axis: int
     rotates: bool
     of_three: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of the coordinate from its value, m; `numbers` are the arm and the value."""
+        """Return the deviation of the coordinate from its value, times an arm; `numbers` are the arm and the value.
+
+        The angle of a rotation is reduced by full turns; the arm, m, converts it to a length.
+        """
         i, j = frames
         arm, value = numbers
         if self.rotates:

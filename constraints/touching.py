@@ -186,9 +186,9 @@ def touching_pieces(
 ) -> tuple[float, ...]:
     """Return the parameters on two pieces that have a common normal, and the coefficients of both pieces.
 
-    Of several common normals, it is the one next to the closest points of the curves. The parameters are NaN if there
-    is none, or if it is at an end of an open curve. Curve i begins at element i and is followed by curve j; the last
-    six arguments are the pose of curve j, see `Map`.
+    If there are several common normals, the one next to the closest points of the curves is used. The parameters are
+    NaN if there is none, or if it is at an end of an open curve. Curve i begins at element i and is followed by curve
+    j; the last six arguments are the pose of curve j, see `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)
     k, u, l, v = nearest_pair(table, i, j, place)

@@ -34,8 +34,8 @@ class Unilateral(Constraint):
     """A constraint with one or more gaps that cannot be negative.
 
     When a gap closes, its rate jumps: with Newton's coefficient of restitution e it becomes -e times the approach rate.
-    Below `rest_speed` the constraint comes to rest. At rest its row is active, with a multiplier that pushes; when the
-    multiplier would pull, the gap opens.
+    If the approach rate is below `rest_speed`, the constraint comes to rest. At rest its row is active, with a
+    multiplier that pushes; when the multiplier would pull, the gap opens.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """Return a function that calls the functions `one` and `two`; its closure then contains both."""
+    """Return a function that calls `one` and `two` and returns both results; its closure contains both functions."""
 
     def both(*arguments: Any) -> Any:
         return one(*arguments), two(*arguments)

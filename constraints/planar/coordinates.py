@@ -28,7 +28,7 @@ def resting_frame(numbers: list[Jet]) -> MovingFrame:
 
 
 def along(plane: MovingFrame, axis: int, frame: MovingFrame) -> Jet:
-    """Return the coordinate (m) of a frame's origin along the axis X or Y of the plane."""
+    """Return the coordinate (m) of the origin of a frame along the axis X or Y of the plane."""
     return plane.rotation[:, axis] @ (frame.position - plane.position)
 
 

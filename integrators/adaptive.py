@@ -1,8 +1,7 @@
 """Integration with an adaptive step size.
 
-Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4.
-
-Breaks are times at which steps must end.
+Source: Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I (1993), II.4. A break is a time at which a
+step must end.
 """
 
 from __future__ import annotations
@@ -124,9 +123,10 @@ def adaptive_steps(
 
 @shared
 def next_end(t: float, h: float, end: float, max_step: float) -> float:
-    """Return the end of the next step, from t with step size h.
+    """Return the end time of the next step, from t with step size h.
 
-    It is `end` if the remaining interval would be too short for another step.
+    The step ends at `end` if the remaining interval would be too short for another step. `max_step` is the maximum step
+    size.
     """
     h, left = min(h, max_step), end - t
     return end if left <= 1.01 * h and left <= max_step * (1.0 + 1e-9) else t + h

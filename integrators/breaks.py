@@ -96,7 +96,10 @@ class Breaks:
         return tuple(self._times)
 
     def add(self, t: float, first: float = np.inf) -> bool:
-        """Add a break at time t, with a maximum step size `first` after it; return False if nothing changes."""
+        """Add a break at time t, after which the first step has at most the size `first`.
+
+        Returns False if nothing changes, because t is out of range or the break is known already.
+        """
         if not self.start <= t <= self.end:
             return False
         known = self._near(t)
@@ -119,7 +122,7 @@ class Breaks:
         return None
 
     def stop_at(self, t: float) -> float:
-        """Add a break at time t, beyond which no pieces are returned until the next call.
+        """Add a break at time t that limits the intervals returned by `piece` and `pieces`, until the next call.
 
         Returns
         -------
@@ -177,15 +180,15 @@ class Breaks:
         )
 
     def shortest(self, t: float) -> float:
-        """Return the smallest step size at time t that the resolution of floats allows."""
+        """Return the smallest step size at time t that the floating-point resolution of times allows."""
         return SMALLEST_STEP_ULPS * float(
             np.spacing(max(abs(t), abs(self.end if np.isfinite(self.end) else self.start)))
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError for a time t near which floats are too far apart for the steps of this run.
+        """Return an IntegrationError if floats near time t are too far apart for the steps of this run.
 
-        The result is None if they are not.
+        The result is None if the resolution of floats suffices.
         """
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None

@@ -20,7 +20,7 @@ Values = Callable[[float], np.ndarray]
 
 
 class Change(NamedTuple):
-    """Narrow time interval in which a function changes.
+    """Narrow time interval in which a function of time changes.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ def located(value: Values, before: float, after: float) -> Change | None:
 
 
 def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function is nearly constant just before and just after a jump.
+    """Whether a function of time is nearly constant just before `before` and just after `after`, the sides of a jump.
 
-    `low` and `high` are its values before and after the jump.
+    `low` and `high` are its values at these two times.
     """
     unit = BESIDE_ULPS * np.spacing(max(abs(before), abs(after)))
     jump = SIDEWAYS * _size(high - low)

@@ -50,7 +50,7 @@ S = TypeVar("S", bound=InterpolatedStep)
 
 
 class IntegrationError(RuntimeError):
-    """An integration could not continue.
+    """Error raised when an integration cannot continue.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class Step:
 def closed(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Return the end state y of a step after projection, and store f there as the first stage of the next step.
+    """Return the end state y of a step after projection, and store f at this state as first stage of the next step.
 
     The result is None if the state is not finite or too far from the manifold.
     """

@@ -1,6 +1,6 @@
 """SciPy's implicit methods for stiff systems.
 
-Breaks are times at which steps must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations

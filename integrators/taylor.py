@@ -44,6 +44,6 @@ def taylor_for(rtol: float) -> Taylor:
 
     If the cost of each term were proportional to the number of terms, and a step had no other cost, the optimal order
     would be -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs per step grow little faster than the
-    order, so about MORE further terms save time, for systems of a few bodies as for large ones.
+    order, so about MORE further terms save time, for small and for large systems.
     """
     return Taylor(min(max(FEWEST, round(-0.5 * math.log(rtol)) + MORE), MOST))

@@ -68,11 +68,11 @@ class MachineCode(caching._Cache):
 
     @property
     def cache_path(self) -> str:
-        """The first of the folders in which machine code is searched."""
+        """First folder that is searched for machine code, or "" if there is none."""
         return str(self.folders[0]) if self.folders else ""
 
     def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a version of the function `compile` during whose calls nobody else compiles the same entry.
+        """Return a version of the function `compile` that locks the entry while it is being compiled.
 
         Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
         """
@@ -163,7 +163,7 @@ class MachineCode(caching._Cache):
         """Do nothing; numba's interface requires the method."""
 
     def flush(self) -> None:
-        """Do nothing: files are replaced, never emptied."""
+        """Do nothing; numba's interface requires the method. Cache files are replaced, never emptied."""
 
     def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
         """Return the file name for the argument types `sig`, and the identity: a digest of sources and versions."""
@@ -240,8 +240,9 @@ def trusted(folder: Path) -> bool:
 def folders(function: Callable[..., Any]) -> list[Path]:
     """Return the candidate folders for a function's machine code, in order of preference.
 
-    NUMBA_CACHE_DIR alone if it is set; otherwise the folder beside the function, then the user's cache folder. The list
-    is empty if the function's source is not a file, because changes could not be detected.
+    If NUMBA_CACHE_DIR is set, this is the only candidate. Otherwise the folder beside the function comes first, then
+    the user's cache folder. The list is empty if the function's source is not a file, because changes could not be
+    detected.
     """
     source = inspect.getfile(function)
     if not os.path.isfile(source):
@@ -254,14 +255,14 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 
 def layouts(kind: Any) -> Any:
-    """Return the field names of a record or named-tuple type, and of its members that are of such types."""
+    """Return the nested field names of a record or named-tuple type, including those of its members of such types."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))
 
 
 def say(kind: str, line: str) -> None:
-    """Print a line to standard error, once for each `kind` and process."""
+    """Print a message to standard error, once for each `kind` of message and process."""
     if kind in SAID or sys.stderr is None:
         return
     SAID.add(kind)

@@ -90,12 +90,12 @@ class Library(JITCodeLibrary):
 class KernelLibrary(Library):
     """Unoptimized code of one kernel, which is linked into entries and optimized there.
 
-    numba would link each kernel with everything it calls, optimize it and generate machine code, at each level of calls
-    again; that would take three fifths of the compilation time.
+    By default numba links each kernel with all functions that it calls, optimizes the result and generates machine
+    code, and repeats this at each level of calls. That would take three fifths of the compilation time.
     """
 
     def finalize(self) -> None:
-        """Mark the functions so that several entries can link a copy of each."""
+        """Mark the functions such that several entries can each link a copy of them."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -119,7 +119,7 @@ class KernelLibrary(Library):
 
     @property
     def codegen(self) -> KernelLibrary:
-        """The library itself, on which numba calls `set_env`."""
+        """The library itself, so that numba's calls of `set_env` reach the method below."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:
@@ -286,7 +286,7 @@ def entry(
 
 
 class Entry:
-    """A compiled function that is called from Python with positional arguments.
+    """Compiled function that is called from Python with positional arguments.
 
     At each call numba inspects all members of all records to determine their types, which takes ten times as long as
     passing them. Here the classes of the arguments determine the types, so all records of a class must have members of
@@ -317,14 +317,17 @@ class Entry:
 def machine_code(entry: Callable[..., Any], *given: Any) -> Callable[..., Any]:
     """Return the machine code of an entry for fast repeated calls with arguments of the same types as `given`.
 
-    The types are not checked at these calls. The entry itself is returned if it has not yet been called with such
-    arguments.
+    Such calls do not check the types. The entry itself is returned if it has not yet been called with arguments of
+    these types.
     """
     return entry._found.get(tuple(map(kind_of, given)), entry) if isinstance(entry, Entry) else entry
 
 
 def kind_of(given: Any) -> Any:
-    """Return a key of an argument; arguments with equal keys can use the same machine code."""
+    """Return a key for an argument; arguments with equal keys can use the same machine code.
+
+    The key is the class of the argument or, for an array, its data type, dimension, contiguity and writability.
+    """
     if isinstance(given, np.ndarray):
         return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
     return type(given)
@@ -346,7 +349,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def general(kind: types.Type) -> types.Type:
-    """Return the type of a kernel's argument for compilation: all integer types become intp."""
+    """Return the type for which a kernel is compiled, given the type of an argument: all integers become intp."""
     kind = types.unliteral(kind)
     return types.intp if isinstance(kind, types.Integer) else kind
 
@@ -362,5 +365,5 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that kernels call in compiled form; Python calls it unchanged."""
+    """Return a function that kernels call in compiled form and that Python calls unchanged."""
     return register_jitable(pipeline_class=KernelCompiler, **KERNEL_OPTIONS)(function)

@@ -52,7 +52,7 @@ def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> N
 
 
 def said(seconds: float) -> str:
-    """Return a time (s) as text with one or two digits and its unit."""
+    """Return a time (s) as text with one or two significant digits and its unit."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
     return f"{seconds / 60:.1f} min"

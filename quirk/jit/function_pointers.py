@@ -22,7 +22,7 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
 def pointer_to_python(function: Callable[[float], None]) -> Any:
     """Return a C function that calls ``function(t)``; the caller must keep a reference to it while its address is used.
 
-    Inputs and outputs are passed through arrays on which the caller and the function agree.
+    The function does not receive the pointers to inputs and outputs; it must read and write its own arrays.
     """
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 

@@ -48,7 +48,7 @@ class _Keyboard:
             block.ask_to_stop()
 
     def hand_on(self) -> None:
-        """Call the previous handler if a signal is waiting."""
+        """Call the previous SIGINT handler if a signal is waiting."""
         if self.noted and threading.current_thread() is threading.main_thread():
             self.noted = False
             self.former(signal.SIGINT, None)
@@ -110,12 +110,12 @@ class DeferredInterrupt:
 
 
 def hand_on() -> None:
-    """Call the previous handler if a signal is waiting; to be called where KeyboardInterrupt does no harm."""
+    """Call the previous SIGINT handler if a signal is waiting, at a point where KeyboardInterrupt does no harm."""
     _KEYBOARD.hand_on()
 
 
 def within_a_call() -> bool:
-    """Whether compiled code in the main thread is calling a user function."""
+    """Whether this is the main thread and a `DeferredInterrupt` block is active, as during calls of compiled code."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 

@@ -77,7 +77,7 @@ class TracedPointer(TracedValue):
 def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
     """Compile ``function(t, inputs, outputs)`` from the operations that it records in one call on traced values.
 
-    If `keep` is true, the machine code is cached on disk. Errors of the function are raised here.
+    If `keep` is true, the machine code is cached on disk. Exceptions of the function propagate to the caller.
     """
 
     def write(builder: Any, t: Any, inputs: Any, outputs: Any) -> None:
@@ -154,7 +154,7 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
     """Return the machine code of LLVM code `text` from the disk cache; if it is not there, compile and store it.
 
-    The second result are the names of functions that the code calls.
+    The second result is the list of names of the functions that the code calls.
     """
     identity = hashlib.sha256(repr((text, code_identity())).encode()).digest()
     file, places = f"traced.{identity.hex()[:16]}.quirk", folders(native)

@@ -106,7 +106,7 @@ def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write the numbers saved by `copies` back to the original arrays, or to arrays of another record."""
+    """Write the numbers saved by `copies` to the original arrays, or to those of another record of the same class."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
@@ -149,7 +149,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Emit a load of a value that no kernel modifies; loops need not load it again."""
+    """Emit a load of a value that no kernel modifies, so that LLVM can move it out of loops."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded
@@ -157,7 +157,7 @@ def _load(builder: Any, place: Any) -> Any:
 
 @unbox(RecordType)
 def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
-    """Emit instructions that convert a Python tuple to a record; they run when Python calls an entry."""
+    """Emit instructions that convert a Python tuple to a record when Python calls an entry."""
     place = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
     wrong = cgutils.false_bit
     for k, member in enumerate(kind.members):
@@ -179,10 +179,10 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
 
 
 class Lower(lowering.Lower):
-    """Code generator that marks record arguments as readable, for the optimizer."""
+    """Code generator that declares the memory of record arguments readable, for LLVM's optimizer."""
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin a function, and mark its record arguments as readable."""
+        """Begin the code of a function, and declare the memory of its record arguments readable."""
         super().setup_function(fndesc)
         for given in self.call_conv.get_arguments(self.function):
             kept = getattr(given.type, "pointee", None)

@@ -2,9 +2,7 @@
 
 Traced values stand for numbers of machine code that is being generated; operations on them emit instructions. Lanes are
 the eight entries of a vector register. The integer 0 stands for a number that is zero for every input; operations on it
-are skipped.
-
-A jet is a number with time derivatives and a gradient.
+are skipped. A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -40,10 +38,7 @@ class Scalar:
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Evaluate the function called `name` for the given numbers.
-
-        It is a function of the module `math`, or "rint".
-        """
+        """Evaluate a function of the module `math`, or "rint", for the given numbers; `name` is its name."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:

@@ -170,7 +170,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, convert(self.value, DOUBLE))
 
     def _as_index(self) -> Any:
-        """Return an integer of any size as an integer of 64 bits."""
+        """Return an integer of any size as a 64-bit integer."""
         if self.kind.bitwidth == INDEX.width:
             return self.value
         extend = self.builder.sext if self.kind.signed else self.builder.zext
@@ -247,7 +247,7 @@ class TracedValue(Scalar):
         return self.builder.shuffle_vector(self.value, other, ir.Constant(ir.VectorType(INT, len(mask)), mask))
 
     def lane(self, lane: int) -> TracedValue:
-        """Return the number in one lane."""
+        """Return the number in lane `lane` of this vector."""
         return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
 
     def reciprocal_above(self, limit: Any, of: TracedValue) -> TracedValue:
@@ -295,9 +295,10 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.call(function, values))
 
     def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[TracedValue]:
-        """Emit a call of a function of this array that is compiled with its loops and branches.
+        """Emit a call of a function that is compiled separately, with its loops and branches.
 
-        Its further `arguments` are first integers known at compilation, then doubles. It returns `count` doubles.
+        The function takes this array, then `arguments`: first integers known at compilation, then doubles. It returns
+        `count` doubles.
         """
         build = self.builder
         known = tuple(x for x in arguments if not isinstance(x, TracedValue))
@@ -368,9 +369,10 @@ class TracedValue(Scalar):
 
 @functools.cache
 def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: int, count: int) -> Any:
-    """Return a C function that calls `function`, and writes its results to an array.
+    """Return a C function that calls `function`, compiled for an array, the integers `known`, and `numbers` doubles.
 
-    The arguments are an array, the integers `known`, and `numbers` doubles; the results are `count` doubles.
+    The C function takes pointers to the array, to these doubles, and to an array to which the `count` results are
+    written.
     """
 
     def call(array, given, found):  # type: ignore[no-untyped-def]
@@ -385,9 +387,9 @@ def _computing(function: Callable[..., Any], known: tuple[int, ...], numbers: in
 
 
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
-    """Decorate a function so that its instructions are inlined into each kernel that calls it.
+    """Decorate a function such that its instructions are inlined into each kernel that calls it.
 
-    A trial run determines the type of its result, unless `returns` is False.
+    The type of its result is determined by a trial run, unless `returns` is False.
     """
     results: dict[tuple[Any, ...], Any] = {}
 

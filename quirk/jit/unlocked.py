@@ -20,7 +20,7 @@ from .compilation import ENTRY_OPTIONS, Entry, EntryCompiler, plain_python
 
 
 class _Thread(threading.local):
-    """Setting of a thread: whether the entries that it calls by `present` release the lock."""
+    """Flag of each thread: whether `present` returns entries that release the lock."""
 
     releases = False
 
@@ -39,7 +39,7 @@ def releasing() -> Iterator[None]:
 
 
 def present(entry: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an entry, or within `releasing` its counterpart that releases the lock."""
+    """Return the given entry or, within `releasing`, its counterpart that releases the lock."""
     return unlocked(entry) if _THREAD.releases else entry
 
 

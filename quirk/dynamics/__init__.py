@@ -1,4 +1,1 @@
-"""Equations of motion.
-
-They comprise the model of a system as arrays, the dense reference solver, contact, and the compiled sparse solver.
-"""
+"""Equations of motion: arrays of a model, dense reference solver, contact, and compiled sparse solver."""

@@ -52,7 +52,7 @@ def units(model: Model) -> np.ndarray:
 
 
 def others(system: System, state: State, t: float, row: int) -> str:
-    """Return a clause for messages that names the other constraints on which the violated row `row` depends."""
+    """Return a clause for messages that names the constraints on which the violated row `row` depends."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
@@ -106,7 +106,10 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
 
 
 def tautness(system: System, state: State, t: float) -> str:
-    """Return a clause for messages if the mechanism is rigid only to second order in its poses, otherwise ""."""
+    """Return a clause for messages that explains second-order rigidity, or "" if the mechanism has none.
+
+    Such a mechanism has velocities that the constraints allow, but no finite motion along them.
+    """
     from ..analysis.mobility import mobility
 
     if system.model.rows > MOST_ROWS or not mobility(system.plant.solver(), state, t).blocked:

@@ -38,7 +38,7 @@ LOWERED = 1e-6
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
     """Return the contact modes at which the loads have minimum norm, or None if they cannot be found.
 
-    The modes tell which contacts are loaded and which friction slides. Friction that could stick is computed with the
+    The modes state which contacts are loaded and which friction slides. Friction that could stick is computed with the
     static coefficient first; if it slides, with the sliding coefficient.
     """
     grips = problem.grips

@@ -1,6 +1,6 @@
 """Forces along the rows of contacts and friction for given contact modes.
 
-A mode tells whether a contact is loaded or open, and whether friction sticks or slides.
+A mode states whether a contact is loaded or open, or whether friction sticks or slides.
 `quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality. A contact problem has r rows, one
 for each gap and for each of the d components of slip of a friction element.
 """
@@ -87,7 +87,7 @@ class Problem:
 
 @dataclass
 class Case:
-    """Contact modes that are being tried.
+    """Contact modes that are tried in the search.
 
     Attributes
     ----------

@@ -3,7 +3,7 @@
 The r rows are the gaps of contacts and the components of slip; forces z along them change their accelerations, w = W z
 + q. Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static
 N, with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
-or, for incipient sliding, with w along e. A mode tells whether a contact is loaded or open, or whether friction sticks
+or, for incipient sliding, with w along e. A mode states whether a contact is loaded or open, or whether friction sticks
 or slides. The search changes one mode at a time, the one with the worst violation. For given modes z solves equations
 that are linear except for the normal loads N of joints, which are norms, and for directions of slip.
 
@@ -209,11 +209,11 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Change one friction element from sticking to sliding; return False if no sticking violates its inequality.
+    """Change the friction element with the worst violation from sticking to sliding; return False if there is none.
 
-    The element is the one with the largest violation: a force outside the friction cone, or any slip. z and w are the
-    forces and accelerations, `slow` (r,) the accelerations and `small` the force that count as zero, `grips` the
-    friction elements, and `case` the contact modes, which are changed.
+    A violation is a force outside the friction cone, or any slip. z and w are the forces and accelerations, `slow` (r,)
+    the accelerations and `small` the force that count as zero, `grips` the friction elements, and `case` the contact
+    modes, which are changed.
     """
     worst: int | None = None
     most = 0.0

@@ -65,7 +65,7 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 
 
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return y (13 n + k,) with velocity jumps (n, 6) added.
+    """Return the state y (13 n + k,) with velocity jumps (n, 6) added.
 
     The jumps are those of linear velocities in the inertial frame and of angular velocities in body axes.
     """
@@ -111,11 +111,11 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return the state y, in which some bodies rotate together so that their angular momentum is that in `before`.
+    """Return the state y with the angular momentum of some bodies restored to that in `before`.
 
-    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them; it is restored by a
-    rigid rotation rate about their center of mass. `bodies` is a mask (n,); they must be free to rotate as one rigid
-    body.
+    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. An angular velocity
+    about their common center of mass, equal for all of them, is added to restore it. `bodies` is a mask (n,) of these
+    bodies, which must be free to rotate as one rigid body.
     """
     model = plant.model
     wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()

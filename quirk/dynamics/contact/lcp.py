@@ -34,9 +34,9 @@ def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return impulses x (c,) that solve the complementarity problem of W (c, c) and q (c,); None without a solution.
+    """Return impulses x (c,) that solve the complementarity problem of W (c, c) and q (c,).
 
-    The positive entries of x belong to independent columns of W.
+    The result is None if there is no solution. The positive entries of x belong to independent columns of W.
     """
     if not (q < 0).any():
         return np.zeros_like(q)

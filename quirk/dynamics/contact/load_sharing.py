@@ -98,7 +98,8 @@ def held_by_all(
     """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
 
     The forces are those of minimum norm if these are inside the friction cones, otherwise those with the largest
-    margin. A negative margin means that they are outside. None is returned if no forces keep all at rest.
+    margin. A negative margin means that they are outside. None is returned if no forces keep all contacts and friction
+    at rest.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)

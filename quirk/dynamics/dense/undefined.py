@@ -19,9 +19,9 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
 def without_value(model: Model, state: State, t: float) -> str | None:
-    """Return a clause for messages that names a constraint which is undefined at a state, and the reason.
+    """Return a clause for messages that names an undefined constraint and the reason, or None.
 
-    None without one.
+    The constraint is undefined at the state and at time t (s): its residual is not finite.
     """
     if not model.relations:
         return None
@@ -34,9 +34,10 @@ def without_value(model: Model, state: State, t: float) -> str | None:
 
 
 def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
-    """Return a clause for messages that names a constraint or force undefined shortly after a state, and why, or None.
+    """Return a clause for messages about a constraint or force that is undefined shortly after a state, or None.
 
-    The states examined are extrapolated with constant velocities over times up to `step`, s.
+    The clause names the part and the reason. The examined states are extrapolated with constant velocities over times
+    up to `step`, s.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()
     soon = AHEAD * max(abs(t), 1.0)

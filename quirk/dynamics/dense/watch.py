@@ -1,7 +1,7 @@
 """Detection of discontinuities of user functions and of switching laws within accepted steps, for runs in Python.
 
 The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.stepping.probed_functions`
-does this for compiled runs. Breaks are times at which steps must end.
+does this for compiled runs. A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ def asked_values(
 
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
-    """Whether a force element is sampled: it has or follows a user function, or its law may switch on and off."""
+    """Whether the functions of a force element are sampled within steps.
+
+    This is the case for elements that have or follow a user function and, unless the step size is `fixed`, for laws
+    that may switch on and off.
+    """
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
 

@@ -88,7 +88,7 @@ def exerted(
 def coordinate_at(
     element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float, angles: Mapping[str, np.ndarray]
 ) -> Jet:
-    """Return the coordinate of a force element without functions, as a jet with two time derivatives.
+    """Return the coordinate of a force element as a jet with two time derivatives.
 
     The jet also has the gradient with respect to the poses of the bodies. `rows` are the indices of the element's
     bodies in `motion`. The motion must have accelerations; they may be zero if the second derivative is not used.
@@ -113,9 +113,9 @@ def coordinate_at(
 
 
 def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
-    """Return the result of `ForceElement.shown` at time t (s) as a jet with its rate.
+    """Return the quantities that `ForceElement.shown` computes at time t (s), as jets with their rates.
 
-    The element must not have functions of the user. `rows` are the indices of the bodies of its frames.
+    The law of the element must not contain user functions. `rows` are the indices of the bodies of its frames.
     """
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})

@@ -47,13 +47,13 @@ class NormalLoad:
 
 
 class ConstantLoad:
-    """Normal load of friction that does not depend on the forces."""
+    """Constant normal load of the friction in a joint, independent of the forces in it."""
 
     def __init__(self, value: float) -> None:
         self.value = value
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the load, and its gradient (r,) with respect to z, which is zero."""
+        """Return the constant load N, and its gradient (r,) with respect to z, which is zero."""
         return self.value, np.zeros(len(z))
 
     def reaction(self, z: np.ndarray) -> float:

@@ -62,7 +62,7 @@ class Counter(NamedTuple):
     due : (K,) turn of the bodies (see TURNED) up to which no quadrant can be missed
     counted : (K,) turn of the bodies (see TURNED) at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
-    spare : (2 K,) scratch for `lead`
+    spare : (2 K,) scratch array for `lead`
     blind : whether steps have a fixed size, so that all of them may be too long
     clock : (4,) data TURNED to FASTEST_NEW
     kept : (2 K,) quadrants of each output state
@@ -83,7 +83,10 @@ class Counter(NamedTuple):
 
 @shared
 def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """Begin a step of size h from y to y_new: evaluate at y the joints that may pass more than a quadrant in it."""
+    """Begin a step of size h (s) from y to y_new.
+
+    Joints whose plane vectors may pass more than one quadrant in the step are evaluated at y.
+    """
     if counter.due.shape[0] == 0:
         return
     counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
@@ -114,7 +117,10 @@ def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: 
 
 @shared
 def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
-    """End a step of size h from y to y_new: evaluate at y_new all joints that may have passed more than a quadrant."""
+    """End a step of size h (s) from y to y_new.
+
+    All joints whose plane vectors may have passed more than one quadrant are evaluated at y_new.
+    """
     turned = counter.clock[TURNED] + counter.clock[AHEAD]
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:

@@ -38,7 +38,7 @@ def of_energies(energies: float, rtol: float) -> float:
 def per_time(loads: float, power: float, shaken: float, least: float, rtol: float, atol: float) -> float:
     """Return the second term of the tolerance divided by the step length, W.
 
-    `loads` is F, `power` is P, W, `shaken` is h S, W, and `least` is p.
+    `loads` is F, `power` is P, W, `shaken` is h S, W, and `least` is p; see the module's documentation.
     """
     noise = NOISE * EPSILON / max(least, EPSILON)
     return ALLOWED * (atol * loads + rtol * power + noise * (power + shaken))

@@ -72,7 +72,7 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """Warning that an explicit method takes short steps for stability; an implicit one would take longer ones."""
+    """Warning that an explicit method takes short steps for stability; an implicit method would take longer ones."""
 
 
 class SeriesWarning(UserWarning):
@@ -114,7 +114,7 @@ class DegreesWarning(UserWarning):
 
 
 class WriteError(QuirkError, OSError):
-    """Error raised if a file cannot be written, as on a full disk; the message says which data remain."""
+    """Error raised if a file cannot be written, as on a full disk; the message states which data remain."""
 
 
 class AssemblyError(QuirkError, RuntimeError):

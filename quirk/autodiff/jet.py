@@ -73,7 +73,7 @@ class Jet:
 
     @property
     def _ungraded(self) -> bool:
-        """Whether the jet depends on no body."""
+        """Whether the jet depends on no body, so that it has no gradient."""
         return self.gradient.count(None) == len(self.gradient)
 
     @property
@@ -302,7 +302,7 @@ class Jet:
 
 
 class BranchingError(TypeError):
-    """A function branches on a value while machine code is generated and the value is not known yet."""
+    """Error raised if a function branches on a value that is not known yet, while machine code is generated."""
 
 
 class Condition:

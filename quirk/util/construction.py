@@ -64,7 +64,7 @@ def construction(cls: type) -> inspect.Signature:
 
 
 def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[F], F]:
-    """Replace ``**keywords`` in the signature of a function by the constructor arguments that it passes on.
+    """Return a decorator that replaces ``**keywords`` in a function's signature by constructor arguments.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[
 
 
 class Binding:
-    """Arguments of calls by name, as `inspect.Signature.bind` finds them, in a tenth of the time for usual signatures.
+    """Assignment of the arguments of calls to their names, ten times as fast as `inspect.Signature.bind`.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Binding:
         return {name: _kept(given[name]) for name in ordered}
 
     def _bound(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of any call by name, with those of ``**keywords`` among them."""
+        """Return the arguments of any call by name, including those of ``**keywords``, by `inspect.Signature.bind`."""
         signature, given = self._signature, dict[str, Any]()
         try:
             bound = signature.bind(*args, **kwargs).arguments
@@ -159,7 +159,7 @@ def remembered(function: F) -> F:
 
 
 def made_with(x: Any) -> ConstructorCall | None:
-    """Return the recorded constructor call of an object, or None if there is none."""
+    """Return the recorded constructor call of an object, or None if no call was recorded."""
     found: ConstructorCall | None = getattr(x, "__dict__", {}).get("_made")
     return found
 

@@ -30,7 +30,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def made_folder(folder: Path) -> None:
-    """Create a folder and its parents, writable by this user only, whatever the umask."""
+    """Create a folder and its parents, writable by this user only, regardless of the umask."""
     for place in (*reversed(folder.parents), folder):
         if not place.exists():
             with contextlib.suppress(FileExistsError):  # another process has just made it
@@ -38,10 +38,10 @@ def made_folder(folder: Path) -> None:
 
 
 def held(path: Path, longest: float) -> BinaryIO | None:
-    """Return an open file that this process has locked exclusively, or None if that fails.
+    """Open a file and lock it exclusively for this process; return None if that fails.
 
-    It fails if another process keeps the lock for `longest` seconds, or the file system has no locks. The lock lasts
-    until `let_go` is called or the process ends.
+    Locking fails if another process keeps the lock for `longest` seconds, or if the file system has no locks. The lock
+    lasts until `let_go` is called or the process ends.
     """
     end = time.monotonic() + longest
     while time.monotonic() <= end:
@@ -62,7 +62,7 @@ def held(path: Path, longest: float) -> BinaryIO | None:
 
 
 def let_go(file: BinaryIO) -> None:
-    """Unlock and remove a file that `held` has returned."""
+    """Unlock and remove a file that `held` has locked."""
     with contextlib.suppress(OSError):  # on Windows, waiting processes have it open
         os.unlink(file.name)
     file.close()

@@ -1,4 +1,4 @@
-"""Atomic writing of users' output files, with errors that give the reason and say which data remain."""
+"""Atomic writing of users' output files, with error messages that state the reason and the data that remain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
     """Context manager in which an OSError becomes a WriteError.
 
-    `owner` and `path` are named in its message; `kept` says which data remain.
+    The message names the function `owner` and the file `path`, and ends with `kept`, a text about the data that remain.
     """
     try:
         yield

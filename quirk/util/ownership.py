@@ -58,7 +58,7 @@ def _check(path: Path, found: os.stat_result, *, sticky: bool) -> None:
 
 
 def _own_group(group: int, user: int) -> bool:
-    """Whether a group, by its number, is the private group of a user.
+    """Whether the group with number `group` is the private group of the user with number `user`.
 
     Such a group has the user's name and no other members.
     """

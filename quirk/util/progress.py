@@ -32,7 +32,7 @@ class ProgressLine:
     def shown(
         cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
     ) -> ProgressLine | None:
-        """Return a new progress line, or None if none is to be shown.
+        """Return a new progress line, or None if no line is to be shown.
 
         The line is shown if `asked` is True, or if `asked` is None and standard error is a terminal. The other
         arguments are those of the class.

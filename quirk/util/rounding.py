@@ -18,8 +18,9 @@ def rounded_off(values: Any, largest: float) -> np.ndarray:
 def loads_rounded_off(loads: np.ndarray, length: float) -> np.ndarray:
     """Return an array of loads in which round-off is replaced by zero.
 
-    `loads` has shape (..., 2, k): k components of force (N) and k of torque (N m). A torque is compared with the
-    largest torque and with the largest force times `length`, a typical length of the system (m); a force likewise.
+    `loads` has shape (..., 2, k): k components of force (N) and k of torque (N m). Round-off is relative to the largest
+    force and to the largest torque over `length`, a typical length of the system (m); for torques, this is multiplied
+    by `length`.
     """
     sizes = np.abs(loads).max(axis=(*range(loads.ndim - 2), loads.ndim - 1), initial=0.0)
     force = max(float(sizes[0]), float(sizes[1]) / length)

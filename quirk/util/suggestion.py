@@ -77,7 +77,7 @@ def nearest_names(given: str, known: Iterable[str]) -> list[str]:
 
 
 def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: int | None = None) -> str:
-    """Return the end of an error message about an unknown name: a suggestion, or a list of known names.
+    """Return the last part of an error message about an unknown name: a suggestion, or a list of known names.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class Body(Placed):
         Named frames fixed in the body; `add_frame` adds more.
     shape : Shape or list of Shape, optional
         Shapes for graphics, from `quirk.shapes`: `Box`, `Cylinder`, `Ellipsoid` or `Mesh`, each with its frame in the
-        body and an optional color. They do not affect the motion; `Body.box` and its siblings set them.
+        body and an optional color. They do not affect the motion; `Body.box` and the other class methods set them.
 
     Attributes
     ----------

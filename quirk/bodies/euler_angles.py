@@ -136,9 +136,9 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
 
 
 def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
-    """Return angles (n,), rad, shifted by multiples of `period`, rad.
+    """Return angles (n,), rad, shifted by multiples of `period`, rad, so that they vary continuously.
 
-    Their differences are then nearest to `told` (n - 1,), rad.
+    The differences of the results are those nearest to the known changes `told` (n - 1,), rad.
     """
     step = np.diff(angle)
     return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])

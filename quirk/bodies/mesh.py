@@ -160,6 +160,8 @@ def _checked_mesh(vertices: Any, triangles: Any) -> tuple[np.ndarray, np.ndarray
 class MeshSolid(NamedTuple):
     """Mass, center of mass and inertia of a homogeneous body bounded by a mesh.
 
+    Attributes
+    ----------
     mass : kg
     center : (3,) center of mass in the coordinates of the mesh, m
     inertia : (3, 3) about the center of mass, kg m^2

@@ -39,7 +39,8 @@ class Box(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        The moment of inertia is mass/12 (b^2 + c^2) about the edge of length a, and likewise for b and c.
+        The moment of inertia is mass/12 (b^2 + c^2) about the edge of length a; the others follow by exchange of the
+        letters.
         """
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
@@ -74,7 +75,7 @@ class Ellipsoid(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        The moment of inertia is mass/5 (b^2 + c^2) about the semi-axis a, and likewise for b and c.
+        The moment of inertia is mass/5 (b^2 + c^2) about the semi-axis a; the others follow by exchange of the letters.
         """
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 

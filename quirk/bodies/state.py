@@ -50,10 +50,10 @@ class State:
         Internal variables (s,) of force elements by name, such as the integral of a `Controller`. States from runs
         include all of them; unlisted elements start from their initial values.
     switched : dict, optional
-        Whether constraints and forces are enabled, by name, as far as events have changed it. A run from this state
-        starts with these; for others the setting of the system applies.
+        Whether constraints and forces are enabled, by name, for those that events have enabled or disabled. A run from
+        this state starts with these settings, and with those of the system for all other parts.
     replaced : dict, optional
-        Constraints and forces, by name, by which events have replaced those of the same names.
+        Constraints and forces, by name, that have replaced those of the same names in events.
     bodies : tuple of str, optional
         Names of the bodies, one per row. States of systems and results have them; a system with other bodies rejects
         the state. Without names, rows are assumed to be in the order of `system.bodies`.

@@ -88,7 +88,7 @@ def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that calls the numpy function `name`; for a jet, numpy calls its method of the same name."""
+    """Return a function that calls the numpy function `name`; numpy calls the method of this name for jets."""
     return lambda x: getattr(np, name)(x)
 
 

@@ -60,7 +60,7 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions that read a value which has changed, although this was excluded."""
+        """Return the names of compiled functions whose outside values have changed, although no change was expected."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
 
@@ -101,7 +101,7 @@ def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _contents(x: Any, names: Iterable[str]) -> Any:
-    """Return a key that identifies the contents of an object; of its attributes, only those in `names` count."""
+    """Return a key that identifies the contents of an object, including the attributes in `names` and no others."""
     if isinstance(x, np.ndarray):
         text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
         return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()

@@ -42,7 +42,7 @@ MOST_OBJECTS = 20_000
 
 
 class _UnknownError(Exception):
-    """A function uses something with unknown effects."""
+    """Error raised if a function uses something with unknown effects."""
 
 
 class Effects:
@@ -216,7 +216,7 @@ class Effects:
             raise _UnknownError
 
     def _read(self, slot: Any, keep: Any, value: Any) -> None:
-        """Record that the function reads `value` from a variable, and analyze the value.
+        """Record that the function reads `value` from the variable `slot`, and analyze the value.
 
         `keep` is stored so that its id remains valid.
         """

@@ -42,7 +42,7 @@ def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
 
 
 class _UnknownError(Exception):
-    """The outside values of a function cannot be listed."""
+    """Error raised if the outside values of a function cannot be listed."""
 
 
 def _print(x: Any, seen: dict[int, int]) -> Any:

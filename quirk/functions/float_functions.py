@@ -111,7 +111,7 @@ def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 def _unwhole(x: Any) -> Any:
     """Return a tracer of an integer as a tracer of a float; anything else is returned unchanged.
 
-    numpy's functions likewise convert integers to floats.
+    This conversion is the same as in numpy's functions.
     """
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 

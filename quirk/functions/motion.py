@@ -33,7 +33,7 @@ RESOLUTION = 1e-8
 
 
 class Motion(Immutable):
-    """A prescribed quantity c(t), in m or rad, with its derivatives.
+    """A prescribed quantity c(t), in m or rad, with its time derivatives.
 
     Create it with `constant_rate`, `polynomial`, `sinusoid`, `spline`, `steps` or `function`; ``a + b`` is the sum of
     two.

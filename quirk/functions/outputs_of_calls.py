@@ -42,7 +42,7 @@ class CallSite:
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
         """Whether the call has enough arguments for one of them to be an array that receives the result.
 
-        `of_module` tells whether the function belongs to a module. `names` are possible names of the function, for
+        `of_module` is true if the function belongs to a module. `names` are possible names of the function, for
         calls whose attribute names are empty.
         """
         return any(self.given > _before_output(name, of_module) for name in self.names or names)

@@ -21,7 +21,7 @@ from ..jit.tracing import LARGEST_INDEX, TracedValue
 
 
 class NotTraceableError(BranchingError):
-    """A function uses an operation whose machine code may differ from Python."""
+    """Error raised if a function uses an operation whose machine code may differ from Python."""
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
 def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
     """Apply a binary operator to a tracer and another number.
 
-    `combine` computes the result from two jets; `raises` tells whether Python's operator may raise an error.
+    `combine` computes the result from two jets; `raises` is true if Python's operator may raise an error.
     """
     if type(other).__name__ == "TracerArray":
         return NotImplemented
@@ -225,8 +225,8 @@ def _compared(name: str, one: Tracer, other: Any) -> Any:
 def value_of(name: str, *arguments: Any) -> Any:
     """Evaluate the function `name` of the C library for jets and floats.
 
-    The result is None if the values of the jets are neither floats nor traced values, but numbers that compute their
-    own functions.
+    The result is None if the values of the jets are neither floats nor traced values, but numbers with their own
+    methods for such functions, as dual numbers are.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -275,7 +275,7 @@ def power(a: Any, b: Any) -> Jet:
 def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
     """Return `a` where a condition is true and `b` otherwise, as a tracer.
 
-    `numpy` tells whether the result is a numpy number.
+    `numpy` is true if the result is a numpy number.
     """
     x, _, whole = operand(a)
     y, _, other = operand(b)

@@ -3,8 +3,8 @@
 In a copy, the global and closure names of the function refer to replacements: of `math` and numpy functions that would
 convert their arguments to floats or branch on them, of `min`, `max` and so on. Only listed operations, functions and
 values are allowed; lists, dicts, arrays and objects are read-only. A copy is therefore purely arithmetic, and a single
-run determines what it computes at all times. Everything else raises NotTraceableError. Jets are numbers with
-derivatives; tracers are stand-ins for numbers that record operations.
+run records the operations that it performs at all times. Everything else raises NotTraceableError. Jets are numbers
+with derivatives; tracers are stand-ins for numbers that record operations.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def of_floats(
 ) -> tuple[Any, list[Any]]:
     """Evaluate a user function of floats and arrays on jets.
 
-    Returns its result and a list of numbers: if one of them is not finite, Python would raise an error or return
-    another result. `wrap` converts arguments that are neither numbers nor arrays.
+    Returns the result and a list of numbers to be checked: if one of them is not finite, Python would raise an error or
+    return another result. `wrap` converts arguments that are neither numbers nor arrays.
     """
     function = python_of(function)
     if getattr(type(function), "takes_jets", False):
@@ -117,7 +117,10 @@ def of_floats(
 
 
 def takes_state(function: Any, names: Sequence[str]) -> bool:
-    """Return whether a function, given where one of the arguments `names` is expected, is one of (t, state) instead."""
+    """Whether a function is one of (t, state), instead of one of the arguments `names`.
+
+    A function of two required arguments counts as one of (t, state), unless there are two `names`.
+    """
     if len(names) == 2 or not callable(function) or isinstance(function, Expression):
         return False
     try:

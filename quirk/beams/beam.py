@@ -55,7 +55,7 @@ class Beam(Immutable):
         fraction of the length that returns the angle. The beam is not loaded in this shape.
     damping : float or (6,)
         Stiffness-proportional damping: section loads K times this coefficient, s, times the strain rates. Six numbers
-        are coefficients for each strain, as of structural damping.
+        give one coefficient for each strain.
     mass_damping : float
         Mass-proportional damping, 1/s: loads on each body opposite to its momentum times this coefficient. It also
         damps rigid motions. Rayleigh damping consists of both.

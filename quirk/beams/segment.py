@@ -30,8 +30,8 @@ DENOMINATORS = (3, 5, 7, 9, 11, 13, 15, 17)
 class BeamSegment(ForceElement):
     """Elasticity and damping of one segment of a `Beam`, between two of its bodies.
 
-    Its coordinates are the six strains: the extension and two shear strains, and the twist and two curvatures, 1/m. A
-    `Beam` makes its segments.
+    Its coordinates are the six strains: the extension and two shear strains, and the twist and two curvatures, 1/m. The
+    segments are created by `Beam`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method unchanged; it tells type checkers that subclasses may take other arguments."""
+    """Return a method unchanged; the decorator lets type checkers accept other arguments in subclasses."""
     return method
 
 
@@ -217,7 +217,7 @@ class ForceElement(Immutable):
 
     @property
     def needs(self) -> tuple[Body | Ground, ...]:
-        """Bodies without which the element cannot be in a system."""
+        """Bodies that a system with this element must contain."""
         return self.bodies
 
     @property

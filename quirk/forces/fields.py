@@ -53,7 +53,7 @@ class UniformField(OnBodies):
         vars(self).update(given)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the potential energy (J): minus the sum of m a.r over the bodies at the positions r."""
+        """Return the potential energy (J): minus the sum of m a . r over all bodies, with their positions r."""
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):

@@ -156,7 +156,7 @@ class FlankLoad(OfFlank):
     """Load (N m or N) with which a flank pushes by its spring and its damper; negative if it would pull."""
 
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return no loads."""
+        """Return zero loads, because the object serves as an event function only."""
         return [(0, 0)] * len(frames)
 
     def shown(self, t: Any, *frames: Place) -> Any:

@@ -29,7 +29,7 @@ class OfJoint(ForceElement):
     joint : Joint
     rotates : whether the coordinate is the angle about the joint's axis; otherwise it is the displacement along it
     axis : index of that axis in joint frame i
-    of_three : whether the angle is one of the three 1-2-3 angles of a joint that also rotates otherwise
+    of_three : whether the angle is one of the three 1-2-3 angles of a joint that also rotates about other axes
     """
 
     aside: tuple[str, ...] = ("joint",)

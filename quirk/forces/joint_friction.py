@@ -123,7 +123,7 @@ class JointFriction(OfJoint, StickSlip):
         return False
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the friction torque (N m) or force (N) for the rate of the joint; time and coordinate are not used."""
+        """Return the friction torque (N m) or force (N) at the rate of the joint; t and x have no effect."""
         if not self.sticks:
             return -self.viscous * rate - self._dry(rate) * np.tanh(rate / self.creep)
         sense = where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
@@ -138,7 +138,10 @@ class JointFriction(OfJoint, StickSlip):
 
     @property
     def load_per_effort(self) -> float:
-        """Constant normal load of the slip's only component: 1/m for rotation, where the slip is at an arm; else 1."""
+        """Constant normal load of the slip's only component, per unit of effort.
+
+        It is one over the arm (1/m) for a rotation, whose slip is the rate times an arm, and 1 for a translation.
+        """
         return 1.0 / float(self.radii[0])
 
     def sliding_coefficient(self, speed: float) -> float:

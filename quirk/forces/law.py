@@ -286,10 +286,7 @@ def _internal_rates(
 
 
 def _term(x: Any, k: int) -> Any:
-    """Return Taylor coefficient k of a jet; a number is a constant.
-
-    `x` is the jet or number.
-    """
+    """Return Taylor coefficient k of a jet or number `x`; a number is a constant."""
     taylor = x.taylor if isinstance(x, Jet) else [x]
     return taylor[k] if k < len(taylor) else 0.0
 
@@ -340,7 +337,10 @@ def _values(element: ForceElement, layout: LawLayout, functions: Sequence[Any], 
 def _of_state(
     element: ForceElement, values: dict[str, Any], time: Jet, read: Sequence[Place]
 ) -> dict[str, Callable[..., Any]]:
-    """Return functions of the state, by attribute, as functions of any arguments, for the motion of the bodies read."""
+    """Return functions of the state, by attribute name, with the motion of the bodies in `read` inserted.
+
+    The returned functions ignore their arguments.
+    """
     motion = [
         x for place in read for x in (place.center, place.orientation, place.center_velocity, place.angular_velocity)
     ]
@@ -358,9 +358,9 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _counted(method: str, given: Any, count: int) -> list[Any]:
-    """Return the result of a method of the law as a list of `count` numbers; any other number is a ValueError.
+    """Check that the result of a method of the law has `count` numbers, and return it as a list.
 
-    `given` is this result, and `method` the name of the method.
+    `given` is this result, and `method` the name of the method. A wrong count raises a ValueError.
     """
     found = _listed(given)
     wanted = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"

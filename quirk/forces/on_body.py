@@ -125,9 +125,9 @@ class Torque(_OnBody):
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return the present value of a load, which is a `Value`.
+    """Return the present value of a load `value` at time t (s).
 
-    If it is a function, it is called with time and motion of the body, as CALL shows.
+    If it is a function, it is called with the time and the motion of the body of `place`.
     """
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 

@@ -79,7 +79,10 @@ class MovingBody:
 
 
 class PresentBody:
-    """Motion of a body at one instant: the interface of `MovingBody`, from floats, with rates of poses as jets."""
+    """Motion of a body at one instant, with the interface of `MovingBody`.
+
+    Poses are jets with their rates; velocities are floats.
+    """
 
     def __init__(
         self, position: np.ndarray, orientation: np.ndarray, velocity: np.ndarray, angular_velocity: np.ndarray

@@ -237,7 +237,7 @@ class Plain:
 
 
 class Noting:
-    """A view of a constant state, with numbers, that records the names it receives."""
+    """View of a constant state that records the names of the parts that a function reads."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()
@@ -249,7 +249,7 @@ class Noting:
 
 
 class TracedView:
-    """View for recording a function as code: it returns tracers in place of numbers."""
+    """View for tracing a function to machine code: it returns tracers in place of numbers."""
 
     # Operators and conversions to text are refused, as for other objects.
     __eq__ = __ne__ = __bool__ = __repr__ = __str__ = __format__ = refusing("a state is used for more than its parts")

@@ -37,7 +37,7 @@ class OfSlip(ForceElement):
 
     @property
     def wakes(self) -> bool:
-        """Return False: the load does not act in short pulses, even if the gap is user-defined."""
+        """Always False: the load does not act in short pulses, even if the gap is user-defined."""
         return False
 
     def as_law(self, traced: bool) -> Self:
@@ -69,7 +69,7 @@ class StickSlip(OfSlip):
     part: int
 
     def place_of(self, parameter: str) -> int:
-        """Return the index of a parameter's first number in the inputs of the law."""
+        """Return the index of the first number of a parameter among the inputs of the law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
@@ -86,15 +86,17 @@ class StickSlip(OfSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> Any:
-        """Return the friction during sliding.
+        """Return the friction element in the sliding state.
 
-        At slips below `floor` (m/s) it acts against the initial `direction`, above it against the slip.
+        At slips below `floor` (m/s) the force is opposite to the initial `direction`, above it opposite to the slip.
+        The other arguments are as for `Friction.sliding`.
         """
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
-        """Return the rows of slip components that hold the bodies while they stick to a part.
+        """Return the constraint on slip components that holds the bodies while friction sticks.
 
-        `value` is the coordinate at which a joint with constant friction is held; None to hold its rate only.
+        `which` are the indices of these components, `side` and `part` are as for `Friction.sliding`. `value` is the
+        coordinate at which a joint with constant friction is held; None to hold its rate only.
         """
         return _sticking(self, which, side, part)
 
@@ -133,7 +135,7 @@ class SlipComponent(OfSlip):
     radii: np.ndarray
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the loads of a unit force."""
+        """Return the loads of a unit friction force along the component, on both bodies."""
         one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]
 
@@ -149,7 +151,10 @@ class SlipComponent(OfSlip):
 
 
 class SlipAhead(SlipComponent):
-    """The only component of a slip, times the sign of its direction, plus an offset, m/s, as an event function."""
+    """Event function of friction with one component of slip.
+
+    Its value is the slip times the sign of its direction, plus an offset, m/s.
+    """
 
     parameters = ("radii", "direction", "offset")
 

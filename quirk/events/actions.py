@@ -96,7 +96,7 @@ class StopRun:
 
 @dataclass(frozen=True)
 class After:
-    """Action that takes other actions from a certain occurrence of its event on; see `after`."""
+    """Action that takes another action at a given occurrence of its event and at all later ones; see `after`."""
 
     count: int
     actions: tuple[Any, ...]

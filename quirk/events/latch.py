@@ -54,9 +54,9 @@ class OutOfReach:
 class Latch(Event):
     """A joint that closes when its two frames meet, and may break at a load.
 
-    Velocities then jump as for `enable`, and the bodies are moved until the frames coincide. The latch closes when the
-    frames come close enough, not if they are so initially; after it has broken or was released it closes again when
-    they meet again.
+    When the latch closes, velocities jump as for `enable`, and the bodies are moved until the frames coincide. It
+    closes when the frames come close enough, but not if they are close initially. After it has broken or has been
+    released, it closes again when the frames meet again.
 
     Parameters
     ----------

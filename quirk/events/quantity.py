@@ -32,8 +32,8 @@ Function = Callable[[Any, Any], Any]
 class Quantity(ForceElement):
     """A number that a run watches for an event; it exerts no load.
 
-    Each quantity is a force law with one coordinate, the value minus a level, and a unit multiplier. Thereby it has
-    machine code, counted revolutions and a gradient, as force laws have.
+    Each quantity is a force law with one coordinate, the value minus a level, and a unit multiplier. Like every force
+    law it therefore has machine code, counted revolutions and a gradient.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ def sensors(
         Prefix of the names of the events: "name: a - b".
     family : list of Body, or of pairs of Body and point (3,) in its coordinates
         Positions of the sensors; centers of mass unless points are given.
-    others : list of the same, optional
+    others : list as for `family`, optional
         Bodies that the sensors detect; default: those of `family`, where each pair is watched once.
     radius : float
         Distance of the event, m.

@@ -14,7 +14,7 @@ from ..functions.expression import Expression
 
 @dataclass(frozen=True)
 class Watched:
-    """A watched function of (t, state) given by an expression of t, `state`, and bodies and joints by name.
+    """Function of (t, state) given by an expression of t, `state`, and names of bodies and joints.
 
     Attributes
     ----------

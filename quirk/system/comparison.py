@@ -65,7 +65,7 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
     """Return a text for each difference between two descriptions from `likeness`.
 
-    `one` is called the saved value and `other` the given one. `where` names the entry that contains them.
+    In the texts `one` is the saved value and `other` the given one. `where` names the entry that contains them.
     """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]

@@ -18,7 +18,7 @@ class Configuration:
     ----------
     active : names of the enabled bilateral constraints
     idle : names of the disabled forces and unilateral constraints
-    others : pairs of a name and the constraint or force that replaces the system's one of this name
+    others : pairs of a name and the constraint or force that replaces the system's part of this name
     """
 
     active: frozenset[str]
@@ -26,10 +26,10 @@ class Configuration:
     others: tuple[tuple[str, Any], ...] = field(default=())
 
     def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
-        """Return the differences from an earlier configuration `start`.
+        """Return the differences from an earlier configuration `start`, as two dicts by name.
 
-        The first result tells, by name, whether each changed constraint or force is now enabled; the second has the
-        replaced ones, by name.
+        The first has, for each constraint or force that has been enabled or disabled, whether it is now enabled. The
+        second has all parts that replace parts of the system.
         """
         on = (self.active - start.active) | (start.idle - self.idle)
         off = (start.active - self.active) | (self.idle - start.idle)

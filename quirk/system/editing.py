@@ -50,7 +50,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
 
 
 def needs(part: Part, system: System) -> list[object]:
-    """Return the objects without which a part cannot be in a system: bodies, a joint, and inputs that it sets."""
+    """Return the objects that a system with this part must contain: bodies, a joint, and inputs that the part sets."""
     if isinstance(part, Sampled):
         return [system[name] for name in part.inputs]
     if isinstance(part, Body | Beam | Event):
@@ -61,10 +61,7 @@ def needs(part: Part, system: System) -> list[object]:
 
 
 def carried_over(old: System, new: System) -> State:
-    """Return the initial state of the system `new`.
-
-    Parts that are also in the system `old` keep their state.
-    """
+    """Return the initial state of the system `new`, in which parts that are also in `old` keep their state."""
     before, start = old.initial_state(), new.initial_state()
     rows = {id(body): row for row, body in enumerate(old.bodies)}
     for row, body in enumerate(new.bodies):

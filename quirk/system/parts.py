@@ -59,9 +59,9 @@ class Parts:
             raise InputError("System: at least one body is needed; got none")
 
     def __getitem__(self, name: Any) -> Part:
-        """Return the part of this name.
+        """Return the part of this name; the argument may also be the part itself.
 
-        An UnknownNameError is raised if there is none. The argument may also be the object itself.
+        An UnknownNameError is raised if there is no such part.
         """
         name = getattr(name, "name", name)
         if not isinstance(name, str):
@@ -121,7 +121,7 @@ class Parts:
                 raise InputError(f"System: {element} acts on {joint}, which is not in the system: add it to the items")
 
     def _check_sampled(self) -> None:
-        """Raise InputError if an input of a sampled function is no force element, or another one sets it, too."""
+        """Raise an InputError if an input of a sampled function is not a force element or has two such functions."""
         set_by: dict[str, Sampled] = {}
         for sampled in self.sampled:
             for name in sampled.inputs:

@@ -104,7 +104,7 @@ class System(Renamed):
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     def _configure(self, configuration: Configuration) -> None:
-        """Use a configuration of enabled constraints and forces from now on, with its compiled model."""
+        """Enable and disable constraints and forces as in `configuration`, and use the compiled model for it."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
@@ -452,7 +452,7 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If they are not, or the state violates a constraint.
+            If the coordinates are dependent or incomplete, or the state violates a constraint.
         """
         from ..analysis.assembly import check_poses
         from ..analysis.joint_space import joint_space
@@ -511,7 +511,8 @@ class System(Renamed):
         closure_tolerance : float, optional
             Accepted closure error (m) of loops with redundant constraints, for instance of a drawing with rounded
             coordinates. Rows that depend on others within this tolerance then count as redundant, and their violations
-            are subtracted as offsets, which the system keeps and `closure` lists. Default: as before, initially none.
+            are subtracted as offsets, which the system keeps and `closure` lists. Default: the tolerance of the
+            previous call, initially none.
 
         Returns
         -------

@@ -105,7 +105,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the result of `violations`, or raise an InconsistentStateError if the poses violate a constraint.
 
-    `poses` names them in the message, such as "initial poses".
+    `poses` is the name of the poses in the message, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
@@ -141,9 +141,9 @@ def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.n
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
-    """Return text for an error message that says at which poses a constraint was declared, or an empty string.
+    """Return a text for errors with the poses at which a constraint was declared, or an empty string.
 
-    The text is empty if no body has moved since then.
+    The text is empty if no body has moved since the declaration.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:

@@ -42,8 +42,8 @@ MOST_NAMED = 6
 class Uniqueness:
     """Whether force and torque of a joint are determined by the motion.
 
-    Each is "unique", "unique only in sum" or "indeterminate". In sum means: together with the other constraints between
-    the same two bodies, about any common point.
+    Each is "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that only the sum over all
+    constraints between the same two bodies is determined, with torques about any common point.
     """
 
     force: str
@@ -66,8 +66,8 @@ class Mobility:
     redundant_constraints : names of all constraints that share loads with others
     null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body
         axes; orthonormal in the mass metric
-    nearly_dependent : independent rows that nearly depend on others, by label, with their relative distance from those,
-        for equal bodies
+    nearly_dependent : independent rows that nearly depend on other rows, by label, each with its distance from the span
+        of these rows over its length, for equal bodies
     singular_values : the smallest nonzero ones, of rows scaled to unit length, for equal bodies; a value close to zero
         means a nearly singular configuration
     loads : for each active constraint, whether its force and torque are unique
@@ -134,9 +134,10 @@ def said_nearly(rows: dict[str, float]) -> str:
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the independent rows that nearly depend on others, with their distances from these, by label.
+    """Return the independent rows that nearly depend on others, each with its distance from these, by label.
 
-    The smallest distance is first. `verdict` says which rows are independent, and how far each is from the others.
+    The row with the smallest distance is first. `verdict` has the mask of independent rows and the distance of each row
+    from the others.
     """
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}

@@ -32,11 +32,17 @@ class FlankStates:
         self.all = [force for force in system.forces if isinstance(force, Flanks) and force.switches]
 
     def configured(self, base: Configuration, sides: Mapping[str, int]) -> Configuration:
-        """Return a configuration with the flanks in contact."""
+        """Return the configuration `base` with the given flanks in contact.
+
+        `sides` gives the flank in contact of each element, 1 or -1, or 0 for none, by name.
+        """
         return base.with_others({flanks.name: flanks.on_side(sides.get(flanks.name, 0)) for flanks in self.all})
 
     def guards(self, base: Configuration, sides: Mapping[str, int]) -> list[EventFunction]:
-        """Return the event functions of all flanks."""
+        """Return the event functions of all flanks that are enabled in the configuration `base`.
+
+        `sides` gives the flank in contact of each element, 1 or -1, or 0 for none, by name.
+        """
         found = []
         for flanks in self.all:
             if flanks.name in base.idle:
@@ -79,7 +85,10 @@ class FlankStates:
 
 
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
-    """Return the flank in contact from its former state, the crossings, the deviation and its rate."""
+    """Return the flank in contact after events, 1 or -1, or 0 for none.
+
+    It follows from the flank in contact before, the crossings of event functions, the deviation x and its rate.
+    """
     if (flanks.name, MEETS) in crossed:
         return crossed[flanks.name, MEETS]
     if (flanks.name, PARTS) in crossed:

@@ -82,10 +82,7 @@ class Frictions:
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:
-        """Return the configuration with all friction elements disabled.
-
-        It is otherwise like the configuration `base`.
-        """
+        """Return a copy of the configuration `base` with all friction elements disabled."""
         return base.with_forces(off=self.names) if self.all else base
 
     def acting(self, base: Configuration, pushing: Container[str]) -> list[StickSlip]:
@@ -102,7 +99,7 @@ class Frictions:
     def configured(
         self, base: Configuration, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]
     ) -> Configuration:
-        """Return the configuration in which each friction element slides or sticks as `rubbing` says.
+        """Return the configuration in which each friction element has the state in `rubbing`.
 
         `parts` gives the touched part of each bounded surface, by name of contact. `base` is the configuration without
         friction.
@@ -260,7 +257,7 @@ def rub_of(
     Parameters
     ----------
     friction : the friction element
-    grip : which friction elements slide, and which stick
+    grip : friction element in the contact problem, with its slip direction
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
     side : side of the first surface, +1 or -1

@@ -220,10 +220,16 @@ class Gaps:
     def check_slip(self, friction: StickSlip, opening: Opening, c: int, slips: Sequence[int]) -> None:
         """Raise a SwitchingError if friction at a user-defined gap is not defined.
 
-        The gap must be a length, and its force must pass through the contact point. This is tested as follows: the load
-        f = u x v, with u and v the tangents, has at an arm a the moment a x f = u (a v) - v (a u), where a v = -(a x u)
-        f and a u = (a x v) f. `slips` are the indices of the slip components. `opening` has the force directions at a
-        state.
+        The gap must be a length, and its force f must pass through the contact point. The second condition is tested by
+        the moments of f and of unit forces along the tangents u and v: for forces at a common point with the arm a, the
+        moment of f is a x f = -u ((a x u) . f) - v ((a x v) . f), because f = u x v.
+
+        Parameters
+        ----------
+        friction : the friction element
+        opening : gaps, slip and force directions at a state
+        c : index of the gap
+        slips : indices of the slip components along u and v
         """
         i, j = self.touches[c].rows[:2]
         body = j if j < opening.push.shape[1] else i

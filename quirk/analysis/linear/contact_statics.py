@@ -139,7 +139,7 @@ def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> t
 
     It consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for which
     the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
-    least-squares problem with it gives the first guess of the closed gaps; then see `near_step`.
+    least-squares problem with it gives the initial guess of the closed gaps for `near_step`.
 
     Parameters
     ----------

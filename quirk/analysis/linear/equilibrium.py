@@ -164,7 +164,7 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
 
 
 def _falls(free: NullSpaceBasis) -> bool:
-    """Whether most of the acceleration at a state is in directions without stiffness, as in a free fall."""
+    """Whether most of the acceleration at a state is in directions without stiffness, as in free fall."""
     g, K, _ = accelerations(free, 0)
     return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
@@ -284,7 +284,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
 
 
 def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
-    """Whether a step is zero up to round-off.
+    """Whether a step changes the state by no more than round-off.
 
     `step` contains changes of the free coordinates, followed by those of the internal variables.
     """

@@ -164,7 +164,7 @@ def _colors(near: Any) -> list[np.ndarray]:
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
     """Return for each row of a sparse matrix the body among `members` on which the row depends, or -1.
 
-    `touching` is the matrix; it says on which bodies each row depends.
+    `touching` is the matrix; the nonzero entries of a row are the bodies on which it depends.
     """
     found = np.full(touching.shape[0], -1)
     part = touching[:, members].tocoo()

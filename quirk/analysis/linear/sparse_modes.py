@@ -44,8 +44,7 @@ Found = tuple[np.ndarray, np.ndarray, np.ndarray]
 def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Found, str] | None:
     """Return at least `count` modes of least |s|, and the kind of state, "equilibrium" or "steady motion".
 
-    It returns None if the system has hardly more modes, so that all of them are as easily computed: the Arnoldi vectors
-    would exceed the number of finite eigenvalues.
+    The result is None if the system has so few modes that all of them can be computed as fast with dense matrices.
     """
     point = Point(system, state, t)
     wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal

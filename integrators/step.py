@@ -50,7 +50,7 @@ S = TypeVar("S", bound=InterpolatedStep)
 
 
 class IntegrationError(RuntimeError):
-    """Error raised when an integration cannot continue.
+    """Error raised if an integration cannot continue.
 
     Attributes
     ----------

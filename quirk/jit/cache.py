@@ -224,7 +224,7 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
 
 
 def _closed_to_others(name: str, flags: int) -> int:
-    """Open a file without write permission for other users, whatever the umask."""
+    """Open a file without write permission for other users, regardless of the umask."""
     return os.open(name, flags, 0o644)
 
 

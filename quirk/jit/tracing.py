@@ -77,7 +77,7 @@ register_model(HalvedType)(models.ArrayModel)
 
 
 class TooLongError(Exception):
-    """A traced function emits more instructions than the limit of `bounded`."""
+    """Error raised if a traced function emits more instructions than the limit of `bounded`."""
 
 
 @contextmanager

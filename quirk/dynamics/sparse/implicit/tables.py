@@ -73,7 +73,7 @@ class CouplingBlocks(NamedTuple):
     pair_block : (Q,) first element of the block of each pair
     law_pair, law_first : pair of each frame with a load and each frame that moves, or -1; and the index of the first
         such pair of each law
-    relation_pair, relation_first : pairs of frames of relations, likewise
+    relation_pair, relation_first : pairs of the frames of relations, as for laws
     own : (slots,) pair of each body with itself, -1 for the ground
     side_row : (S,) relation of each side
     side_slot : (S,) slot of the side's body, or -1 for the ground

@@ -1,8 +1,9 @@
 """Projection of a state onto the constraints, and of an error onto their tangent space.
 
 The projection is the nearest state in the mass metric. Poses are corrected by steps delta = -W (A W)^+ Phi, with the
-constraint residuals Phi, the constraint rows A and the mass matrix (W W^T)^-1; velocities are corrected likewise with
-Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract too slowly.
+constraint residuals Phi, the constraint rows A and the mass matrix (W W^T)^-1; velocities are corrected by the same
+formula with Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract
+too slowly.
 """
 
 from __future__ import annotations

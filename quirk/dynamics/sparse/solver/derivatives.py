@@ -110,7 +110,7 @@ class Loads:
 
 
 class UnreachedError(Exception):
-    """The positions prescribed by drivers cannot be followed up to the last time.
+    """Error raised if the positions prescribed by drivers cannot be followed up to the last time.
 
     Attributes
     ----------

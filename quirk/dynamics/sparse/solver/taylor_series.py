@@ -48,7 +48,7 @@ WIDTHS = (2, 4, WIDTH)
 
 
 class NoSeriesError(InputError):
-    """A part of a model has no Taylor series; the message names the part and the reason."""
+    """Error raised if a part of a model has no Taylor series; the message names the part and the reason."""
 
 
 @dataclass(frozen=True)

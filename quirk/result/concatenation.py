@@ -45,7 +45,7 @@ def join(first: Result, *others: Result) -> Result:
     -------
     Result
         With the segments and events of all runs, the sum of their statistics, and the status of the last. Parameter
-        derivatives are omitted, because those of each run refer to its own start; a `SensitivityWarning` says so.
+        derivatives are omitted, with a `SensitivityWarning`, because those of each run refer to its own start.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def run_events(result: Result) -> list[Event]:
 
 
 def _of(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a copy of a segment in which equal constraints and forces of another system replace its own ones."""
+    """Return a copy of a segment in which constraints and forces of `system` replace equal ones of the result."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)

@@ -40,7 +40,7 @@ class Health:
     nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
     position, velocity : (nt,) largest residual ``|Phi|`` and its rate ``|Phi_dot|`` over all rows
     norm : (nt,) largest deviation of a quaternion from unit length
-    power : (nt,) total power of all constraint forces, W: that of drivers, zero without any
+    power : (nt,) total power of all constraint forces, W: the power of the drivers; zero without drivers
     power_balance : (nt,) rate of the kinetic energy minus the power of applied and constraint forces, W
     """
 

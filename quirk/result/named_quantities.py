@@ -81,9 +81,10 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
     * for a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
       "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with or without a letter;
       "distance"; the name alone is the angle or, without one, the travel;
-    * for a force "force" and "torque" likewise, "energy", its coordinates, and their rates as "length_rate";
+    * for a force "force" and "torque" with or without a letter, "energy", its coordinates, and their rates, such as
+      "length_rate";
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
-    * "power" for all that do work.
+    * "power" for gravity, forces and constraints that do work.
 
     With ".deg" at the end, angles and their rates are in degrees.
     """

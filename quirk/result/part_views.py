@@ -322,7 +322,7 @@ class JointView:
 
     @property
     def unique(self) -> Uniqueness:
-        """Whether the motion alone determines `force` and `torque`; see `Mobility.loads`."""
+        """Whether `force` and `torque` are determined by the motion; see `Mobility.loads`."""
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
             raise InputError(f"{self.constraint}: it is disabled and carries no load")
@@ -334,7 +334,7 @@ class JointView:
         """Return the force (nt, 3), N, that body i exerts on body j.
 
         `frame` selects its axes: "inertial", "i" or "j" for those of a body, "joint i" or "joint j" for those of a
-        joint frame. `unique` tells whether the motion determines the force.
+        joint frame. `unique` states whether the motion determines the force.
         """
         return self._load(0, frame)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return positions (nt, 3), m, and unit quaternions (nt, 4) of a body at `times` (nt,), s.
 
-    They are interpolated between outputs by cubic polynomials.
+    The values are interpolated between outputs by cubic polynomials.
     """
     view = result[name]
     rates = rotation.rate(view.orientation, view.angular_velocity)
@@ -62,7 +62,7 @@ def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.nd
 def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return for each of `times` the indices of the outputs before and after it.
 
-    The fraction of the interval at which the time lies is returned as well.
+    The third result is the position of each time in its interval, as a fraction of the interval.
     """
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)

@@ -456,7 +456,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def momentum(self) -> Momentum:
-        """Linear and angular momentum of all bodies over time, the latter about the inertial origin."""
+        """Linear momentum of all bodies over time, and their angular momentum about the inertial origin."""
         return Momentum(
             energy.linear_momentum(self._model, self.state), energy.angular_momentum(self._model, self.state)
         )
@@ -601,7 +601,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _verdict(self) -> Verdict:
-        """Which constraint rows are independent in the middle of the run.
+        """Selection of the independent constraint rows in the middle of the run.
 
         It includes the distance of each row from the span of the others.
         """

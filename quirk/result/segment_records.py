@@ -1,8 +1,7 @@
 """Segments as plain data, from which they are reconstructed with the same system.
 
 A segment differs from its system in closed contacts, friction that slides or sticks, joints that hold bodies at their
-current poses, and constraints or forces that an event has replaced. The plain data say from which of these a difference
-comes.
+current poses, and constraints or forces that an event has replaced. The plain data state the origin of each difference.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return plain data that say how a constraint or force that replaces one of the system was constructed.
+    """Return plain data from which a constraint or force that replaces one of the system can be constructed.
 
     `actions` are the replacing actions, by the name of their event and their index in it.
     """
@@ -229,7 +228,10 @@ def _put_in(one: Mapping[str, Any], own: Any, actions: Mapping[tuple[str, int], 
 
 
 def _frame(origin: Any, orientation: Any) -> Frame:
-    """Return a frame with exactly these numbers; the constructor would normalize the quaternion again."""
+    """Return a frame with exactly the given numbers.
+
+    The constructor of `Frame` would normalize the quaternion again and change its last digits.
+    """
     made = Frame(origin, orientation)
     q = np.array(orientation, dtype=float)
     again: Frame = object.__new__(Frame)

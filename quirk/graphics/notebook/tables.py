@@ -41,10 +41,10 @@ def facts(entries: Mapping[str, object]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
-    """Return an HTML table of the first rows, and a line that says where the others can be found.
+    """Return an HTML table of the first rows, followed by a line with the number and the location of the others.
 
-    `head` are the column titles, `count` is the number of rows, and `where` says where they are. Rows beyond the first
-    `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
+    `head` are the column titles, `count` is the number of rows, and `where` is a text with the location of all rows.
+    Rows beyond the first `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
     """
     if not count:
         return ""

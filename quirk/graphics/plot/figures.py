@@ -88,7 +88,7 @@ def drawing(
     size : default width and height, inches
     options : keyword arguments of the user, see `Options`
     happenings : events to be marked in axes over time, or None
-    magnitudes : magnitudes of the run, which determine what is zero up to round-off
+    magnitudes : magnitudes of the run, from which the bounds of round-off are computed
 
     Raises
     ------
@@ -172,7 +172,7 @@ def formats() -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return a name as matplotlib must get it to show it literally and in one line; long names are shortened."""
+    """Return a name as a text that matplotlib shows literally and in one line; long names are shortened."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
         line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"

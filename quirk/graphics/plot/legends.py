@@ -44,7 +44,7 @@ Pairs = list[tuple[Any, str]]
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
     """Return the legend entries of axes: curves, unless `curves` is False, and events.
 
-    The names of the curves `zeros` say that they are zero. A single curve whose name is the title of the axes has no
+    The curves `zeros` are marked as zero in their names. A single curve whose name is the title of the axes has no
     entry.
     """
     handles, labels = ax.get_legend_handles_labels()

@@ -64,7 +64,7 @@ def _title(views: Sequence[Any], what: str) -> str:
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:
-    """Return a text for titles that says in which axes loads are given."""
+    """Return a text for titles that names the axes in which loads are given."""
     if frame == "inertial":
         return "inertial axes"
     if frame.startswith("joint"):

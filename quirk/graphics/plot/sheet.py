@@ -45,7 +45,7 @@ class Sheet:
     figure : matplotlib figure
     given : axes of the user, or None
     happenings : events to be marked, or None
-    magnitudes : magnitudes of the run, which determine what is zero up to round-off, or None
+    magnitudes : magnitudes of the run, from which the bounds of round-off are computed, or None
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class Sheet:
     def finish(self, ax: Axes, title: str, what: str, unit: str, label: str = TIME) -> None:
         """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
 
-        The legend says which curves are zero up to round-off. If all are, the axes become low and a text says so.
-        `what` and `unit` make the label of the vertical axis.
+        The legend marks the curves that are zero up to round-off. If all curves are zero, the axes become low and
+        contain a text instead. `what` and `unit` make the label of the vertical axis.
         """
         ax.set_title(title)
         if label == TIME:
@@ -135,7 +135,7 @@ class Sheet:
         self._fit(own)
 
     def _fit(self, own: bool) -> None:
-        """Wrap titles and labels, and place the legends; `own` says whether the figure is a new one."""
+        """Wrap titles and labels, and place the legends; `own` is true if the figure is a new one."""
         self._lay_out()
         if own and self._drop_repeated():
             self._lay_out()

@@ -216,7 +216,7 @@ def _seen_through(color: Any) -> tuple[float, float, float, float]:
 
 
 def _holds_points(constraint: Constraint) -> bool:
-    """Whether a constraint exerts forces at its points, which then are drawn."""
+    """Whether a constraint exerts forces at its points; such points are drawn."""
     return any(
         FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
         for primitive in constraint.primitives

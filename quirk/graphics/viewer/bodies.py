@@ -1,4 +1,4 @@
-"""How bodies look in the viewer: their shapes, and thin arms to the points where constraints and forces act."""
+"""Appearance of bodies in the viewer: their shapes, and thin arms to the points where constraints and forces act."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_inertia(body: Body) -> SurfaceMesh:
-    """Return the ellipsoid with a body's mass and inertia, which shows bodies that have no other surface."""
+    """Return the ellipsoid with a body's mass and inertia, for bodies that have no other surface."""
     semi_axes, axes = _semi_axes(body)
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 

@@ -1,6 +1,6 @@
 """Initial view of a mechanism: perpendicular to its widest side, and slightly from above.
 
-The extent of a mechanism is its size and position in all pictures.
+The extent of a mechanism is its size and its position in all pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DISTANCE = 4.3
 def axes_of(extent: Extent) -> np.ndarray:
     """Return the viewing axes (3, 3) as columns: right, away from the viewer, and up, inertial components.
 
-    `extent` is the size and position of what is displayed.
+    `extent` is the size and position of all displayed parts.
     """
     up = extent.up
     widths = _box(extent)
@@ -40,7 +40,7 @@ def axes_of(extent: Extent) -> np.ndarray:
 def direction(extent: Extent) -> np.ndarray:
     """Return the unit vector (3,) toward the viewer, in the viewing axes of `axes_of`.
 
-    `extent` is the size and position of what is displayed.
+    `extent` is the size and position of all displayed parts.
     """
     widths = np.abs(axes_of(extent)).T @ _box(extent)
     most = widths.max()

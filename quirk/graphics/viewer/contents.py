@@ -1,4 +1,4 @@
-"""What the viewer displays of a mechanism, and how large it is; independent of the display program."""
+"""Displayed parts of a mechanism, and their extent, independent of the display program."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Contents:
 def of_result(
     result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
 ) -> Contents:
-    """Return what is displayed of a result at the times of the pictures (nt,), s.
+    """Return the displayed parts of a result, with the poses at the times of the pictures (nt,), s.
 
     `arrows` names constraints and forces whose loads are shown; `trails` are body points (name, point (3,), m).
     """
@@ -118,7 +118,7 @@ def of_result(
 
 
 def of_state(system: System, state: State) -> Contents:
-    """Return what is displayed of a system at one state."""
+    """Return the displayed parts of a system, with the poses of one state."""
     return _made(system, Poses.of_state(system, state), system.forces, [])
 
 

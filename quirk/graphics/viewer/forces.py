@@ -1,4 +1,4 @@
-"""How force elements look in the viewer, and arrows of forces and torques."""
+"""Appearance of force elements in the viewer, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -53,7 +53,10 @@ def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
 
 
 def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows: Any) -> list[str]:
-    """Return the names of constraints and forces whose loads the user wants to see; "all" means all of them."""
+    """Return the names of constraints and forces whose loads are shown, from the user's argument `arrows`.
+
+    "all" selects all constraints and forces.
+    """
     known = [c.name for c in system.constraints if not _keeps_plane(system, c)] + list(elements)
     if isinstance(arrows, str) and arrows == "all":
         return known

@@ -1,4 +1,4 @@
-"""Object by which the user closes a view in the browser, or waits for its end."""
+"""Object with which the user closes a view in the browser, or waits for its end."""
 
 from __future__ import annotations
 

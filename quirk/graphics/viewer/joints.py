@@ -1,4 +1,4 @@
-"""How joints look in the viewer: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
+"""Appearance of joints in the viewer: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 
 
 def _holds_a_point(constraint: Any) -> bool:
-    """Whether a constraint has rows, without which there is nothing to show."""
+    """Whether a constraint has rows; constraints without rows are not shown."""
     return constraint.row_count != 0
 
 
@@ -229,7 +229,7 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """Return how far the shapes of both bodies extend from a joint along its axis, m.
+    """Return the extent of the shapes of both bodies from a joint along its axis, m.
 
     Shapes that are thick in this direction do not count.
     """

@@ -105,7 +105,7 @@ class Marker(Part):
         return self.body if isinstance(self.body, Body) else None
 
     def track(self, poses: Poses) -> Track:
-        """Return the constant pose of the marker in its body, and in which pictures it is visible."""
+        """Return the constant pose of the marker in its body, and the pictures in which it is visible."""
         return Track(self.frame.origin[None], self.frame.rotation[None], poses.acts[self.of])
 
 
@@ -179,7 +179,7 @@ class Cord:
         return course
 
     def shown(self, poses: Poses) -> np.ndarray:
-        """Return in which pictures the rope is visible, (nt,) bool."""
+        """Return a mask (nt,) of the pictures in which the rope is visible."""
         return poses.acts[self.name]
 
 

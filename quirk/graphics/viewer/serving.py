@@ -37,7 +37,7 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Context manager in which viser prints nothing, not even by way of the library rich."""
+    """Context manager in which viser prints nothing, neither directly nor through the library rich."""
     import rich
 
     console = rich.get_console()
@@ -66,6 +66,6 @@ def stopped(server: Any) -> None:
 
 
 def announced(what: str, url: str, block: bool) -> None:
-    """Print the address of a view; `what` names its content, and `block` says whether Ctrl-C ends it."""
+    """Print the address of a view; `what` names its content, and `block` is true if Ctrl-C ends it."""
     end = "Ctrl-C ends it" if block else "close() ends it"
     print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)

@@ -33,8 +33,8 @@ class ViewerStage:
     Parameters
     ----------
     server : viser.ViserServer
-    contents : what is displayed, and the poses in all pictures
-    follow : what stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the mechanism
+    contents : displayed parts, with the poses in all pictures
+    follow : object that stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the mechanism
         travels far, else "ground"
     labels : whether the names of bodies and joints are shown
     axes : whether the axes of joints are shown

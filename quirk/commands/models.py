@@ -28,9 +28,9 @@ def existing(path: str) -> Path:
 
 
 def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `simulate` from the command line, completed by those of the model file.
+    """Return the options of `simulate` from the command line and from the model file (`of_file`).
 
-    `of_file` are those of the model file.
+    Options of the command line override those of the file.
     """
     given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
     found = {**of_file, **{name: value for name, value in given.items() if value is not None}}

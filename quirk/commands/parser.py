@@ -101,10 +101,7 @@ def _writes(one: CommandParser, what: str) -> None:
 
 
 def _run_options(one: CommandParser) -> None:
-    """Add options of `simulate` to a parser; they override those in the section [run] of the model file.
-
-    `one` is the parser.
-    """
+    """Add options of `simulate` to the parser `one`; they override those in the section [run] of the model file."""
     given = one.add_argument_group("of the run", "instead of those in the section [run] of the model file")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")

@@ -65,7 +65,7 @@ def export_fmu(
     method, rtol, atol, step, max_step
         As for `simulate`. A tolerance that the master sets (FMI 2.0) takes the place of `rtol`.
     communication_step : float, optional
-        Default interval of communication, s, that masters are offered. The steps of the method do not depend on it.
+        Default communication interval, s, offered to masters. The steps of the method do not depend on it.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def _built(builder: Any, version: int, name: str, files: dict[str, str], folder:
 
 @contextmanager
 def _imports_undone(module: str) -> Iterator[None]:
-    """Restore the import path and forget a module, both of which building changes."""
+    """Context manager that restores the import path at its end and removes a module imported in between."""
     before = list(sys.path)
     try:
         yield

@@ -56,7 +56,7 @@ class Exported:
         self.register_variable(self.variable(variable_name(name), causality=causality, **options))
 
     def to_xml(self, *options: Any) -> Element:
-        """Return the description of the model; that of FMI 2.0 must list what is computed initially."""
+        """Return the description of the model; for FMI 2.0 it lists the variables that are computed initially."""
         root: Element = super().to_xml(*options)  # type: ignore[misc]
         structure = root.find("ModelStructure")
         outputs = None if structure is None else structure.find("Outputs")
@@ -118,7 +118,7 @@ class Exported:
         return True
 
     def _get_fmu_state(self) -> tuple[SavedRun, dict[str, np.ndarray]]:
-        """Return all from which the run continues."""
+        """Return a copy of the run and of its inputs, from which the run can be continued."""
         return self._begun().save(), {name: value.copy() for name, value in self._values.items()}
 
     def _set_fmu_state(self, state: tuple[SavedRun, dict[str, np.ndarray]]) -> None:

@@ -14,7 +14,7 @@ SCHEMES = ("", "file", "package", "model")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the files of a robot description are searched for.
+    """Locations in which the files of a robot description are searched for.
 
     A description refers to files as meshes/arm.stl, package://robot/arm.stl or model://robot.
 

@@ -102,7 +102,7 @@ class Bodies:
     def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
         """Return the inertia (3, 3), kg m^2, of a link, or the nearest physically possible one if repair is allowed.
 
-        If it is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` says whether the
+        If it is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` is true if the
         body is fixed to the ground.
         """
         fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
@@ -123,8 +123,8 @@ class Bodies:
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
         """Return the body that consists of all `members`, or None if its inertia is invalid.
 
-        It has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` says whether the
-        body is fixed to the ground.
+        It has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` is true if the body
+        is fixed to the ground.
         """
         first = next(link for link in members if link.mass > 0)
         center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)

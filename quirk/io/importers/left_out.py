@@ -14,7 +14,7 @@ class LeftOut:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, what: str, where: str) -> None:
-        """Record an omission: `what` is left out, and `where`, the element of the file in which it occurs."""
+        """Record an omission: `what` is the omitted content, and `where` the element of the file in which it occurs."""
         self._found.setdefault(what, {})[where] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:

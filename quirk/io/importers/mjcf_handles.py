@@ -22,8 +22,8 @@ def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: Desc
     """Return the handle of each slide and hinge of a body, by joint number, with its name in the file.
 
     The coordinate of a handle equals the coordinate of the slide or hinge, and a load along it does no work on the
-    body's other coordinates. There is none for hinges with parallel axes, and for the middle one of three hinges if its
-    reference is not zero.
+    body's other coordinates. There is no handle for hinges with parallel axes, and none for the middle one of three
+    hinges if its reference is not zero.
 
     Parameters
     ----------

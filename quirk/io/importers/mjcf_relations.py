@@ -100,7 +100,7 @@ def _equality(
 def _coupled(
     model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, made: MadeJoints, active: bool
 ) -> list[Any] | str:
-    """Return a constraint by which a joint coordinate is a polynomial of another one, or constant.
+    """Return a constraint that makes a joint coordinate constant, or a polynomial of another joint coordinate.
 
     Unsupported equalities return a text that describes them.
 
@@ -108,7 +108,7 @@ def _coupled(
     ----------
     model : compiled model
     name : name of the constraint
-    pair : numbers of the dependent and the independent joint; the latter is -1 for a constant
+    pair : numbers of the dependent and the independent joint, -1 for no independent joint
     data : (5,) coefficients, for coordinates relative to the reference position
     made : joints of the file
     active : whether the constraint is enabled
@@ -218,7 +218,7 @@ def _servo(
 ) -> Actuator | Controller:
     """Return an element that exerts the load constant - kp x - kd x' on a joint coordinate x.
 
-    `limits` are the least and the largest load, or None; `slides` says whether the coordinate is a translation.
+    `limits` are the least and the largest load, or None; `slides` is true if the coordinate is a translation.
     """
     of = {"limits": limits, "coordinate": "translation" if slides else "rotation"}
     if kp > 0:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 
 class ImportOptions(TypedDict, total=False):
-    """Options of `load_urdf`, `load_sdf` and `load_mjcf`; each of these explains its own and has their defaults."""
+    """Options of `load_urdf`, `load_sdf` and `load_mjcf`; their docstrings describe the options and the defaults."""
 
     base: str
     gravity: ArrayLike | None

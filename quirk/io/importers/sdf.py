@@ -159,7 +159,8 @@ def flag(element: Element | None, default: bool) -> bool:
 def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) -> None:
     """Add the contents of a model or world, with all models in it, to `contents`.
 
-    `outer` is its element; `of_world` says whether it is a world. `scope` is the scope of the names in it.
+    `outer` is the element of the model or world; `of_world` is true for a world. `scope` is the scope of the names in
+    it.
     """
     waiting = [(outer, scope)]
     while waiting:

@@ -1,4 +1,4 @@
-"""A checksum appended to a file, by which damage is detected before a library reads it.
+"""Checksum appended to a file, with which damage is detected before a library reads the file.
 
 HDF5 libraries may crash on damaged files. They ignore data after the end of their own content.
 """

@@ -1,4 +1,4 @@
-"""Safe writing of netCDF files: a file is complete, or not there."""
+"""Safe writing of netCDF files: a file is either complete or absent."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
 
 
 def activity(table: VariableTable, chosen: Chosen) -> None:
-    """Add variables that say which parts are active, and the number of independent constraint equations."""
+    """Add variables that mark the active parts, and the number of independent constraint rows."""
     result = chosen.result
     name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]

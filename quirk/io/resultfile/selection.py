@@ -63,7 +63,7 @@ class Chosen:
         ----------
         owner : the method, for messages
         result : Result
-        quantities : groups of variables, None for the usual ones
+        quantities : groups of variables, None for the default groups
         only : parts or names of parts, None for all
         frame : axes in which joint loads are expressed
         """

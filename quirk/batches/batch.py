@@ -220,7 +220,8 @@ class Batch:
         Returns
         -------
         xarray.Dataset
-            As of `quirk.sweep`, with dimension "run" for the members; values that are varied are its coordinates.
+            As returned by `quirk.sweep`, with dimension "run" for the members; values that are varied are its
+            coordinates.
 
         Raises
         ------
@@ -258,7 +259,10 @@ class Batch:
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
     def summary(self) -> str:
-        """Return how the members are computed: eight at a time in vector lanes, or one by one and why."""
+        """Return a text about the computation of the members.
+
+        They are computed eight at a time in vector lanes, or one by one; for the latter the text gives the reason.
+        """
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"
         text = f"{self.count} members, eight at a time in vector lanes"

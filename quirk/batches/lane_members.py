@@ -99,9 +99,10 @@ class LaneMembers:
         return states, good, self._counted(numbers, states[:, -1], end)
 
     def _faces(self, states: np.ndarray) -> np.ndarray:
-        """Return a mask of members in whose states (members, n, 13) no joint has frames in opposite directions.
+        """Return a mask of the members without joints whose frames point in opposite directions.
 
-        Such states satisfy the rows of the joint, but single runs refuse them.
+        `states` (members, n, 13) are their states. Frames in opposite directions satisfy the rows of the joint, but
+        single runs reject such states.
         """
         joints = self._solver.model.joint_bodies
         aligned = [(joint, pair, axis) for joint, pair in joints for axis in joint.aligned_axes]

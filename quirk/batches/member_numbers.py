@@ -78,9 +78,9 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 
 
 def turning_places(solver: Solver) -> list[tuple[int, Any]]:
-    """Return the force elements that count the turns of a joint.
+    """Return the force elements that count the turns of a joint, each after an index.
 
-    Each follows the index, among the inputs of all force laws, of the reference from which its turns are counted.
+    The index is that of the reference from which its turns are counted, among the inputs of all force laws.
     """
     return [(first + element.layout().parameters, element) for first, element in _elements(solver) if element.turning]
 

@@ -23,7 +23,7 @@ class MemberRun:
     ----------
     number : number of the member
     status : status of its result, or "failed"
-    result : the motion, up to a failure; None if there is none
+    result : the motion, up to a failure; None if nothing was computed
     error : the exception of a failure, or None
     """
 
@@ -86,6 +86,6 @@ def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[
 
 
 def _released(compute: Callable[[], Any]) -> Any:
-    """Call a function; compiled runs in it release the interpreter lock, so that other threads can run."""
+    """Call the function `compute`; compiled runs in it release the interpreter lock for other threads."""
     with releasing():
         return compute()

@@ -120,7 +120,7 @@ def _kept(job: Job, result: Result) -> SweepTable:
 def said(error: BaseException) -> str:
     """Return an error as one line of text.
 
-    Unless it is an error of QuIRK, the text says where in the code it was raised.
+    For errors that QuIRK does not raise deliberately, the text contains the place in the code.
     """
     try:
         message = f"{error}"

@@ -154,7 +154,7 @@ def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
 def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
     """Compute the accelerations X of the forest due to unit multipliers of the closing rows A, and factorize A X.
 
-    `ground` is the index of the ground, the number of bodies.
+    `ground` is the index of the ground, which equals the number of bodies.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, size = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, BODY * (ground + 1)

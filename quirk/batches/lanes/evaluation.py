@@ -117,7 +117,7 @@ def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, loa
 
 @traced
 def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Do the same as `begin_body` for a body whose axes are principal axes."""
+    """Set the inertia of body b and its bias load as `begin_body` does, for a body whose axes are principal axes."""
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
     unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
@@ -207,7 +207,11 @@ def evaluate_in_lanes(
 
 @kernel
 def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Add the effect of the closing rows to the accelerations of the forest, and factorize them for projections."""
+    """Add the effect of the closing rows to the accelerations of the forest.
+
+    The rows are computed at the states y of the group with index `group`, and factorized; projections use the
+    factorization again.
+    """
     closing, rows, ground = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
     for c in range(rows):

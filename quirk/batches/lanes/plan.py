@@ -1,4 +1,4 @@
-"""Which systems are computed in lanes, and the tables that all members have in common."""
+"""Selection of the systems that are computed in lanes, and tables that all members have in common."""
 
 from __future__ import annotations
 

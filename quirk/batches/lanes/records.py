@@ -94,7 +94,7 @@ class LaneWork(NamedTuple):
     factor : (C, C) triangular factor of the closing rows, with inverse pivots on its diagonal
     slopes : y' at the stages
     stage : state of a stage
-    notes : (NOTES,) see above
+    notes : (NOTES,) results of the checks, CORRECTION_LEFT to NOT_A_NUMBER
     """
 
     kin: np.ndarray

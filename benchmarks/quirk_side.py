@@ -10,7 +10,8 @@ from quirk.integrators import TABLEAUX, Breaks, Statistics
 import quirk
 from quirk.dynamics.model.joint_angles import angles_at
 from quirk.dynamics.sparse.kernels.evaluate import evaluate
-from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, ResumePoint
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.runge_kutta import march_runge_kutta
@@ -57,7 +58,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     course.proceed()
 
     def run(count: int) -> None:
-        march_runge_kutta(solver.mechanism, course.stepper.record, settings, course.run, count)
+        march_runge_kutta(solver.mechanism, course.method.stepper.record, settings, course.run, count)
 
     return run
 

@@ -13,6 +13,7 @@ import pytest
 from studies import study
 
 import quirk
+from quirk.dynamics.sparse.stepping.active_method import ActiveMethod
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.forces import ForceElement
 from quirk.jit.keyboard_interrupt import AROUND_CALLS
@@ -386,7 +387,7 @@ def falling():
 
 @pytest.mark.parametrize(
     ("cls", "method", "call"),
-    [(RunFactory, "make", 2), (RunFactory, "flow", 3), (CompiledRun, "enter", 2), (CompiledRun, "_stepper_of", 2)],
+    [(RunFactory, "make", 2), (RunFactory, "flow", 3), (CompiledRun, "enter", 2), (ActiveMethod, "stepper_of", 2)],
 )
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tmp_path, monkeypatch):
@@ -442,15 +443,15 @@ def test_ctrl_c_while_a_second_method_is_compiled(monkeypatch):
     slider = quirk.Body.sphere("b", 1.0, 0.1, position=[1.0, 0, 0])
     damper = quirk.Damper("d", quirk.GROUND, slider, damping=1e5, point_i=[-1.0, 0, 0])
     spring = quirk.Spring("s", quirk.GROUND, slider, stiffness=10.0, rest_length=2.0, point_i=[-2.0, 0, 0])
-    system, former = quirk.System([slider, damper, spring]), CompiledRun._stepper_of
+    system, former = quirk.System([slider, damper, spring]), ActiveMethod.stepper_of
 
-    def interrupted(run, method):
+    def interrupted(active, method):
         if method.name == "RadauIIA9":
             raise KeyboardInterrupt
-        return former(run, method)
+        return former(active, method)
 
     with monkeypatch.context() as patch:
-        patch.setattr(CompiledRun, "_stepper_of", interrupted)
+        patch.setattr(ActiveMethod, "stepper_of", interrupted)
         result = quirk.simulate(system, 10.0)
     assert result.status == "interrupted"
     assert 0 < result.time[-1] < 10

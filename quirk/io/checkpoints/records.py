@@ -14,8 +14,8 @@ import numpy as np
 
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.model.joint_angles import Turns
-from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
 from quirk.dynamics.sparse.stepping.method_switching import Judged
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.errors import InputError
 from quirk.events import Event
 from quirk.integrators import Statistics

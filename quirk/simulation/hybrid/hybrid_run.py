@@ -16,7 +16,8 @@ from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.dynamics.model.joint_angles import Turns, angles_by_name
 from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint, RunMemory
+from quirk.dynamics.sparse.stepping import run_snapshot
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.errors import InputError, SimulationError, SwitchingError
 from quirk.events import Event
 from quirk.events.actions import After, Enable, Engage, functions_in
@@ -65,7 +66,7 @@ class HybridMemory:
     recent: list[tuple[float, str]]
     stopped: bool
     factory: FactoryMemory
-    phase: RunMemory
+    phase: run_snapshot.RunMemory
     idle: list[tuple[Configuration, ContactState, Any]]
 
 
@@ -178,7 +179,7 @@ class HybridRun:
         phase: Any = self._made.make(plant, self._contacts.guards(self._base, self._resting))
         self._phases[key] = phase, self._resting
         if key in self._learned:
-            phase.take_over(self._learned.pop(key))
+            run_snapshot.take_over(phase, self._learned.pop(key))
         if len(self._phases) > MOST_PHASES:
             self._phases.popitem(last=False)
 
@@ -299,13 +300,13 @@ class HybridRun:
     def snapshot(self) -> HybridMemory:
         """Return all data from which the run can continue, except the stored output states."""
         idle = [
-            (configuration, resting, phase.learned())
+            (configuration, resting, run_snapshot.learned(phase))
             for (configuration, _), (phase, resting) in self._phases.items()
             if phase is not self._phase
         ]
         return HybridMemory(
             self._base, self._resting, self._configuration, Counter(self._often), list(self._recent), self.stopped,
-            self._made.snapshot(), self._phase.snapshot(), idle,
+            self._made.snapshot(), run_snapshot.snapshot(self._phase), idle,
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
@@ -324,7 +325,7 @@ class HybridRun:
         self._phases = OrderedDict({key: self._phases[key]})
         self._learned = {(configuration, resting.key): learned for configuration, resting, learned in saved.idle}
         self._made.recall(saved.factory)
-        self._phase.recall(saved.phase)
+        run_snapshot.recall(self._phase, saved.phase)
 
     def drop_after(self, t: float) -> None:
         """Discard states and events that were stored for times after t, s."""

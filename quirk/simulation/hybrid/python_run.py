@@ -12,7 +12,7 @@ from quirk.dynamics.model.layout import Slots
 from quirk.dynamics.model.output_buffer import OutputBuffer
 from quirk.dynamics.model.revolution_counter import look_ahead, note_turns, turn_on
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor

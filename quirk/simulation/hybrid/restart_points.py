@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from quirk.dynamics.sparse.stepping.compiled_run import ResumePoint
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.system.configuration import Configuration
 
 # Number of steps between restart points, accepted or rejected: about a second of compiled code, at 2 microseconds per

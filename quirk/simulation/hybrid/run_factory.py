@@ -18,7 +18,9 @@ from quirk.dynamics.dense.work_error import WorkError
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver, SolverMemory
 from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, may_wake, require_series
-from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, ResumePoint
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
+from quirk.dynamics.sparse.stepping.pausing_run import PausingRun
+from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
@@ -222,9 +224,10 @@ class RunFactory:
                     settings = settings._replace(look=settings.gap)
             else:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
-            return CompiledRun(
+            kind = PausingRun if self.pausing else CompiledRun
+            return kind(
                 self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
-                RADAU_IIA9 if switching else None, self.trailing, self.pausing,
+                RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
         return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
 

@@ -13,7 +13,8 @@ from itertools import groupby
 import numpy as np
 
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun, RunPart
+from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
+from quirk.dynamics.sparse.stepping.run_output import RunPart
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.dynamics.sparse.variation.variation import Steps
 from quirk.system.configuration import Configuration
@@ -114,8 +115,8 @@ class StepHistory:
     def take(self, run: CompiledRun) -> None:
         """Move the steps that a run object has recorded to the present interval."""
         stretch = self.stretches[-1]
-        stretch.parts += run.trail
-        run.trail = []
+        stretch.parts += run.output.parts
+        run.output.parts = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
     def happen(self, run: CompiledRun) -> None:

@@ -16,12 +16,12 @@ from quirk.dynamics.model.model import Model
 from quirk.dynamics.model.time_derivatives import MotionTower, factorials
 from quirk.errors import InputError
 from quirk.forces import Friction
+from quirk.jit.entry_length import EntryLength
 from quirk.jit.function_pointers import address_of, pointer_to_python
 from quirk.jit.simd import WIDTH, aligned
 
 from ..codegen.relation_functions import Related
 from ..kernels.project import CORRECTIONS, FACTORISATIONS
-from ..stepping.compiled_run import ENTRY_TIME, FIRST_ENTRY_STEPS
 from ..symbolic.tables import UNIT_ROWS
 from ..symbolic.tables_of_relations import flat_relations
 from ..taylor.low_order_along import (
@@ -273,20 +273,19 @@ class Differentiator:
         applied.latest = None
         if not solver.model.reads_angles:
             angles = None
-        steps, outcome = FIRST_ENTRY_STEPS, AGAIN
+        entry, outcome = EntryLength(), AGAIN
         while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if the handler did not raise
             if angles is not None and path.counts[ROW] < len(angles):
-                row, steps = path.counts[ROW], 1
+                row, entry.steps = path.counts[ROW], 1
                 applied.refer(float(path.times[row]), angles[row])
                 self._angles = angles_by_name(solver.model.joints, angles[row])
             # The number of steps per call keeps calls short, so that Ctrl-C takes effect soon.
             began = time.perf_counter()
             with applied.calling():
                 outcome = int(follow(
-                    solver.mechanism, self.series, path, steps,
+                    solver.mechanism, self.series, path, entry.steps,
                 ))  # fmt: skip
-            pace = steps / max(time.perf_counter() - began, 1e-6)
-            steps = int(min(max(1, ENTRY_TIME * pace), 10 * steps))
+            entry.adapt(entry.steps, began)
             watch(float(path.clock[REACHED]))
             # At given states a failure is an error; trial steps in tracking may fail, and are then repeated with a
             # smaller size.

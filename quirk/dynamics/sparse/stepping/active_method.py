@@ -1,0 +1,196 @@
+"""The integration method of a run, and its switches to other methods.
+
+A run switches where another method is faster (`method_switching`, `slip`), where the present method fails, and for a
+single step across a singular configuration.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from quirk.errors import SeriesWarning, outside
+from quirk.integrators import (
+    IMPLICIT_METHODS,
+    RADAU_IIA9,
+    TABLEAUX,
+    VERN9,
+    ImplicitMethod,
+    Method,
+    Statistics,
+    Tableau,
+    Taylor,
+)
+from quirk.integrators.control import SMALLEST_ERROR
+
+from ..solver.solver import Solver
+from ..tangent.tangent import refuse_friction
+from .method_switching import AFRESH, Judged, MethodChange, MethodSwitching
+from .methods import stepper_of
+from .probed_functions import Functions
+from .run_state import FRESH, MARK, PREVIOUS, REJECTED, REQUESTED, STEPS, T_NEW, WAS_REJECTED, H, RunState, Settings, T
+from .slip import SlipPacing, slides_in_plane
+
+# Method for steps with a singular configuration. It tries each at full length, to step across: a shorter step would end
+# nearer to the singular configuration, where larger errors are within the tolerance.
+PASSING = VERN9
+
+
+def steps_tried(run: RunState) -> int:
+    """Return the number of steps tried since the run was started."""
+    return int(run.counts[STEPS] + run.counts[REJECTED])
+
+
+@dataclass(frozen=True)
+class Across:
+    """A step across a singular configuration, taken by a Runge-Kutta method.
+
+    Attributes
+    ----------
+    end : end of the step, s
+    h : size of the step, s
+    method : method of the run afterwards
+    """
+
+    end: float
+    h: float
+    method: Method
+
+
+class ActiveMethod:
+    """The present integration method of a run.
+
+    Methods with an argument `run` return the state of the run with which it continues.
+
+    Parameters
+    ----------
+    solver : Solver
+    method : initial method
+    settings : settings of the run
+    switch : implicit method to which the run changes while steps of an explicit one are limited by stability
+    statistics : records the switches
+    trailing : whether all steps are recorded
+
+    Attributes
+    ----------
+    present : the present method
+    stepper : its arrays and step loops
+    functions : user functions, with their inputs and outputs at its stages
+    pacing : decides on switches for the sake of speed
+    across : the present step across a singular configuration, or None
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        method: Method,
+        settings: Settings,
+        switch: ImplicitMethod | None,
+        statistics: Statistics,
+        *,
+        trailing: bool,
+    ) -> None:
+        self.solver, self._statistics, self._trailing = solver, statistics, trailing
+        self._first = self.present = method
+        self._steppers: dict[str, Any] = {}
+        self.functions = Functions(solver, method, settings.fixed > 0)
+        self.stepper = self.stepper_of(method)
+        self.across: Across | None = None
+        of_users = self.functions.count > 0
+        self.pacing: MethodSwitching | SlipPacing = MethodSwitching(
+            solver, method, settings, switch, self.stepper_of, of_users=of_users
+        )
+        if isinstance(method, Tableau) and settings.fixed == 0 and not trailing and slides_in_plane(solver):
+            self.pacing = SlipPacing(solver, method, switch or RADAU_IIA9)
+
+    def stepper_of(self, method: Method) -> Any:
+        """Return the object that takes steps with a method; it is created at its first use."""
+        if method.name not in self._steppers:
+            if self._trailing and isinstance(method, ImplicitMethod):
+                refuse_friction(self.solver, "sensitivities along implicit steps")
+            self._steppers[method.name] = stepper_of(self.solver, method)
+        return self._steppers[method.name]
+
+    def named(self, name: str) -> Method:
+        """Return the method with a given name; it is one of those to which the run may switch."""
+        further = [self._first.instead] if isinstance(self._first, Taylor) else []
+        every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
+        return next(method for method in every if method.name == name)
+
+    def use(self, method: Method) -> None:
+        """Make `method` the present method."""
+        self.present, self.stepper = method, self.stepper_of(method)
+        self.functions = Functions(self.solver, method, fixed=False)
+
+    def change_to(self, run: RunState, method: Method) -> RunState:
+        """Continue with another method and the present step size."""
+        self.use(method)
+        run.counts[FRESH], run.counts[WAS_REJECTED] = 1, 0
+        run.clock[PREVIOUS] = SMALLEST_ERROR
+        return run._replace(functions=self.functions.asked)
+
+    def change(self, run: RunState, change: MethodChange) -> RunState:
+        """Continue with the method and step size of `change`; the statistics record the switch."""
+        if change.told:
+            self._statistics.methods.append((float(run.clock[T]), change.method.name))
+        run = self.change_to(run, change.method)
+        if change.h > 0:
+            run.clock[H] = change.h
+        return run
+
+    def start(self, run: RunState, t: float, judged: Judged) -> RunState:
+        """Start at time t (s), with the progress so far; the run may return to a method that it has used before."""
+        first = self.pacing.start(t, judged)
+        if first is not None and (first.told or first.method is not self.present):
+            run = self.change(run, first)
+        return run
+
+    def decide(self, run: RunState) -> RunState:
+        """Switch to the implicit method if stability limits the steps, or back.
+
+        If that is not possible, warn of stiffness.
+        """
+        change = self.pacing.other(run, steps_tried(run))
+        return run if change is None else self.change(run, change)
+
+    def rescue(self, run: RunState, *, stalled: bool) -> RunState | None:
+        """Switch to another method where the present one cannot continue; return None if there is no other."""
+        if self.across is not None:
+            return None
+        change = self.pacing.rescue(run, steps_tried(run), stalled=stalled)
+        if change is None:
+            return None
+        run.clock[MARK] = run.clock[T]
+        return self.change(run, change)
+
+    def leave_series(self, run: RunState, start: float) -> RunState:
+        """Switch to a Runge-Kutta method where the Taylor series does not converge, as at a jump of a force.
+
+        `start` is the initial time of the whole run, s.
+        """
+        assert isinstance(self.present, Taylor)
+        instead = self.present.instead
+        warnings.warn(
+            f"simulate: at t = {run.clock[T]:.6g} s the Taylor series of the motion reaches no further, for example "
+            f'because a load jumps; the run continues with method="{instead.name}"',
+            SeriesWarning,
+            stacklevel=outside(),
+        )
+        return self.change(run, MethodChange(instead, AFRESH * (run.clock[REQUESTED] - start)))
+
+    def step_across(self, run: RunState) -> RunState:
+        """Repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
+        h = float(run.clock[T_NEW] - run.clock[T])
+        self.across = Across(float(run.clock[T_NEW]), h, self.present)
+        run = self.change_to(run, PASSING)
+        run.clock[H] = h
+        return run
+
+    def return_from_across(self, run: RunState) -> RunState:
+        """Return to the previous method after a step across a singular configuration."""
+        across, self.across = self.across, None
+        assert across is not None
+        run = self.change_to(run, across.method)
+        run.clock[H] = across.h
+        return run

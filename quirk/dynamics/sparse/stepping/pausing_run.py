@@ -1,0 +1,161 @@
+"""Runs that pause within a step, at times that are requested one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.integrators import Taylor
+from quirk.integrators.breaks import PARTS
+
+from .active_method import steps_tried
+from .compiled_run import CompiledRun
+from .resume_point import ResumePoint
+from .rhs import SparseFlow
+from .run_errors import error_of
+from .run_state import (
+    ASKED,
+    AT_THE_PAUSE,
+    BETWEEN,
+    EVENT,
+    KEPT,
+    PAUSED,
+    PAUSES,
+    REQUESTED,
+    RESTARTS,
+    SUSPECT,
+    T_NEW,
+    WITHIN,
+    H,
+)
+
+
+class PausingRun(CompiledRun):
+    """A run that pauses at a requested time, within the step that contains it, until the next request.
+
+    Steps are the same whatever times are requested. Only the state at the pause is available; `keep_now` stores it.
+
+    Attributes
+    ----------
+    paused : whether the run stands at the requested time
+    """
+
+    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+        """Continue from a state y at time t, with joint angles (K, 3), rad; y satisfies the constraints."""
+        self.paused = self._unknown = False
+        super().enter(flow, t, y, angles, pace)
+        self.run.counts[PAUSES] = 1
+        if self.settings.end == np.inf:
+            self._refer_to(float(self.run.asked[-1]))
+
+    def request(self, t: float) -> None:
+        """Set the next output time t (s); the run pauses there."""
+        self.run.asked[0], self.run.counts[ASKED], self.paused = t, 0, False
+
+    def _refer_to(self, t: float) -> None:
+        """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
+
+        Other runs take this time scale from their end time, which a run that pauses does not have.
+        """
+        clock, settings, given = self.run.clock, self.settings, self._given
+        h = float(clock[H])
+        asked = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
+        clock[REQUESTED] = settings.start + asked
+        if isinstance(self.method.present, Taylor):
+            # Series that end, as that of free flight does, allow a step of infinite size.
+            longest = given.max_step if h < np.inf else min(given.max_step, asked)
+            settings = settings._replace(max_step=longest)
+        if given.look < np.inf or settings.gap < np.inf:
+            # Same intervals as in a run that ends here, but no more parts per step than that run has.
+            apart = max(t - settings.start, min(h, asked)) / PARTS
+            gap, look = apart if settings.gap < np.inf else np.inf, apart if given.look < np.inf else np.inf
+            settings = settings._replace(gap=gap, look=look)
+        self.settings = settings
+
+    def proceed(self, most: int | None = None) -> bool:
+        """Advance the run for a fraction of a second, by at most `most` steps; return False at its end."""
+        self._begin()
+        if self.settings.end == np.inf > self.run.asked[-1]:
+            self._refer_to(float(self.run.asked[-1]))
+        return super().proceed(most)
+
+    def _limit(self, most: int | None) -> int:
+        """Return the maximum number of steps of the next entry; the caller wants at most `most`."""
+        run, method = self.run, self.method
+        closes = not self.between and not run.counts[RESTARTS]
+        if closes and (method.across is not None or method.pacing.looks(steps_tried(run))):
+            return 0  # complete the step in which the run has paused first
+        if method.across is None and self.settings.end == np.inf and isinstance(method.present, Taylor):
+            most = 1  # the size of the next step may be infinite, see `_refer_to`
+        return super()._limit(most)
+
+    def _called(self, most: int) -> int:
+        """Try at most `most` steps; return a return code of `run_state`."""
+        if self._calls_python:
+            return super()._called(most)
+        # Ctrl-C may arrive before the results of compiled code have been stored.
+        self.solver.applied.stop[0] = 0
+        outcome = EVENT if self._unknown and self.watch.table.hit.any() else self._march_on(most)
+        if outcome == SUSPECT:
+            self.run = self.search.look(self.run, self.method.functions, self.settings.gap)
+        return outcome
+
+    def _march_on(self, most: int) -> int:
+        """Try at most `most` steps in compiled code; return a return code of `run_state`."""
+        self._unknown = True
+        return super()._march_on(most)
+
+    def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Do nothing: the only output state is the one at the pause, which the caller may store."""
+
+    def _note_outcome(self, outcome: int) -> None:
+        """Store whether the run has paused, and which event functions with actions cross zero at the present time."""
+        self.paused, self._unknown = outcome == PAUSED and bool(self.run.counts[ASKED] > 0), False
+        super()._note_outcome(outcome)
+
+    def resume(self) -> bool:
+        """Continue to the requested time if it lies within the last step; return whether it does."""
+        run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
+        if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
+            return False
+        if self._calls_python:
+            while not self.paused:
+                self.proceed()
+            return True
+        stop[0] = counts[KEPT] = 0
+        outcome = self._march(self.solver.mechanism, self.method.stepper.record, self.settings, run, 0)
+        if outcome != PAUSED:
+            raise error_of(outcome, run, self.method, self.output, self._breaks, self.watch)
+        self.paused = True
+        return True
+
+    def restart(self) -> None:
+        """Discard the rest of the step after the pause, because loads have been changed from outside.
+
+        The next step begins at the time of the pause with the present step size.
+        """
+        if self.paused and not self.now < self.run.clock[T_NEW]:
+            self.run.asked[0], self.run.counts[ASKED] = np.inf, 0
+            self.proceed(0)  # complete the step
+        super().restart()
+        if self.paused and self.run.counts[RESTARTS]:
+            self.run.counts[RESTARTS] = AT_THE_PAUSE
+
+    @property
+    def now(self) -> float:
+        """Present time (s): the time of the pause, or the end of the last step."""
+        return float(self.run.asked[0]) if self.paused else self.reached
+
+    @property
+    def lanes_now(self) -> np.ndarray:
+        """State at the time `now`, in blocks of eight bodies."""
+        return self.run.states[: self.solver.size] if self.paused else self.run.y
+
+    @property
+    def quadrants_now(self) -> np.ndarray:
+        """Counted quadrants (2 K,) of the joint angles at the time `now`."""
+        counter = self.run.counter
+        return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
+
+    def keep_now(self) -> None:
+        """Store the state at the time `now` as output."""
+        self.output.add(self.now, self.lanes_now.copy(), self.quadrants_now)

@@ -1,0 +1,28 @@
+"""Data with which a run continues after parts have been enabled or disabled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .method_switching import Judged
+from .watched_quantities import Sides
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """Data with which a run continues after parts have been enabled or disabled.
+
+    Attributes
+    ----------
+    h : size of the next step, s; 0 to estimate one
+    grid : number of completed fixed steps
+    asked : number of output times already passed
+    sides : signs of event functions by key, see `EventMonitor.sides`
+    judged : present method and its progress, see `Judged`
+    """
+
+    h: float = 0.0
+    grid: int = 0
+    asked: int = 0
+    sides: Sides = field(default_factory=dict)
+    judged: Judged = field(default_factory=Judged)

@@ -1,0 +1,73 @@
+"""Exceptions of a compiled run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.errors import InputError
+from quirk.integrators import Breaks, RadauIIA, Tableau
+from quirk.integrators.adaptive import collapsed
+from quirk.integrators.fixed import stepped_off
+from quirk.integrators.step import IntegrationError, stalled
+
+from ..solver.solver import Solver
+from .active_method import ActiveMethod
+from .rhs import SparseFlow
+from .run_output import RunOutput
+from .run_state import (
+    COLLAPSED,
+    LOST_BETWEEN,
+    MARK,
+    NOT_FINITE,
+    OFF_BETWEEN,
+    OFF_CONSTRAINTS,
+    STALLED,
+    T_NEW,
+    UNDEFINED,
+    RunState,
+    T,
+)
+from .watched_quantities import EventMonitor
+
+
+def error_of(
+    outcome: int, run: RunState, method: ActiveMethod, output: RunOutput, breaks: Breaks, watch: EventMonitor
+) -> BaseException:
+    """Return the exception for a return code by which a run fails."""
+    clock, rows = run.clock, output.rows
+    t, y, y_new = float(clock[T]), rows(run.y)[0], rows(run.y_new)[0]
+    explicit = isinstance(method.present, Tableau) and not method.pacing.switches
+    if outcome == COLLAPSED:
+        counted = method.solver.model.carried.counted
+        slopes = rows(method.stepper.slopes)[:, :counted]
+        return collapsed(t, y[:counted], slopes, breaks, explicit=explicit)
+    if outcome == STALLED:
+        return stalled(t, t - float(clock[MARK]), explicit=explicit)
+    if outcome == UNDEFINED:
+        trouble = watch.trouble(float(clock[T_NEW]))
+        return IntegrationError(f"a watched quantity has no value: {trouble}", t)
+    if outcome == LOST_BETWEEN:
+        return IntegrationError("the state is not finite between two steps", t)
+    if outcome == OFF_BETWEEN:
+        return IntegrationError("the state left the constraints between two steps", t)
+    assert outcome in (NOT_FINITE, OFF_CONSTRAINTS)
+    return stepped_off(t, float(clock[T_NEW]), y_new, iterates=isinstance(method.present, RadauIIA))
+
+
+def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
+    """Raise an InputError for a force whose function does not return the same again at the state just evaluated.
+
+    `StatefulWarning` tells of functions that set what they read.
+    """
+    applied, remembers = solver.applied, solver.refuse.remembers
+    before = applied.table.outputs.copy()
+    flow(t, y)
+    element = applied.changed_since(before)
+    functions = [] if element is None else [*element.sources, *(value.function for value in element.functions)]
+    if element is None or any(remembers(function) for function in functions):
+        return
+    raise InputError(
+        f"{element}: its function returns different values at the same time, {t:g} s, and the same state; adaptive "
+        "steps need a function of its arguments alone: hold random values over intervals by "
+        "quirk.Motion.steps(times, values) or quirk.Sampled, or take fixed steps (step=)"
+    )

@@ -1,0 +1,73 @@
+"""Events that compiled code has found in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+
+from .event_functions import AT_ZERO, NOTED, speeds
+from .run_state import HAPPENED, T_NEW, H, RunState, T
+from .watched_quantities import EventMonitor, distinct_crossings
+
+
+class RunEvents:
+    """Events of a run.
+
+    Parameters
+    ----------
+    watch : event functions
+
+    Attributes
+    ----------
+    hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
+    latest : events that `take` has returned last: number of the event function, time, s, direction and total energy, J
+    """
+
+    def __init__(self, watch: EventMonitor) -> None:
+        self._watch = watch
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all events."""
+        self.hit: list[tuple[Hashable, int]] = []
+        self.latest: list[tuple[int, float, int, float]] = []
+
+    def note_hits(self) -> None:
+        """Store which event functions with actions cross zero at the present time."""
+        table, guards = self._watch.table, self._watch.guards
+        self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
+        table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
+        table.hit[:] = 0
+
+    def note_none(self) -> None:
+        """Store that no event function with an action crosses zero at the present time."""
+        self.hit = []
+        if self._watch.guards:
+            self._watch.table.at_speed[:] = 0.0
+
+    def take(self, run: RunState, start: float) -> list[tuple[Hashable, float, int, float]]:
+        """Return the events since the last call: key of the event function, time, s, direction and total energy, J.
+
+        `start` is the initial time of the whole run, s.
+        """
+        if not run.counts[HAPPENED]:
+            return []
+        noted = self._watch.table.noted[: NOTED * run.counts[HAPPENED]].reshape(-1, NOTED)
+        run.counts[HAPPENED] = 0
+        # The next step size is infinite where a series is a polynomial.
+        step = min(run.clock[H], run.clock[T_NEW] - start)
+        distinct = distinct_crossings(noted, float(step))
+        self.latest = [(int(e), float(t), int(way), float(energy)) for t, e, way, energy in distinct]
+        return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
+
+    def take_back(self, run: RunState, now: float) -> None:
+        """Give event functions the signs that they have at the time `now` (s) within the present step."""
+        table = self._watch.table
+        if not self._watch.guards:
+            return
+        table.side[:] = table.before
+        for e, t, way, _ in self.latest:
+            if run.clock[T] < t <= now:
+                table.side[e] = way
+        table.hit[:] = 0

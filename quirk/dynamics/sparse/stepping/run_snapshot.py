@@ -1,0 +1,121 @@
+"""Snapshots of runs that pause: copies of all data from which a run can be continued, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.jit.record import copies, put_back, real_arrays
+
+from .active_method import Across
+from .pausing_run import PausingRun
+
+# Attributes of a run, besides arrays, that a snapshot contains; and the arrays of the revolution counter that change.
+ATTRIBUTES = (
+    "settings", "_start", "_angles", "_before", "_begun", "paused", "_unknown", "whole",
+)  # fmt: skip
+OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
+
+
+@dataclass(frozen=True)
+class RunMemory:
+    """Snapshot of a run, without the data of its solver.
+
+    Attributes
+    ----------
+    method : name of the present method
+    attributes : attributes of the run, by name
+    across : end, size and method of a step across a singular configuration taken by another method, or None
+    pacing : data of `MethodSwitching` or `SlipPacing`
+    strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
+    hit, latest : attributes of `RunEvents`
+    rest : `DiscontinuitySearch.rest`
+    pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
+    """
+
+    method: str
+    attributes: dict[str, Any]
+    across: tuple[float, float, str] | None
+    pacing: dict[str, Any]
+    strikes: list[int]
+    evaluations: int
+    hit: list[tuple[Hashable, int]]
+    latest: list[tuple[int, float, int, float]]
+    rest: int
+    pieces: np.ndarray
+    laws: list[np.ndarray]
+    arrays: list[np.ndarray]
+
+
+def _arrays(course: PausingRun) -> list[np.ndarray]:
+    """Return the arrays of a run on which later steps depend, except those of the solver."""
+    run = course.run
+    own = [run.y, run.y_new, run.clock, run.counts, run.asked, run.states]
+    counter = [x for name, x in zip(run.counter._fields, run.counter, strict=True) if name in OF_COUNTER]
+    watched = real_arrays(run.watched, ("laws", "readings", "noted", "samples"))
+    functions = real_arrays(run.functions)
+    return [*own, *counter, *watched, run.watched.hit, *functions, *course.method.stepper.memory]
+
+
+def snapshot(course: PausingRun) -> RunMemory:
+    """Return a copy of all data from which a run can be continued, except those of its solver."""
+    method, across = course.method, course.method.across
+    return RunMemory(
+        method=method.present.name,
+        attributes={name: copy(getattr(course, name)) for name in ATTRIBUTES},
+        across=None if across is None else (across.end, across.h, across.method.name),
+        pacing=method.pacing.snapshot(),
+        strikes=method.functions.strikes.copy(),
+        evaluations=course.flow.evaluations,
+        hit=list(course.happened.hit),
+        latest=list(course.happened.latest),
+        rest=course.search.rest,
+        pieces=course.run.pieces.copy(),
+        laws=course.watch.laws.snapshot(),
+        arrays=copies(_arrays(course)),
+    )
+
+
+def recall(course: PausingRun, saved: RunMemory) -> None:
+    """Restore a snapshot of a run, or of another run of the same system; the run must have been started before."""
+    method = course.method
+    if saved.method != method.present.name:
+        course.run = method.change_to(course.run, method.named(saved.method))
+    for name, value in saved.attributes.items():
+        setattr(course, name, copy(value))
+    method.across = None
+    if saved.across is not None:
+        end, h, name = saved.across
+        method.across = Across(end, h, method.named(name))
+    course.output.clear()
+    method.pacing.recall(saved.pacing)
+    method.functions.strikes = saved.strikes.copy()
+    course.flow.evaluations, course.search.rest = saved.evaluations, saved.rest
+    course.happened.hit, course.happened.latest = list(saved.hit), list(saved.latest)
+    course.run = course.run._replace(pieces=saved.pieces.copy())
+    course.watch.laws.recall(saved.laws)
+    put_back(_arrays(course), saved.arrays)
+
+
+def learned(course: PausingRun) -> tuple[Any, ...]:
+    """Return data that a later run with the same enabled parts can use.
+
+    These are the method, its settings, and the detected jumps and changes of user functions.
+    """
+    functions = course.method.functions
+    arrays = copies([functions.asked.limit, functions.asked.changes, course.watch.table.change])
+    return course.method.present.name, course.settings, functions.strikes.copy(), arrays
+
+
+def take_over(course: PausingRun, data: tuple[Any, ...]) -> None:
+    """Take data that `learned` returned for another run with the same enabled parts, before the first start."""
+    method = course.method
+    name, course.settings, strikes, arrays = data
+    if name != method.present.name:
+        method.use(method.named(name))
+    method.functions.strikes = strikes
+    put_back([method.functions.asked.limit, method.functions.asked.changes, course.watch.table.change], arrays)

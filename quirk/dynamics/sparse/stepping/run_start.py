@@ -1,0 +1,118 @@
+"""Start of a compiled run: its arrays, the initial slope, and the size of the first step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.integrators import Breaks, Tolerance
+from quirk.integrators.adaptive import collapsed, starting_step
+from quirk.integrators.control import SMALLEST_ERROR
+from quirk.jit.simd import aligned
+
+from .active_method import ActiveMethod
+from .resume_point import ResumePoint
+from .rhs import SparseFlow
+from .run_errors import check_repeatable
+from .run_output import RunOutput
+from .run_state import (
+    ASKED,
+    BEST_RANK,
+    CAP,
+    CLEARED,
+    CLOCK,
+    EARLIER,
+    EXCHANGED,
+    GRID,
+    MARK,
+    PIVOT,
+    PREVIOUS,
+    REQUESTED,
+    UNSETTLED,
+    H,
+    RunState,
+    Settings,
+    T,
+)
+from .watched_quantities import EventMonitor
+
+
+def new_run(
+    method: ActiveMethod,
+    settings: Settings,
+    breaks: Breaks,
+    watch: EventMonitor,
+    output: RunOutput,
+    t: float,
+    y: np.ndarray,
+    pace: ResumePoint,
+) -> RunState:
+    """Return the arrays of a run that continues from a state y (13 n + k,) at time t (s).
+
+    `pace` has the step size.
+    """
+    solver, asked = method.solver, output.asked
+    counts, clock = solver.counts, np.zeros(CLOCK)
+    counts[:BEST_RANK] = 0
+    counts[BEST_RANK + 1 :] = 0
+    counts[GRID], counts[UNSETTLED] = pace.grid, 1
+    if asked is not None:
+        counts[ASKED] = pace.asked
+    clock[CLEARED], clock[CAP] = -np.inf, np.inf
+    clock[T] = clock[MARK] = t
+    clock[PREVIOUS], clock[H] = SMALLEST_ERROR, pace.h
+    clock[EXCHANGED] = solver.model.carried.exchanged(y)
+    clock[REQUESTED] = settings.end
+    state, blind = solver.model.carried.state(y), settings.fixed > 0
+    return RunState(
+        y=solver.slots.state_to_lanes(y),
+        y_new=aligned(solver.size),
+        clock=clock,
+        counts=counts,
+        asked=np.zeros(0) if asked is None else asked,
+        times=np.empty(output.room),
+        states=output.states,
+        stop=solver.applied.stop,
+        pieces=np.array(breaks.pieces(t)).ravel(),
+        functions=method.functions.asked,
+        counter=solver.model.joints.counter(solver.slots, state, output.room, blind=blind),
+        watched=watch.table,
+        trail=output.trail,
+    )
+
+
+def begin(
+    run: RunState,
+    method: ActiveMethod,
+    settings: Settings,
+    breaks: Breaks,
+    watch: EventMonitor,
+    flow: SparseFlow,
+    y: np.ndarray,
+    angles: np.ndarray,
+) -> None:
+    """Evaluate the slope at the initial state y (13 n + k,), and choose the size of the first step.
+
+    `flow` is the right-hand side, and `angles` (K, 3), rad, are the joint angles.
+    """
+    solver, t = flow.solver, float(run.clock[T])
+    piece, carried = breaks.piece(t), solver.model.carried
+    rates = solver.model.joints.rates(carried.state(y))
+    watch.laws.refer(t, angles, rates)
+    solver.applied.refer(t, angles)
+    slope = flow(piece.low, y)
+    if settings.fixed == 0 and solver.applied.calls_python:
+        check_repeatable(solver, flow, piece.low, y)
+    solver.work.pivots_before[:], run.clock[PIVOT] = solver.work.pivots, 1.0
+    solver.work.pivots_earlier[:], run.clock[EARLIER] = solver.work.pivots, -np.inf
+    solver.applied.refer(t, angles, rates)
+    method.stepper.begin(solver.slots.state_to_lanes(slope))
+    method.functions.note()
+    if settings.fixed > 0:
+        return
+    if not np.isfinite(slope).all():
+        raise collapsed(t, y[: carried.counted], slope[None, : carried.counted])
+    h = float(run.clock[H])
+    if h <= 0:
+        tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
+        h = starting_step(flow, piece.low, y, slope, piece.high, method.present.order, tolerance)
+    run.clock[H] = min(max(h, 2 * breaks.shortest(t)), piece.first)

@@ -1,0 +1,27 @@
+"""Length of calls of compiled loops, which are interrupted for progress reports and Ctrl-C."""
+
+from __future__ import annotations
+
+import time
+
+# Target wall time of one call, s: short enough for smooth progress lines and prompt reaction to Ctrl-C.
+CALL_TIME = 0.1
+# Number of steps of the first call, whose speed is unknown, and largest growth of this number from call to call.
+FIRST_STEPS, GROWTH = 10, 10
+
+
+class EntryLength:
+    """Number of steps that a compiled loop takes in about CALL_TIME.
+
+    Attributes
+    ----------
+    steps : number of steps of the next call
+    """
+
+    def __init__(self) -> None:
+        self.steps = FIRST_STEPS
+
+    def adapt(self, done: int, began: float) -> None:
+        """Adapt the number to a call that took `done` steps and began at `time.perf_counter() == began`."""
+        speed = done / max(time.perf_counter() - began, 1e-6)
+        self.steps = int(min(max(1, CALL_TIME * speed), GROWTH * self.steps))

@@ -35,19 +35,19 @@ class Discontinuity(NamedTuple):
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which a step must end: at jumps of function p, or before changes that it does not resolve.
+    """Return the times at which a step must end: at jumps of function p, or before changes that are not resolved.
 
     Parameters
     ----------
     functions : all user functions with their values at the stages of the step
     p : index of the function
     step : times of the step
-    seen : time, s, at which the function differs from its interpolation between stages
-        Infinite if values at the stages differ strongly from each other.
+    seen : time, s, at which the function differs from its interpolation between stages; infinite if the search is due
+        to a large difference between its values at the stages
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """Return the outputs of the function when it is called at time t with its inputs of time `at`."""
+        """Return the outputs of the function, called at time t with the inputs interpolated at time `at`."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
@@ -100,7 +100,8 @@ def _jumps(
 ) -> list[float]:
     """Return a list with the time between a and b at which function p jumps; it is empty if the function does not jump.
 
-    `held` evaluates the function at one time with the inputs of another; `changing` is the quantity that is searched.
+    `held` evaluates the function at one time with the inputs of another time. The quantity `changing`, a function of
+    time, is searched for the jump.
     """
     change = located(changing, a, b)
     if change is None:

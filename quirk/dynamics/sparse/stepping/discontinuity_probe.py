@@ -1,15 +1,15 @@
 """Detection of pulses and jumps of user functions between the stages of a step, in compiled code.
 
-Stages are few and may be far apart, so that a step can miss a short pulse or a jump. Inputs and outputs of each
+The stages of a step may be far apart, so that the step misses a short pulse or a jump. Inputs and outputs of each
 function at the stages are interpolated by polynomials in time. If a function, called between the stages with
-interpolated inputs, differs from its interpolated outputs, the step has missed a change. The same holds if outputs at a
-stage without weight in the step are far outside the range of outputs at the other stages: for example, a stop may act
-at such a stage and thereby change the states of all following stages, so that no stage with weight is in contact.
+interpolated inputs, differs from its interpolated outputs, the step has missed a change. A step has also missed a
+change if the outputs at a stage without weight are far outside the range of outputs at the other stages: for example, a
+stop may act at such a stage and thereby change the states of all following stages, so that no stage with weight is in
+contact.
 
-The stages used for interpolation are the nodes. Functions are numbered by p; `ins` and `outs` are the arrays from which
-functions of each kind read inputs and to which they write outputs.
-
-A relation is a constraint given by a function.
+The stages used for interpolation are called nodes. Functions are numbered by p; `ins` and `outs` are the arrays from
+which functions of each kind read inputs and to which they write outputs. User functions may belong to force elements,
+motions and relations, i.e. constraints given by functions.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def failed(asked: Asked) -> bool:
 def jumped(asked: Asked) -> bool:
     """Whether a function changes abruptly in this step.
 
-    Its change must exceed CHANGE_GROWTH times that of either of the two steps before.
+    A change is abrupt if it exceeds CHANGE_GROWTH times the larger change of the two previous steps.
     """
     count = asked.limit.shape[0] // 2
     for p in range(count):
@@ -206,7 +206,7 @@ def jumped(asked: Asked) -> bool:
 def overlooked(
     asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
 ) -> float:
-    """Return a time (s) at which a function differs from its interpolant between the nodes; infinity if none.
+    """Return a time (s) between nodes at which a function differs from its interpolation; infinity if there is none.
 
     `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
     maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures
@@ -252,7 +252,7 @@ def astray(asked: Asked, p: int, stage: int) -> bool:
 
 @kernel
 def find_basis(asked: Asked, theta: float) -> None:
-    """Compute the Lagrange polynomials of the nodes at fraction theta of the step, in asked.basis."""
+    """Compute the Lagrange polynomials of the nodes at fraction theta of the step; store them in asked.basis."""
     for m in range(asked.stages.shape[0]):
         weight = 1.0
         for j in range(asked.stages.shape[0]):
@@ -263,7 +263,7 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Whether function p, at interpolated inputs, differs from its interpolated outputs by more than its limit.
+    """Whether outputs of function p, at interpolated inputs, differ from their interpolation by more than the limit.
 
     The function is called at the given time; asked.basis must hold the weights for this time.
     """

@@ -37,8 +37,8 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
     """Whether a step must be searched for jumps of user functions; `error` is its ratio of error to tolerance.
 
-    That is the case if a function changes between stages, if the error is very large, or if a function jumps in a fixed
-    step.
+    A step is searched if a function changes between its stages, if its error is very large, or if a function jumps in a
+    step of fixed size.
     """
     clock, counts = run.clock, run.counts
     clock[SEEN] = math.inf

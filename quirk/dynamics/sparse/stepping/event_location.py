@@ -1,9 +1,9 @@
 """Location of zero crossings of event functions within a step.
 
-All functions are evaluated at the end of each step and, if one is near zero, in its middle as well, a point of the
-cubic through both ends with their slopes. Only if these values indicate that a function may have crossed zero, or do
-not resolve it, is the continuous extension of the step sampled, on the constraints, and each crossing located to
-round-off. A step with an event that has an action is repeated, to end at the event.
+All functions are evaluated at the end of each step and, if one is near zero, also in its middle, at the state given by
+the cubic Hermite interpolant of the step. If these values indicate that a function may have crossed zero, or do not
+resolve the function, the continuous extension of the step is sampled, with states projected onto the constraints, and
+each crossing is located to round-off. A step with an event that has an action is repeated, to end at the event.
 """
 
 from __future__ import annotations
@@ -105,14 +105,17 @@ def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t:
 
 @kernel
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the magnitude of event function e that is not significant, because of round-off or constraint drift."""
+    """Return the magnitude below which values of event function e are not significant.
+
+    They are then due to round-off or to the drift of constraints.
+    """
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
 
 
 @kernel
 def far(watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether event function e is too far from zero, at both ends of a step of size h, to cross zero within it."""
+    """Whether event function e is too far from zero at both ends of a step of size h to cross zero within the step."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -139,10 +142,11 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 @kernel
 def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
-    """Return whether a function of unknown rate may cross zero between two times, where it has the sign `side`.
+    """Whether a function of unknown rate may cross zero between two times, at which it has the sign `side`.
 
-    The times are the inner two of four equidistant times with these values; `before` or `after` may be nan. A convex
-    function lies above the lines through the outer pairs of values.
+    Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between the inner
+    two, of g0 and g1. Either `before` or `after` may be NaN. A convex function lies above the lines through the outer
+    pairs of values.
     """
     p, q = side * (g0 - before), side * (after - g1)
     if math.isnan(p):
@@ -156,7 +160,7 @@ def may_cross_between(side: float, before: float, g0: float, g1: float, after: f
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
     """Whether the parabola through three equidistant values changes sign between the outer two.
 
-    `side` is the sign of the function. g0, g1 and g2 are the three values.
+    The values g0, g1 and g2 are in order of time, and `side` is the sign of the function at both ends.
     """
     a, b, c = side * g0, side * g1, side * g2
     bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
@@ -165,9 +169,9 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
-    """Return whether a function varies too fast for its values and rates at both ends and the middle of a step.
+    """Whether a function varies too fast to be resolved by its values and rates at both ends and the middle of a step.
 
-    g are the values and r the rates, at the start (0), in the middle (m) and at the end (1) of a step of size h.
+    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h.
     """
     largest = max(abs(g0), abs(gm), abs(g1))
     value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
@@ -189,7 +193,7 @@ def on_side(side: float, ga: float, gb: float) -> float:
 def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
     """Record that event function e crosses zero at time t, with total energy `total`, J.
 
-    `way` is 1 for a rising and -1 for a falling function.
+    The direction `way` is 1 if the function rises and -1 if it falls.
     """
     o = NOTED * run.counts[HAPPENED]
     put(run.watched.noted, o + WHEN, t)
@@ -209,8 +213,8 @@ def sign(x: float) -> float:
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
-    If the sign differs from that at the end of the last step, the state has jumped across zero, which is recorded as a
-    crossing; but not for an event whose own action caused the jump. A function that is zero gets the sign of its rate.
+    If the sign differs from that at the end of the last step, the state has jumped, and a crossing is recorded, except
+    for an event whose own action caused the jump. A function that is zero gets the sign of its rate.
     """
     watched, clock, reason = run.watched, run.clock, GONE_ON
     run.counts[UNSETTLED] = 0
@@ -274,7 +278,7 @@ def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
 
     @kernel
     def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float) -> bool:
-        """Return whether a step of size h resolves the user functions of unknown rate.
+        """Whether a step of size h resolves the user functions of unknown rate.
 
         Their values at the fractions PROBED of the step are compared with the parabola through its ends and middle.
         """
@@ -360,7 +364,7 @@ def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
     ) -> float:
         """Return a time between a and c at which event function e no longer has the sign `side`, or infinity.
 
-        It is searched by the golden-section method.
+        The function is minimized, or maximized for negative `side`, by the golden-section method.
         """
         b = a + GOLDEN * (c - a)
         gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
@@ -499,7 +503,7 @@ def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
 
     @kernel
     def look(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-        """Search a step that can be accepted for events; return a return code of `stepping.run_state`.
+        """Search a step that satisfies the tolerance for events; return a return code of `stepping.run_state`.
 
         If the step must be repeated to end at an event, at clock[CAP], counts[WITHIN] is set to BETWEEN (no step
         pending).

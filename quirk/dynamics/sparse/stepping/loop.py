@@ -126,7 +126,7 @@ MOST_PARTS = 32
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Whether an output state of this step remains to be stored: at its end, or at a requested output time."""
+    """Whether an output state of this step has not been stored yet: at its end, or at a requested output time."""
     if settings.every:
         return run.counts[ASKED] < run.counts[STEPS]
     return run.counts[ASKED] < run.asked.shape[0] and run.asked[run.counts[ASKED]] <= run.clock[T_NEW]
@@ -134,7 +134,7 @@ def wanted(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Whether the run pauses within the step just taken, because all output times are passed.
+    """Whether the run pauses within the step just taken, because all output times have been reached.
 
     It does not pause at the end of the step if an event with an action is there.
     """
@@ -193,9 +193,9 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 def slope_at(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
 ) -> None:
-    """Compute y' at time t and state y, in `slope`; if `on_rows`, also check the selection of independent rows.
+    """Compute y' at time t and state y, and store it in `slope`.
 
-    `on_rows` is true if y satisfies the constraints.
+    If y satisfies the constraints, `on_rows` must be true; the selection of independent rows is then checked.
     """
     evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
     run.counts[EVALUATIONS] += 1
@@ -226,7 +226,7 @@ def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
 
 @kernel
 def full(run: RunState) -> bool:
-    """Whether the buffers have no space for a further step or its events."""
+    """Whether the buffers have no space for another step or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts[TRAILED] + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
@@ -243,13 +243,13 @@ def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Accept a step in a run without events; return GONE_ON."""
+    """Accept a step in a run without event functions; return the code GONE_ON, with which the run continues."""
     return GONE_ON
 
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> int:
-    """Start a step in a run without event functions; return the code GONE_ON, by which the run continues."""
+    """Start a step in a run without event functions; return the code GONE_ON, with which the run continues."""
     run.counts[UNSETTLED] = 0
     return GONE_ON
 
@@ -277,7 +277,8 @@ def march_of(
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
         """Try a step.
 
-        Return GONE_ON if it is accepted or must be repeated with another size, otherwise another code.
+        Returns GONE_ON if the step is accepted or must be repeated with another size, and another return code
+        otherwise.
         """
         clock, counts = run.clock, run.counts
         h = choose_end(settings, run)

@@ -1,18 +1,18 @@
 """Switching between an explicit method and an implicit one: the one that advances faster for its cost is used.
 
-The steps of an explicit method are short for one of three reasons: the motion changes fast; a component decays fast
-that is no longer visible in the motion; or round-off limits the error estimate. In the second case step sizes need not
-come near the stability bound: decayed components follow the motion with an order lower than that of the method (Hairer
-and Wanner, Solving Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, and
-more so for smaller tolerances. Therefore the motion itself decides: if it is a polynomial of low degree over many
-explicit steps, an implicit method can take one step instead.
+The steps of an explicit method are short for one of three reasons: the motion changes fast; a component that has
+already decayed is stiff; or round-off limits the error estimate. In the second case step sizes may be well below the
+stability bound: the error of decayed components has an order lower than that of the method (Hairer and Wanner, Solving
+Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, and more so for smaller
+tolerances. Therefore the criterion is the motion itself: if it is a polynomial of low degree over many explicit steps,
+an implicit method can take one step instead.
 
 Whether the implicit method is still faster is decided by trial: the explicit method takes a few steps, and the method
 that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs
 are reproducible bit for bit. Each decision waits until the work since the last one equals all work before it, so that
 wrong decisions at most double the cost of a run.
 
-Breaks are times at which steps must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class MethodChange:
     ----------
     method : the new method
     h : size of the next step, s, or 0 to keep the present one
-    told : whether the switch is recorded in the statistics
+    told : whether the switch is recorded in the statistics of the run
     """
 
     method: Method
@@ -140,7 +140,10 @@ class MethodSwitching:
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Start at time t with the progress so far; return the switch to the method used before, or None."""
+        """Start at time t with the progress of an earlier part of the run.
+
+        Returns the switch to the method that this part used last, or None.
+        """
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
             change = MethodChange(self._explicit, told=judged.implicit)
@@ -162,7 +165,7 @@ class MethodSwitching:
         return self._judged
 
     def due(self, tried: int) -> int:
-        """Return the number of further steps, after `tried` steps, until the next decision on the method."""
+        """Return the number of steps from now, after `tried` steps, to the next call of `other`."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -170,7 +173,7 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Whether a decision on the method must be made, by a call of `other`, after `tried` steps."""
+        """Whether `other` must be called after `tried` steps."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
@@ -206,7 +209,8 @@ class MethodSwitching:
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Discard the recorded motion at a jump of the state or of loads, at time t after `tried` steps.
 
-        Recording starts again `soon`, or later if jumps may be so frequent that there are few steps between two.
+        Recording starts again at once if `soon`; otherwise later, because jumps may be so frequent that there are few
+        steps between two of them.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
             return
@@ -218,7 +222,7 @@ class MethodSwitching:
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
         """Return the switch to another method where the present one fails, or None if there is no other.
 
-        `stalled` tells whether the present method makes no progress.
+        If `stalled`, the present method makes no progress.
         """
         if not self.switches:
             return None
@@ -246,7 +250,7 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the cost of the steps since the last call, and the time advanced by them, to the progress.
+        """Add the cost of the steps since the last call, and the time by which they advanced the run, to the progress.
 
         t is the present time (s) and `tried` the number of steps tried.
         """
@@ -256,7 +260,7 @@ class MethodSwitching:
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Start the next interval between decisions; return the time by which the run advanced in the last one, s."""
+        """Start a new interval between decisions; return the time (s) over which the run advanced in the last one."""
         self._account(t, tried)
         known = self._judged
         self._judged = Judged(known.implicit, known.work + known.spent)
@@ -294,7 +298,7 @@ class MethodSwitching:
     def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
         """Return the switch to the implicit method if that is faster; otherwise None.
 
-        If there is no implicit method, a warning is issued instead. The last decision was made `since` s ago.
+        If there is no implicit method, a warning is issued instead. The last decision was made `since` (s) before.
         """
         if self._rough or len(self._pieces) != 1:
             return None

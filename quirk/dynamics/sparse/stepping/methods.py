@@ -1,6 +1,7 @@
 """Steppers: the arrays and compiled step loops of all integration methods.
 
-A slope is y' at a state, a stage an evaluation within a step, and `size` the number of elements of a state.
+A slope is the derivative y' at a state, a stage is an evaluation within a step, and `size` is the number of elements of
+a state.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class RungeKuttaStepper:
     ----------
     record : coefficients and arrays of the method
     march, watching : step loops without events, and with events
-    memory : arrays whose contents the next step uses
+    memory : arrays with data of this step that the next step uses
     """
 
     march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
@@ -56,7 +57,7 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays whose contents the next step uses."""
+        """Arrays with data of this step that the next step uses."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
@@ -104,7 +105,7 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays whose contents the next step uses."""
+        """Arrays with data of this step that the next step uses."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
@@ -155,7 +156,7 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays whose contents the next step uses."""
+        """Arrays with data of this step that the next step uses."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
@@ -190,7 +191,7 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays whose contents the next step uses."""
+        """Arrays with data of this step that the next step uses."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:

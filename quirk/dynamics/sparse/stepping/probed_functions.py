@@ -1,11 +1,8 @@
-"""User functions and switching force laws of a compiled run.
-
-Their values at the stages of a step are recorded to detect jumps.
+"""User functions and switching force laws of a compiled run, recorded at the stages of a step to detect jumps.
 
 The stages that have weight in the step are the nodes of interpolation polynomials in time. The entries of a function
-are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the step.
-
-Phi are the residuals of the constraint rows.
+are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the step; Phi
+are the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -60,9 +57,10 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
-    """Return the entries of force laws that may switch on and off; loads and rates of internal variables are monitored.
+    """Return the entries of force laws that may switch on and off.
 
-    If the step size is `fixed`, only laws with user functions, which may jump in time, are included.
+    Their loads and the rates of their internal variables are monitored. If the step size is `fixed`, only laws with
+    user functions, which may jump in time, are included.
     """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
@@ -80,7 +78,7 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Return the entries of functions of time in force laws; their values are monitored."""
+    """Return the entries of functions of time in force laws, whose values are monitored."""
     table, entries = solver.applied.table, []
     for e, (element, _) in enumerate(solver.model.forces):
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
@@ -92,7 +90,10 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return the entries of constraints with user functions; the second derivative of Phi of each row is monitored."""
+    """Return the entries of constraints with user functions.
+
+    The second derivative of the residual of each row with respect to time is monitored.
+    """
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         if placed.relation.of_user:
@@ -104,7 +105,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Return the entries of functions of time in constraints; their first two derivatives are monitored."""
+    """Return the entries of functions of time in constraints, whose first and second derivatives are monitored."""
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
@@ -129,7 +130,7 @@ class Functions:
     count : number of functions
     asked : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
-    strikes : for each function the number of abrupt changes that turned out to be no jumps
+    strikes : for each function the number of abrupt changes that were found not to be jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -198,7 +199,7 @@ class Functions:
         return basis(fractions, theta) @ at_stages
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
-        """Call function p at time t with the given inputs; return its outputs, NaN if it fails."""
+        """Call function p at time t with the given inputs; return its outputs, which are NaN if the call fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         arguments, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
@@ -216,7 +217,7 @@ class Functions:
 
 @dataclass(frozen=True)
 class ProbedStretch:
-    """Times of a step that is searched for jumps, s.
+    """Times (s) of a step that is searched for jumps.
 
     Attributes
     ----------
@@ -233,7 +234,7 @@ class ProbedStretch:
 
     @property
     def middle(self) -> float:
-        """The middle of the step, s."""
+        """Time at the middle of the step, s."""
         return self.t + 0.5 * self.h
 
     def part(self, t: float) -> float:
@@ -246,9 +247,9 @@ class ProbedStretch:
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes: the stages that have weight in a step, and its start and end.
+    """Return the nodes: the stages that have weight in a step, its start and its end.
 
-    They are returned as indices of stages (n,) and as fractions (n,) of the step.
+    The nodes are returned as indices of stages (n,) and as fractions (n,) of the step.
     """
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}

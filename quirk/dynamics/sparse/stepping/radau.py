@@ -60,7 +60,8 @@ class Radau(NamedTuple):
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
-    seen, stage, change, apart : scratch
+    seen, stage, change : (size,) work arrays for states and their changes
+    apart : work array for rotations of axes, as quaternions
     basis : (s,) weights of the points in the polynomial at one time
     known : entries SINCE to GREATEST, which describe the step
     """
@@ -211,7 +212,7 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and set the initial guess of the step by extrapolation of the polynomial of the last one."""
+    """Rotate the axes, and compute the initial guess of a step by extrapolation of the polynomial of the last step."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock[T] - stepper.known[CENTRE]
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -232,9 +233,9 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a state y to the rotating axes.
+    """Transform a state y, in the inertial frame, to the rotating axes; the result is written to `out`.
 
-    The axes are those at the start of the step for `at_point` = 0, or at collocation point 1 to s.
+    The axes are those at the start of the step for `at_point` = 0, and those at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
@@ -257,7 +258,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Compute in `basis` the weights of the collocation points in the polynomial at fraction x of the step."""
+    """Compute the weights of the collocation points in the polynomial at fraction x of the step, in `basis`."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -334,7 +335,10 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Compute the state at collocation point i: in the inertial frame, in `out`, and in rotating axes, in `seen`."""
+    """Compute the state at collocation point i.
+
+    It is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
+    """
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
         store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
@@ -345,9 +349,9 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 
 @kernel
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform the slope y' of the state in `seen` to the rotating axes.
+    """Transform the slope y' of the state in `seen` to the rotating axes; the result is written to `out`.
 
-    The axes are those at the start of the step for `at_point` = 0, or at collocation point 1 to s.
+    The axes are those at the start of the step for `at_point` = 0, and those at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
@@ -428,7 +432,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Compute the increments of all states that hold work; no other quantity depends on these."""
+    """Compute the increments of all states that hold work; no other component of the state depends on work."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -480,7 +484,7 @@ def work_ratio(
     The estimate has lower order than the error and is much larger. Therefore it is compared with a power of the
     relative tolerance instead, as for the motion, or with the fraction `least` if this is larger. Here the relative
     tolerance is the tolerance over the work that the largest mechanical power in the step would do during the whole
-    step. For Gaussian pulses the error is then no larger than the estimate in nine of ten steps.
+    step. For Gaussian pulses, nine of ten steps then have an error no larger than the estimate.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):
@@ -499,7 +503,10 @@ def work_ratio(
 def ratio(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, change: np.ndarray, constrained: bool
 ) -> float:
-    """Return the ratio of a change of the state y to the tolerance; if `constrained`, that of its tangential part."""
+    """Return the ratio of a change of the state y to the tolerance.
+
+    If `constrained`, only the part of the change tangential to the constraints counts.
+    """
     rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
     worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)
     for level in (POSES, VELOCITIES):

@@ -26,7 +26,7 @@ class SparseFlow:
     ----------
     rank : largest number of independent rows at a state on the constraints so far
     evaluations : number of evaluations of y'
-    trouble : cause of the failure of the last evaluation, such as an error in a user function, or None
+    trouble : exception of the last call of a user function, or None
     """
 
     def __init__(
@@ -50,15 +50,16 @@ class SparseFlow:
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the cause."""
+        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the exception."""
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
 
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Return a function of t and y that computes dy'/dy (13 n + k, 13 n + k); None without derivatives.
+        """Return a function of t and y that computes the Jacobian dy'/dy (13 n + k, 13 n + k).
 
-        The function returns NaN where the Jacobian cannot be computed.
+        The function returns NaN where the Jacobian cannot be computed. Returns None for systems without exact
+        derivatives.
         """
         if any(self.baumgarte):
             return None
@@ -84,7 +85,7 @@ class SparseFlow:
         self.solver.applied.refer(t, angles, rates)
 
     def turn(self, t: float, y: np.ndarray) -> None:
-        """Update the slip direction of each friction element from a state y, unless the slip has reversed."""
+        """Update the slip direction of each friction element from a state y, except where the slip has reversed."""
         table, applied = self.solver.frictions, self.solver.applied.table
         if not (table.size > 1).any():
             return
@@ -99,7 +100,10 @@ class SparseFlow:
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected onto the constraints if `on_constraints`; None if that fails."""
+        """Return y with unit quaternions, projected onto the constraints if `on_constraints`.
+
+        Returns None if the projection fails.
+        """
         lanes = self.solver.slots.state_to_lanes(y)
         if not self.solver.project(lanes, t, self.on_constraints):
             return None

@@ -51,7 +51,7 @@ class RosenbrockMethod(NamedTuple):
     matrix : matrix of the present step
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
-    stage, rest, change : (size,) scratch
+    stage, rest, change : (size,) work arrays
     known : (2,) time of the derivatives, and the multiple e of the step size in the last factorization
     power : (5 w,) rates of w work variables at the NODES of the step
     """
@@ -205,7 +205,7 @@ def between(
 
 @kernel
 def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
-    """Return the index of the first work variable in a state, after the internal variables."""
+    """Return the index of the first work variable in a state; work variables follow the internal variables."""
     return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
 
 

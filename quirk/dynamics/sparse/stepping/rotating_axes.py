@@ -1,8 +1,9 @@
 """Axes that rotate with the bodies, for the computations of implicit steps, in compiled code.
 
-Loads are stiff in directions that are often fixed in bodies. In axes that rotate with the bodies at constant rates
-during a step these directions are constant, and so are the derivatives, which Newton's method evaluates at one state
-only. Each body has two sets of axes: one for its translation and one for its rotation.
+Loads are stiff in directions that are often fixed in bodies. In axes that rotate with the bodies, at constant rates
+during a step, these directions are constant. The derivatives are then also about constant, as Newton's method requires,
+which evaluates them at one state only. Each body has two sets of axes: one for its translation and one for its
+rotation.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TURNED = 64
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
     """Choose the angular velocities of the axes from the state evaluated last; `ydot` is the result of that evaluation.
 
-    Axes for translations do not rotate for bodies whose velocity varies less in fixed axes, such as a wheel on a
+    The axes for the translation of a body do not rotate if its velocity varies less in fixed axes, as for a wheel on a
     straight road.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
@@ -65,9 +66,9 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 
 @kernel
 def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state or a variation to the rotated axes, in `out`; angular velocities stay in body axes.
+    """Transform a state or a variation from the inertial frame to the rotating axes; the result is written to `out`.
 
-    The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
     """
     copy(y, out)
     for block in range(blocks):
@@ -81,9 +82,9 @@ def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndar
 
 @kernel
 def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Transform a state or a variation from the rotated axes to the inertial frame, in `out`.
+    """Transform a state or a variation from the rotating axes to the inertial frame; the result is written to `out`.
 
-    The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
     """
     copy(y, out)
     for block in range(blocks):
@@ -96,7 +97,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 @kernel
 def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract from the slope of a state y, in rotating axes, the rate due to the rotation of the axes."""
+    """Subtract the rate due to the rotation of the axes from the slope of a state y in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)

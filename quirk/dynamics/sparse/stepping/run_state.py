@@ -1,6 +1,6 @@
 """State and settings of a run between two calls of compiled code.
 
-Breaks are times at which steps must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     every : whether the states of all steps are stored, not only those at output times
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s
-    look : maximum interval between checks of rates within a step of Taylor series, s
+    look : maximum interval between comparisons of y' with its Taylor series within a step, s
     """
 
     start: float
@@ -53,7 +53,7 @@ class Settings(NamedTuple):
 
 @record
 class RunState(NamedTuple):
-    """State of a run between two entries, that is calls of compiled code.
+    """State of a run between two entries, i.e. calls of compiled code.
 
     States of bodies are in blocks of eight bodies and have `size` elements. Names in capitals are constants of this
     module.
@@ -61,11 +61,11 @@ class RunState(NamedTuple):
     Attributes
     ----------
     y, y_new : (size,) states at the start and at the end of the step
-    clock : (CLOCK,) floats T to RESTART, see below
-    counts : (COUNTS,) integers STEPS to RESTARTS, see below
+    clock : (CLOCK,) floats, with indices T to RESTART
+    counts : (COUNTS,) integers, with indices STEPS to RESTARTS
     asked : requested output times, s, which may change between entries
-    times, states : times, s, and states of the output since the last entry
-    stop : (1,) nonzero to end the run
+    times, states : output times, s, and states since the last entry
+    stop : (1,) a nonzero value ends the run
     pieces : (4 P,) entries LOW to FIRST of each of P intervals between breaks
     functions : user functions with their inputs and outputs at the stages of a step
     counter : counter of full turns of joint angles

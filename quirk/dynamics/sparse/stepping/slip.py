@@ -1,8 +1,8 @@
 """Switching between explicit and implicit method while bodies slide in a plane.
 
-Friction rotates the slip v into the direction of the driving loads, at a rate mu N / (m |v|). Where bodies begin to
-slide, or slide slowly, this rate is far above all others: the run is stiff, and continues with an implicit method until
-the slip is fast enough.
+Friction with coefficient mu and normal force N rotates the slip velocity v of a mass m into the direction of the
+driving loads, at a rate mu N / (m |v|). When bodies begin to slide, or slide slowly, this rate is far above all others:
+the run is stiff, and continues with an implicit method until the slip is fast enough.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Switches the method according to the rate at which the slip direction settles; it is tested every few steps.
+    """Switches the method according to the rate at which slip directions settle; this rate is tested every few steps.
 
     Parameters
     ----------
@@ -56,25 +56,25 @@ class SlipPacing:
     def start(self, t: float, judged: Judged) -> MethodChange:
         """Start at time t with the explicit method.
 
-        `judged` is the progress of other parts of the run, which is kept.
+        The progress `judged` of earlier parts of the run is kept unchanged.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the progress of other parts of the run, as passed to `start`."""
+        """Return the progress of earlier parts of the run, as passed to `start`."""
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Restart the interval until the next test at a jump of the state, at time t after `tried` steps."""
+        """Restart the interval until the next test of the slip: the state jumps at time t after `tried` steps."""
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
-        """Return the number of further steps after `tried` until the next test of the slip, by `other`."""
+        """Return the number of steps from now, after `tried` steps, to the next test of the slip by `other`."""
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Whether the slip must be tested, by a call of `other`, after `tried` steps."""
+        """Whether the slip must be tested by a call of `other`, after `tried` steps."""
         return tried - self._tried >= self._every
 
     @property

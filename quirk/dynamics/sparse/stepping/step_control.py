@@ -1,7 +1,7 @@
 """Choice of the ends of steps (at breaks, output times, events), and step-size control.
 
-Breaks are times at which the motion or its derivatives may jump; steps end at them and do not cross them. At a singular
-configuration a constraint row becomes dependent on others: its pivot in the factorization vanishes.
+A break is a time at which the motion or its derivatives may jump; steps end at breaks and do not cross them. At a
+singular configuration a constraint row becomes dependent on others, and its pivot in the factorization vanishes.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 def in_piece(run: RunState, t: float) -> float:
     """Return the time (s) at which y' is evaluated for time t of the step.
 
-    It is t, limited to the interval between two breaks that contains the step, so that no stage is on the far side of a
+    The time t is limited to the interval between the two breaks that contains the step, so that no stage is beyond a
     jump.
     """
     o = PIECE_SIZE * run.counts[PIECE]
@@ -138,11 +138,11 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Whether a step with tolerable error ends close to a singular configuration; if so, another size is set for it.
+    """Whether a step with tolerable error ends close to a singular configuration; if so, another step size is set.
 
-    From there the next step would fail: at a distance d from the configuration, where several motions are possible,
-    round-off of positions rotates velocities by EPSILON / d^2. Steps would become ever shorter and might follow either
-    motion. Steps that must end at their time, at breaks and events, are accepted.
+    The next step would start at a small distance d from the configuration, at which several motions are possible.
+    Round-off of positions would rotate velocities by an angle of EPSILON / d^2, so that steps would become ever shorter
+    and might follow another motion. Steps that must end at a given time, at a break or an event, are accepted.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     lost = 1.0
@@ -165,8 +165,8 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
     """Whether a step of size h leads across a singular configuration.
 
-    The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps, and
-    becomes zero within such a step.
+    The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps; a step in
+    which the extrapolated value vanishes leads across the singular configuration.
     """
     work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
     for row in range(work.pivots.shape[0]):
@@ -198,7 +198,7 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
 @kernel
 def passed_on(settings: Settings, run: RunState) -> None:
-    """Advance the numbers of the interval between breaks and of the fixed step, if their ends have been reached."""
+    """Advance the indices of the interval between breaks and of the fixed step, if the present ones are completed."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
         counts[GRID] += 1
@@ -212,7 +212,7 @@ def passed_on(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Whether step sizes chosen by error control have become so short that the run makes no progress."""
+    """Whether the step sizes chosen by error control have become so small that the run makes no progress."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

@@ -47,7 +47,7 @@ class StepSeries(NamedTuple):
     elements : tables for the Taylor series of all constraints and force elements
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
     slope, ahead : (size,) y' at the start of the step and at its end
-    change : (size,) scratch
+    change : (size,) work array
     known : entries SINCE to OF_POWER, which describe the two steps
     """
 
@@ -83,8 +83,8 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
-    They are coefficients `order` of poses, and `order` - 1 of all other components of the state. The arrays `found`
-    hold `orders` coefficients of each component.
+    These are the coefficients of order `order` of poses, and of order `order` - 1 of all other components of the state.
+    The arrays `found` hold `orders` coefficients of each component.
     """
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
@@ -122,7 +122,7 @@ def defect(
 
     The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
     by the size `whole` of the step over the number of terms. Where force laws may change their branch, this factor
-    depends on h, because the difference may last for the whole step. The tolerance is that at the state y.
+    depends on h, because the difference may last for the whole step. The tolerance is evaluated at the state y.
     """
     last, known = int(stepper.known[LAST]), stepper.known
     weight = whole / last
@@ -160,9 +160,9 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
     """Return the largest ratio of error to tolerance of the motion in work.motion, at the state y.
 
-    The motion is one of poses or velocities, as `level` selects. `beside` is true where rows are nearly dependent.
-    There velocities of all bodies have round-off proportional to the largest one, and errors are measured relative to
-    it.
+    The motion consists of changes of poses or of velocities, as `level` selects. `beside` is true if rows are nearly
+    dependent: round-off of all velocities is then proportional to the largest velocity, and errors are measured
+    relative to that velocity.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not beside:
@@ -182,7 +182,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Compute `weight` times the difference between y' in `ahead` and the derivative of the series at time h.
+    """Compute the difference between y' in `ahead` and the derivative of the series at time h, times `weight`.
 
     The result is written to `change`.
     """

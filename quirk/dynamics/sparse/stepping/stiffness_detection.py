@@ -30,7 +30,7 @@ DEGREE, FEWEST, NOISE = 5, 8, 10.0
 def stability_interval(name: str) -> float:
     """Return the length of the real stability interval of a method.
 
-    It is the largest product of step size and rate of decay for which steps are stable.
+    This is the largest product of step size and rate of decay at which steps are stable.
     """
     tableau = TABLEAUX[name]
     s = tableau.stages
@@ -46,7 +46,8 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
     The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
     Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
-    lengths per h: so displacements and velocities of fast modes are about equal, and the modes far from parallel.
+    lengths per h, so that displacements and velocities of fast modes are of similar magnitude and the modes are far
+    from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -56,7 +57,7 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
     """Return eigenvalues (k,), 1/s, and residuals (k,) of k modes with time scales of about h, s.
 
-    They are computed with difference quotients of y'.
+    The modes are computed with difference quotients of y'.
     """
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)

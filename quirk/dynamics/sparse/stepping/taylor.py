@@ -88,7 +88,7 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size (s) of a step that need not be tested at times within it.
+    """Return the maximum size (s) of a step that is not tested at times within the step.
 
     The size is zero if guards show that force laws may change their branch: for example, a damper may act so briefly
     that its load is zero at both ends of the step.
@@ -100,8 +100,8 @@ def unseen(stepper: StepSeries, settings: Settings) -> float:
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time (s) after the start of a step, at most h, up to which the series agrees with y'.
 
-    y' is compared at several times, because a load may act for a part of a step only, without effect on the series at
-    either end. A shortened step is tested again, at more times.
+    The series is compared with y' at several times, because a load may act in a part of the step only, without effect
+    on the series at either end. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreed_once(mechanism, stepper, settings, run, h)
@@ -115,9 +115,10 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time (s) after the start of a step of size h up to which y' agrees with its Taylor series.
 
-    They are compared at times apart by at most `settings.look`, in this order; the last time of agreement is returned,
-    or h. It is at least the first of these times, as a step that ends there is tested at its end. Within the first
-    interval more times are compared if a law has guards, which show that it may change its branch.
+    The two are compared at increasing times, with intervals of at most `settings.look`. The result is h if they agree
+    at all times; otherwise the last time at which they agree, but at least the first time, because a step that ends
+    there is tested at its end. If a law has guards, which show that the law may change its branch, more times are
+    compared within the first interval.
     """
     first, sure = min(h, settings.look), stepper.known[SURE]
     if stepper.elements.guards.shape[0] > 0:
@@ -135,7 +136,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 def astray(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
 ) -> bool:
-    """Whether y' differs from the series at time `within` after the start of a step of size h."""
+    """Whether y' differs from the derivative of the series at time `within` (s) after the start of a step of size h."""
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
@@ -146,7 +147,7 @@ def astray(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the state at the end of a step, its y' and its series; return False if that is not possible."""
+    """Compute the state at the end of a step, its y' and its series; return False if one of them cannot be computed."""
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
@@ -178,7 +179,7 @@ def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.n
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Make the series at the end of a step the series of the next step, with its maximum step size."""
+    """Use the series at the end of a step, with its maximum step size, as the series of the next step."""
     known = stepper.known
     known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
     known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
@@ -192,7 +193,8 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
     """Return the number of parts into which a recorded step is divided.
 
-    A Runge-Kutta step of order nine over each part is then as accurate as the whole step.
+    A step of a Runge-Kutta method of order nine over each part is then as accurate as the Taylor series over the whole
+    step.
     """
     order = min(PARTS_ORDER, int(stepper.known[LAST]))
     longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)

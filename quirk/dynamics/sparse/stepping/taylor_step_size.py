@@ -82,11 +82,11 @@ def find(
 def reach(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
 ) -> float:
-    """Return the maximum step size that the terms of one order allow.
+    """Return the maximum step size (s) that the terms of one order of the series allow.
 
-    The terms are those of `order` for poses, and of one order less for all other components. Where constraint rows are
-    nearly dependent, only the part of the terms tangential to the constraints must be within the tolerance. The normal
-    part is removed by projection.
+    The terms are those of `order` for poses, and of `order` - 1 for all other components of the state. If constraint
+    rows are nearly dependent, only the part of the terms tangential to the constraints must satisfy the tolerance in
+    full, because projection removes the normal part.
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
@@ -109,9 +109,9 @@ def reach(
 
 @kernel
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """Return the maximum step size that one order of the series of the work allows.
+    """Return the maximum step size (s) that one order of the series of the work allows.
 
-    The tolerance of these terms may grow with the step. If nothing moves or acts yet there is no limit; the error is
+    The tolerance of the work grows with the step size. If nothing moves or acts yet there is no limit; the error is
     then tested at the end of the step.
     """
     energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
@@ -126,11 +126,12 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
 
 @kernel
 def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Return the largest component, over all bodies, of quaternion coefficients along the quaternions themselves.
+    """Return the largest component, over all bodies, of quaternion coefficients parallel to the quaternion of the body.
 
     `change` holds one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
     These components change the length of a quaternion and do not rotate the body. In the series of a rotation they
-    alternate with components that do. For a body that starts to rotate from rest, only every fourth term is a rotation.
+    alternate with components that rotate it. For a body that starts to rotate from rest, only every fourth term is a
+    rotation.
     """
     largest = splat(0.0)
     for block in range(blocks):
@@ -144,8 +145,8 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 def scaled_down(change: np.ndarray) -> float:
     """Divide the terms by their largest magnitude, and return this magnitude.
 
-    Without scaling, squares of coefficients would overflow for motions of microseconds, and underflow for motions of
-    years.
+    Without scaling, squares of coefficients would overflow for motions that last microseconds, and underflow for
+    motions that last years.
     """
     largest = splat(0.0)
     for o in range(0, change.shape[0], 8):
@@ -161,9 +162,9 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """Return the step size at which the terms of one order are below the tolerance; 0 if the terms are not finite.
+    """Return the step size (s) at which the terms of one order are below the tolerance; 0 if the terms are not finite.
 
-    At unit step size the terms are `size` times `ratio` times the tolerance.
+    At a step size of 1 s the terms are `size` times `ratio` times the tolerance.
     """
     if ratio == 0.0:
         return np.inf

@@ -1,6 +1,6 @@
 """Event functions of compiled runs, and their tables for compiled code.
 
-An event function is a quantity whose zero crossings are located; its side is its sign.
+An event function is a quantity whose zero crossings are located; its side is the sign of its value, 1 or -1.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class EventFunction:
     quantity : a force element without loads, with one coordinate, or a `Reading`
     direction : -1, 0 or 1, direction of crossings that are events
     acts : whether the event has an action, so that a step must end there
-    positive : whether it is known to be positive, up to round-off, wherever a run begins or the state jumps
+    positive : whether it is known to be positive, up to round-off, at the start of a run and after jumps of the state
     """
 
     key: Hashable
@@ -100,7 +100,11 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """Data of each event function by key: its sign, its rate at a crossing just now, and its largest magnitude."""
+        """Data of each event function by key.
+
+        The data are the sign, the magnitude of the rate if the function crosses zero at the present time, and the
+        largest magnitude.
+        """
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
@@ -108,7 +112,7 @@ class EventMonitor:
     def take(self, sides: Sides) -> None:
         """Set the signs of event functions at the start of a run.
 
-        Those of functions that are not in `sides` are unknown.
+        The signs of functions that are not in `sides` are unknown.
         """
         for e, guard in enumerate(self.guards):
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
@@ -137,9 +141,9 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
 def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
     """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
 
-    Of two crossings of one quantity at the same time, the later is dropped, and so is the earlier if they are opposite.
-    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or the step
-    size h, whichever is larger.
+    Of two crossings of one quantity at the same time, the later is dropped; if their directions are opposite, both are.
+    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or of the
+    step size h, if the latter is larger.
     """
     latest: dict[int, int] = {}
     kept: list[int] = []

@@ -1,4 +1,4 @@
-"""Length of calls of compiled loops, which are interrupted for progress reports and Ctrl-C."""
+"""Lengths of calls of compiled loops, between which progress is reported and Ctrl-C is handled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIRST_STEPS, GROWTH = 10, 10
 
 
 class EntryLength:
-    """Number of steps that a compiled loop takes in about CALL_TIME.
+    """Number of steps for which a compiled loop takes a wall time of about CALL_TIME.
 
     Attributes
     ----------
@@ -22,6 +22,6 @@ class EntryLength:
         self.steps = FIRST_STEPS
 
     def adapt(self, done: int, began: float) -> None:
-        """Adapt the number to a call that took `done` steps and began at `time.perf_counter() == began`."""
+        """Adapt the number to the last call: it took `done` steps and began at `time.perf_counter() == began`."""
         speed = done / max(time.perf_counter() - began, 1e-6)
         self.steps = int(min(max(1, CALL_TIME * speed), GROWTH * self.steps))

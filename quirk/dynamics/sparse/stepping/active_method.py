@@ -1,6 +1,6 @@
 """The integration method of a run, and its switches to other methods.
 
-A run switches where another method is faster (`method_switching`, `slip`), where the present method fails, and for a
+A run switches to another method if that is faster (`method_switching`, `slip`), if the present method fails, and for a
 single step across a singular configuration.
 """
 
@@ -50,7 +50,7 @@ class Across:
     ----------
     end : end of the step, s
     h : size of the step, s
-    method : method of the run afterwards
+    method : method with which the run continues after the step
     """
 
     end: float
@@ -61,7 +61,7 @@ class Across:
 class ActiveMethod:
     """The present integration method of a run.
 
-    Methods with an argument `run` return the state of the run with which it continues.
+    Member functions with an argument `run` return the state with which the run continues.
 
     Parameters
     ----------
@@ -69,16 +69,16 @@ class ActiveMethod:
     method : initial method
     settings : settings of the run
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
-    statistics : records the switches
+    statistics : statistics of the run, in which switches are recorded
     trailing : whether all steps are recorded
 
     Attributes
     ----------
-    present : the present method
-    stepper : its arrays and step loops
-    functions : user functions, with their inputs and outputs at its stages
-    pacing : decides on switches for the sake of speed
-    across : the present step across a singular configuration, or None
+    present : present method
+    stepper : arrays and step loops of the present method
+    functions : user functions, with their inputs and outputs at the stages of a step
+    pacing : object that decides which method is faster
+    across : present step across a singular configuration, or None
     """
 
     def __init__(
@@ -113,25 +113,25 @@ class ActiveMethod:
         return self._steppers[method.name]
 
     def named(self, name: str) -> Method:
-        """Return the method with a given name; it is one of those to which the run may switch."""
+        """Return the method with a given name, one of those to which the run may switch."""
         further = [self._first.instead] if isinstance(self._first, Taylor) else []
         every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
 
     def use(self, method: Method) -> None:
-        """Make `method` the present method."""
+        """Set the present method."""
         self.present, self.stepper = method, self.stepper_of(method)
         self.functions = Functions(self.solver, method, fixed=False)
 
     def change_to(self, run: RunState, method: Method) -> RunState:
-        """Continue with another method and the present step size."""
+        """Switch to another method, with the present step size."""
         self.use(method)
         run.counts[FRESH], run.counts[WAS_REJECTED] = 1, 0
         run.clock[PREVIOUS] = SMALLEST_ERROR
         return run._replace(functions=self.functions.asked)
 
     def change(self, run: RunState, change: MethodChange) -> RunState:
-        """Continue with the method and step size of `change`; the statistics record the switch."""
+        """Switch to the method and step size of `change`, and record the switch in the statistics if `change.told`."""
         if change.told:
             self._statistics.methods.append((float(run.clock[T]), change.method.name))
         run = self.change_to(run, change.method)
@@ -140,22 +140,28 @@ class ActiveMethod:
         return run
 
     def start(self, run: RunState, t: float, judged: Judged) -> RunState:
-        """Start at time t (s), with the progress so far; the run may return to a method that it has used before."""
+        """Start at time t (s) with the progress of an earlier part of the run.
+
+        The run continues with the method that this part used last.
+        """
         first = self.pacing.start(t, judged)
         if first is not None and (first.told or first.method is not self.present):
             run = self.change(run, first)
         return run
 
     def decide(self, run: RunState) -> RunState:
-        """Switch to the implicit method if stability limits the steps, or back.
+        """Switch to another method if that is faster: to an implicit method if stability limits the steps, or back.
 
-        If that is not possible, warn of stiffness.
+        If the run has no implicit method to switch to, a warning of stiffness is issued.
         """
         change = self.pacing.other(run, steps_tried(run))
         return run if change is None else self.change(run, change)
 
     def rescue(self, run: RunState, *, stalled: bool) -> RunState | None:
-        """Switch to another method where the present one cannot continue; return None if there is no other."""
+        """Switch to another method because the present one cannot continue; return None if there is no other.
+
+        If `stalled`, the present method makes no progress.
+        """
         if self.across is not None:
             return None
         change = self.pacing.rescue(run, steps_tried(run), stalled=stalled)
@@ -165,7 +171,7 @@ class ActiveMethod:
         return self.change(run, change)
 
     def leave_series(self, run: RunState, start: float) -> RunState:
-        """Switch to a Runge-Kutta method where the Taylor series does not converge, as at a jump of a force.
+        """Switch to a Runge-Kutta method because the Taylor series does not converge, for example at a jump of a force.
 
         `start` is the initial time of the whole run, s.
         """
@@ -180,7 +186,7 @@ class ActiveMethod:
         return self.change(run, MethodChange(instead, AFRESH * (run.clock[REQUESTED] - start)))
 
     def step_across(self, run: RunState) -> RunState:
-        """Repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
+        """Prepare to repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
         h = float(run.clock[T_NEW] - run.clock[T])
         self.across = Across(float(run.clock[T_NEW]), h, self.present)
         run = self.change_to(run, PASSING)

@@ -4,7 +4,7 @@ The compiled step loop is called repeatedly, for a fraction of a second each tim
 checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in
 blocks of eight bodies it has `size` elements. There are K joints.
 
-Breaks are times at which steps must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class CompiledRun:
     ----------
     solver : Solver
     method, settings : initial method, and settings of the run
-    breaks : times at which steps must end, s; jumps of functions located during the run are added
+    breaks : times at which steps must end; jumps of functions located during the run are added
     asked : requested output times, s, or None to keep the states of all steps
     statistics : numbers of steps, evaluations etc., updated during the run
     guards : event functions whose zero crossings are located
@@ -95,7 +95,7 @@ class CompiledRun:
     output : states and recorded steps since the last call of `enter`
     search : search for jumps of user functions
     watch : event functions
-    happened : events
+    happened : events found in the run
     whole : (K, 3) full turns of joint angles at the last call of `enter`, rad
     """
 
@@ -141,7 +141,7 @@ class CompiledRun:
         self.run = self.method.start(self.run, t, pace.judged)
 
     def _begin(self) -> None:
-        """Evaluate the initial state and choose the size of the first step, unless that is done."""
+        """Evaluate the initial state and choose the size of the first step, unless the run has already begun."""
         if not self._begun:
             begin(self.run, self.method, self.settings, self._breaks, self.watch, self.flow, self._start, self._angles)
             self._begun = True
@@ -169,7 +169,7 @@ class CompiledRun:
         return outcome != DONE
 
     def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next entry; the caller wants at most `most`."""
+        """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
         across = self.method.across
         if across is not None:
             # Single steps, to notice the end of the step across.
@@ -217,7 +217,10 @@ class CompiledRun:
         self.count()
 
     def _continued(self, outcome: int) -> int:
-        """Switch to another method where the present one fails, and return AGAIN; without one, return `outcome`."""
+        """Switch to another method if the present one has failed.
+
+        Returns the code AGAIN after a switch, and `outcome` unchanged if there is no other method.
+        """
         if outcome == SINGULAR:
             self.run = self.method.step_across(self.run)
             return AGAIN
@@ -234,7 +237,10 @@ class CompiledRun:
         return outcome
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store which event functions with actions cross zero at the present time."""
+        """Store which event functions with actions cross zero at the present time.
+
+        `outcome` is the return code of the last entry.
+        """
         if outcome == EVENT:
             self.happened.note_hits()
             self.count()
@@ -242,7 +248,7 @@ class CompiledRun:
             self.happened.note_none()
 
     def restart(self) -> None:
-        """Discard the rest of the present step, because loads have been changed from outside.
+        """Discard the rest of the present step, because the user has changed loads.
 
         The next step begins at the present time with the present step size.
         """
@@ -284,12 +290,15 @@ class CompiledRun:
             self.run.counts[ASKED] += 1
 
     def close(self) -> None:
-        """Store the last accepted state as output if it is not stored yet."""
+        """Store the last accepted state as output, unless it is stored already."""
         if self.reached > self.kept.last:
             self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events since the last call: key of the event function, time, s, direction and total energy, J."""
+        """Return the events since the last call.
+
+        Each event is given by the key of its event function, its time, s, its direction and the total energy, J.
+        """
         return self.happened.take(self.run, self.settings.start)
 
     def count(self) -> None:
@@ -320,7 +329,7 @@ class CompiledRun:
 
     @property
     def reached(self) -> float:
-        """Time that the run has reached, s."""
+        """End of the last completed step, s."""
         return float(self.run.clock[T])
 
     @property
@@ -351,7 +360,7 @@ class CompiledRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data with which the run can continue with another set of enabled parts."""
+        """Data for the continuation of the run with another set of enabled parts."""
         counts = self.run.counts
         judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
         return ResumePoint(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides, judged)

@@ -1,4 +1,4 @@
-"""Breaks of a run: given ones, and jumps of user functions located in suspicious steps."""
+"""Search for jumps of user functions in suspicious steps, and the resulting breaks: times at which steps must end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
-    """Return the run with the intervals between breaks after time t (s), at which the next step begins."""
+    """Return the run with newly determined intervals between breaks after time t (s), at which the next step begins."""
     run.counts[PIECE] = 0
     return run._replace(pieces=np.array(breaks.pieces(t)).ravel())
 
@@ -26,11 +26,11 @@ class DiscontinuitySearch:
 
     Parameters
     ----------
-    breaks : jumps found are added
+    breaks : breaks of the run, to which the jumps found are added
 
     Attributes
     ----------
-    rest : number of suspicious steps without a search after the next search without result
+    rest : number of suspicious steps that are not searched after the next search without result
     """
 
     def __init__(self, breaks: Breaks) -> None:
@@ -38,13 +38,14 @@ class DiscontinuitySearch:
         self.clear()
 
     def clear(self) -> None:
-        """Forget searches without result."""
+        """Reset the number of steps that are not searched, which grows with each search without result."""
         self.rest = LEAST_REST
 
     def look(self, run: RunState, functions: Functions, gap: float) -> RunState:
-        """Search the step just computed, and shorten it to end at the first jump; return the run that continues.
+        """Search the step just computed for jumps; return the run with breaks at the jumps found.
 
-        `gap` is the maximum interval between calls of user functions, s.
+        `gap` is the maximum interval between calls of user functions, s. If a jump is found, the step is repeated and
+        ends at the first jump.
         """
         counts, clock, breaks = run.counts, run.clock, self._breaks
         t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), breaks.piece(float(clock[T]))

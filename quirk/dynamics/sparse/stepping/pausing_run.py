@@ -1,4 +1,4 @@
-"""Runs that pause within a step, at times that are requested one after the other."""
+"""Runs that pause within a step, at times requested one after the other."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ from .run_state import (
 class PausingRun(CompiledRun):
     """A run that pauses at a requested time, within the step that contains it, until the next request.
 
-    Steps are the same whatever times are requested. Only the state at the pause is available; `keep_now` stores it.
+    Steps do not depend on the requested times. Only the state at the pause is available; `keep_now` stores it as
+    output.
 
     Attributes
     ----------
-    paused : whether the run stands at the requested time
+    paused : whether the run has paused at the requested time
     """
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
@@ -54,7 +55,7 @@ class PausingRun(CompiledRun):
     def _refer_to(self, t: float) -> None:
         """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
 
-        Other runs take this time scale from their end time, which a run that pauses does not have.
+        Other runs derive this time scale from their end time; a run that pauses has no end time.
         """
         clock, settings, given = self.run.clock, self.settings, self._given
         h = float(clock[H])
@@ -79,7 +80,7 @@ class PausingRun(CompiledRun):
         return super().proceed(most)
 
     def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next entry; the caller wants at most `most`."""
+        """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
         run, method = self.run, self.method
         closes = not self.between and not run.counts[RESTARTS]
         if closes and (method.across is not None or method.pacing.looks(steps_tried(run))):
@@ -105,15 +106,18 @@ class PausingRun(CompiledRun):
         return super()._march_on(most)
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Do nothing: the only output state is the one at the pause, which the caller may store."""
+        """Store nothing: the only output state is that at the pause, which `keep_now` stores."""
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store whether the run has paused, and which event functions with actions cross zero at the present time."""
+        """Store whether the run has paused, and which event functions with actions cross zero at the present time.
+
+        `outcome` is the return code of the last entry.
+        """
         self.paused, self._unknown = outcome == PAUSED and bool(self.run.counts[ASKED] > 0), False
         super()._note_outcome(outcome)
 
     def resume(self) -> bool:
-        """Continue to the requested time if it lies within the last step; return whether it does."""
+        """Continue to the requested time if it lies within the last step; return whether it lies there."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
             return False
@@ -129,7 +133,7 @@ class PausingRun(CompiledRun):
         return True
 
     def restart(self) -> None:
-        """Discard the rest of the step after the pause, because loads have been changed from outside.
+        """Discard the rest of the step after the pause, because the user has changed loads.
 
         The next step begins at the time of the pause with the present step size.
         """

@@ -14,11 +14,11 @@ class ResumePoint:
 
     Attributes
     ----------
-    h : size of the next step, s; 0 to estimate one
+    h : size of the next step, s, or 0 if it must be estimated
     grid : number of completed fixed steps
-    asked : number of output times already passed
+    asked : number of output times that have been passed
     sides : signs of event functions by key, see `EventMonitor.sides`
-    judged : present method and its progress, see `Judged`
+    judged : progress of the run with its present method
     """
 
     h: float = 0.0

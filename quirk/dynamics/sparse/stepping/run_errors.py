@@ -33,7 +33,7 @@ from .watched_quantities import EventMonitor
 def error_of(
     outcome: int, run: RunState, method: ActiveMethod, output: RunOutput, breaks: Breaks, watch: EventMonitor
 ) -> BaseException:
-    """Return the exception for a return code by which a run fails."""
+    """Return the exception for the return code of an entry in which the run has failed."""
     clock, rows = run.clock, output.rows
     t, y, y_new = float(clock[T]), rows(run.y)[0], rows(run.y_new)[0]
     explicit = isinstance(method.present, Tableau) and not method.pacing.switches
@@ -55,9 +55,10 @@ def error_of(
 
 
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
-    """Raise an InputError for a force whose function does not return the same again at the state just evaluated.
+    """Raise an InputError for a force whose function returns other values when called again with the same arguments.
 
-    `StatefulWarning` tells of functions that set what they read.
+    The arguments are those at the state y and time t, which must have been evaluated just before. Functions that change
+    their own data are excluded; for these a `StatefulWarning` is issued.
     """
     applied, remembers = solver.applied, solver.refuse.remembers
     before = applied.table.outputs.copy()

@@ -1,4 +1,4 @@
-"""Events that compiled code has found in a run."""
+"""Events that compiled code has located in a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunEvents:
     Attributes
     ----------
     hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
-    latest : events that `take` has returned last: number of the event function, time, s, direction and total energy, J
+    latest : events of the last call of `take`: index of the event function, time, s, direction and total energy, J
     """
 
     def __init__(self, watch: EventMonitor) -> None:
@@ -29,7 +29,7 @@ class RunEvents:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all events."""
+        """Delete all events."""
         self.hit: list[tuple[Hashable, int]] = []
         self.latest: list[tuple[int, float, int, float]] = []
 
@@ -47,8 +47,9 @@ class RunEvents:
             self._watch.table.at_speed[:] = 0.0
 
     def take(self, run: RunState, start: float) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events since the last call: key of the event function, time, s, direction and total energy, J.
+        """Return the events since the last call.
 
+        Each event is given by the key of its event function, its time, s, its direction and the total energy, J.
         `start` is the initial time of the whole run, s.
         """
         if not run.counts[HAPPENED]:
@@ -62,7 +63,10 @@ class RunEvents:
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
 
     def take_back(self, run: RunState, now: float) -> None:
-        """Give event functions the signs that they have at the time `now` (s) within the present step."""
+        """Reset the signs of event functions to those at the time `now` (s) within the present step.
+
+        The rest of the step is discarded.
+        """
         table = self._watch.table
         if not self._watch.guards:
             return

@@ -39,7 +39,7 @@ class RunPart:
 
 
 class RunOutput:
-    """Arrays that compiled code fills with output, and what has been taken from them since the run was entered.
+    """Arrays that compiled code fills with output, and the output copied from them since the last call of `enter`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class RunOutput:
     Attributes
     ----------
     asked : requested output times, s, or None
-    room : maximum number of states of one call of compiled code
+    room : maximum number of output states of one call of compiled code
     states, trail : arrays of a `RunState`
     kept : output states
     parts : recorded steps
@@ -79,9 +79,9 @@ class RunOutput:
         self.kept.add(np.array([t]), self.rows(lanes), quadrants)
 
     def take(self, run: RunState, method: Method, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store the output of compiled code.
+        """Copy the output of compiled code from its arrays.
 
-        `here` is the state (13 n + k,) and the joint angles (K, 3) from which the steps began, if steps are recorded.
+        If steps are recorded, `here` is the state (13 n + k,) and the joint angles (K, 3), rad, from which they began.
         """
         kept = run.counts[KEPT]
         if kept:

@@ -32,7 +32,7 @@ class RunMemory:
     across : end, size and method of a step across a singular configuration taken by another method, or None
     pacing : data of `MethodSwitching` or `SlipPacing`
     strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
-    hit, latest : attributes of `RunEvents`
+    hit, latest : events, see `RunEvents`
     rest : `DiscontinuitySearch.rest`
     pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
     """
@@ -62,7 +62,7 @@ def _arrays(course: PausingRun) -> list[np.ndarray]:
 
 
 def snapshot(course: PausingRun) -> RunMemory:
-    """Return a copy of all data from which a run can be continued, except those of its solver."""
+    """Return a copy of all data from which a run can be continued, except the data of its solver."""
     method, across = course.method, course.method.across
     return RunMemory(
         method=method.present.name,
@@ -104,7 +104,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
 def learned(course: PausingRun) -> tuple[Any, ...]:
     """Return data that a later run with the same enabled parts can use.
 
-    These are the method, its settings, and the detected jumps and changes of user functions.
+    The data are the present method, the settings, and limits and counters of the search for jumps of user functions.
     """
     functions = course.method.functions
     arrays = copies([functions.asked.limit, functions.asked.changes, course.watch.table.change])
@@ -112,7 +112,10 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
 
 
 def take_over(course: PausingRun, data: tuple[Any, ...]) -> None:
-    """Take data that `learned` returned for another run with the same enabled parts, before the first start."""
+    """Take the data of another run with the same enabled parts, as returned by `learned`.
+
+    This must be done before the first start.
+    """
     method = course.method
     name, course.settings, strikes, arrays = data
     if name != method.present.name:

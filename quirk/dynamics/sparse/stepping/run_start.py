@@ -48,7 +48,7 @@ def new_run(
 ) -> RunState:
     """Return the arrays of a run that continues from a state y (13 n + k,) at time t (s).
 
-    `pace` has the step size.
+    `pace` holds the step size and the numbers of completed fixed steps and output times.
     """
     solver, asked = method.solver, output.asked
     counts, clock = solver.counts, np.zeros(CLOCK)

@@ -1,1 +1,1 @@
-"""From a system to a result: runs over events and contacts, prescribed motions, and sensitivities."""
+"""Computation of results from a system: runs with events and contacts, prescribed motions, and sensitivities."""

@@ -29,7 +29,7 @@ UNLIMITED = 2**62
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
     """Return the name of an integration method, or raise an InputError; `owner` is the caller's name in errors.
 
-    "auto" becomes the explicit method if no switch to an implicit one is possible, or if `explicit` is True.
+    "auto" is replaced by the explicit method if no switch to an implicit one is possible, or if `explicit` is True.
     """
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "solver", solver, SOLVERS)
@@ -56,8 +56,8 @@ def checked_settings(
 ) -> Settings:
     """Return the settings of a run of a certain duration (s), which may be infinite, or raise an InputError.
 
-    The caller sets `max_step` itself. The other arguments are those of `simulate`; `every` says whether all steps are
-    kept.
+    The caller sets `max_step` itself. The arguments are those of `simulate`; if `every`, the states of all steps are
+    stored. `owner` is the caller's name in errors.
     """
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
@@ -92,7 +92,7 @@ def checked_settings(
 
 
 def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
-    """Raise InputError if a system has sampled functions and one of these arguments is given."""
+    """Raise an InputError if a system has sampled functions and one of the given arguments is not None."""
     given = [name for name, value in arguments.items() if value is not None]
     if system.sampled and given:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Environment of Gymnasium that runs a system; imported where Gymnasium is installed."""
+"""Environment of Gymnasium that runs a system; this module requires Gymnasium."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAME_TIME = 1e-6
 
 
 class Environment(gymnasium.Env):
-    """Environment of a system, made by `gym_environment`, which describes the arguments.
+    """Environment of a system, returned by `gym_environment`, where the arguments are described.
 
     Attributes
     ----------
@@ -61,7 +61,11 @@ class Environment(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; `options` may have an "initial_state", a `quirk.State`, in place of that of `initial`."""
+        """Begin an episode.
+
+        `options` may have an "initial_state", a `quirk.State`, that is used in place of the state returned by
+        `initial`.
+        """
         super().reset(seed=seed)
         state = None if options is None else options.get("initial_state")
         if state is None and self._initial is not None:
@@ -105,7 +109,7 @@ class Environment(gymnasium.Env):
             self._view = self.run.view()
 
     def close(self) -> None:
-        """End the picture in the browser."""
+        """Close the view in the browser."""
         if self._view is not None:
             self._view.close()
             self._view = None
@@ -115,7 +119,7 @@ class Environment(gymnasium.Env):
         return Run(self._system, inputs=list(self._shapes), initial_state=state, **self._options)
 
     def _advance(self) -> str:
-        """Advance by one period, through events; return why the run has paused last."""
+        """Advance by one period, through all events in it; return the reason for the last pause of the run."""
         self._steps += 1
         self._happened: list[Any] = []
         while True:
@@ -125,6 +129,6 @@ class Environment(gymnasium.Env):
                 return reason
 
     def _info(self, reason: str) -> dict[str, Any]:
-        """Return the time, s, why the run has paused, and the names of the events during the step."""
+        """Return the time, s, the reason for the last pause of the run, and the names of the events during the step."""
         happened = [] if reason == "reset" else [one.name for one in self._happened]
         return {"time": self.run.time, "reason": reason, "events": happened}

@@ -1,4 +1,4 @@
-"""Digests by which saved runs and checkpoints are matched with a system."""
+"""Digests for checks that saved runs and checkpoints belong to a system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded values of the inputs of a run; its result needs them to evaluate loads."""
+"""Recorded values of the inputs of a run, with which its result evaluates loads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .run_inputs import Inputs
 
 
 class InputHistory:
-    """Values of the inputs of a run over time; each value holds until the next one.
+    """Values of the inputs of a run over time; each value applies until the next one.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class InputHistory:
         }
 
     def record(self, t: float, names: Iterable[str]) -> None:
-        """Record the present values of the inputs `names` at time t (s); they hold until the next recorded value."""
+        """Record the present values of the inputs `names` at time t (s); they apply until the next recorded value."""
         for name in names:
             self._add(t, name, self._inputs.values_now[name])
 

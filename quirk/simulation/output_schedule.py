@@ -45,7 +45,7 @@ def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, durat
     """Return the fixed step size (s), or None if steps are adaptive.
 
     An InputError is raised for contradictory arguments. `step`, `method`, `rtol` and `atol` are the user's arguments,
-    `duration` that of the run, s.
+    and `duration` (s) is the duration of the run.
     """
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
@@ -106,7 +106,7 @@ def checked_breaks(
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
-    """Warn of breaks that lie outside a run by more than round-off; all times are in s."""
+    """Warn of breaks that lie outside a run by more than round-off; all times are in seconds."""
     end, near = start + duration, SAME_TIME * duration
     idle = times[(times < start - near) | (times > end + near)]
     if idle.size:
@@ -121,8 +121,8 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
     """Raise an InputError if steps would be too short for the spacing of floating-point times.
 
-    This happens if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
-    is that of the run, and `step` the fixed step size (s), or None.
+    This occurs if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
+    (s) is the duration of the run, and `step` the fixed step size (s), or None.
     """
     start, shortest = breaks.start, breaks.shortest(breaks.start)
     apart = f"times around {start:g} s are {np.spacing(max(abs(start), abs(breaks.end))):.1e} s apart"

@@ -56,8 +56,9 @@ class Run:
     """A simulation advanced by a loop of the caller, with inputs that the loop can change; see docs/stepping.md.
 
     As long as the inputs are constant, the motion is that of `simulate`: the method chooses the step size, and steps
-    extend beyond the times at which `advance` pauses; the states there are those of dense output. When an input
-    changes, the rest of the step is discarded and a new one begins, with the same step size. Nothing is compiled again.
+    extend beyond the times at which `advance` pauses; the states at these times are those of dense output. When an
+    input changes, the rest of the step is discarded and a new step begins, with the same step size. Nothing is compiled
+    again.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ class Run:
     start : float
         Initial time, s.
     end : float, optional
-        Final time (s) of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends
-        there. By default the run has no end, unless motions are defined for a limited time.
+        Final time (s) of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends at
+        this time. By default the run has no end, unless motions are defined for a limited time.
     events : list of Event
         Events of this run, in addition to those of the system.
     keep : float, optional
@@ -239,9 +240,9 @@ class Run:
         Returns
         -------
         str
-            "time" if the time is reached. "event" if an event has occurred before or at that time: `time` is then that
-            of the event, `state` the state after its actions, and `events` lists it. "stopped" if an event has stopped
-            the run. Contacts do not interrupt, but are listed in `events`.
+            "time" if the run has reached the requested time. "event" if an event has occurred before or at that time:
+            `time` is then the time of the event, `state` the state after its actions, and `events` contains it.
+            "stopped" if an event has stopped the run. Contacts do not interrupt the run, but are listed in `events`.
 
         Raises
         ------
@@ -260,7 +261,7 @@ class Run:
         return reason
 
     def advance_to(self, time: float) -> str:
-        """Advance to a time (s) later than the present one; return values and errors are those of `advance`."""
+        """Advance to a time (s) later than the present one; return value and errors are those of `advance`."""
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
@@ -275,9 +276,9 @@ class Run:
         return Observation(self.system, self._run, self._observers, names)
 
     def pace(self, speed: float | None = 1.0) -> None:
-        """Slow `advance` down so that the run is `speed` times as fast as real time; None for full speed.
+        """Slow `advance` down so that the run is `speed` times as fast as real time; None removes the limit.
 
-        If the loop is slower than that, the lost time is not caught up later.
+        If the loop is slower than this speed, the lost time is not caught up later.
         """
         self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
 
@@ -292,8 +293,8 @@ class Run:
     ) -> LiveView:
         """Show the run in the browser during the loop, with a slider for each input.
 
-        The picture is updated by `advance`. Sliders set inputs at its next call, and show values set by the loop. Use
-        `pace` for real time.
+        The view is updated by `advance`. A slider sets its input at the next call of `advance`, and shows the value
+        that the loop sets. Use `pace` to run in real time.
 
         Parameters
         ----------
@@ -308,7 +309,7 @@ class Run:
         Returns
         -------
         LiveView
-            Its `.url` is the address for browsers, and `close()` ends it.
+            Its `.url` is the address for browsers, and `close()` ends the view.
 
         Raises
         ------
@@ -400,7 +401,10 @@ class Run:
         return f"<Run: {len(self.system.bodies)} bodies at t = {self._time:.9g} s{stopped}>"
 
     def _advance(self, owner: str, t: float) -> str:
-        """Advance to time t (s); return "time", "event" or "stopped" as `advance` does."""
+        """Advance to time t (s); return "time", "event" or "stopped", as `advance` does.
+
+        `owner` is the name of the caller in errors.
+        """
         if self._run.stopped or not self._time < t <= self._end:
             raise InputError(f"{owner}: {self._refusal(t)}")
         self._last = []
@@ -448,14 +452,14 @@ class Run:
             self._take_happenings()
 
     def _discard_ahead(self) -> None:
-        """Discard the events of the present step after the present time."""
+        """Discard those events of the present step that are later than the present time."""
         if self._pending:
             self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
             self._told = len(self._run.happenings)
             self._pending.clear()
 
     def _sample(self) -> None:
-        """Call sampled functions at the present time."""
+        """Call the sampled functions that are due at the present time."""
         self._discard_ahead()
         self._sampler.sample_in_run()
         if len(self._run.happenings) > self._told:
@@ -463,7 +467,7 @@ class Run:
         self._look()
 
     def _go_on(self, t: float) -> str:
-        """Advance to time t (s) or to an event before it; return the reason for stopping."""
+        """Advance to time t (s) or to an event before it; return the reason for the pause."""
         run, sampler = self._run, self._sampler
         if self._time >= sampler.next:  # the last call has failed
             self._sample()
@@ -491,13 +495,13 @@ class Run:
                 return TIME
 
     def _next_kept(self, t: float) -> float:
-        """Return the time (s) of the next state to be kept; t if they differ by round-off."""
+        """Return the time (s) of the next state to be stored; t itself if the two differ only by round-off."""
         assert self._keep is not None
         kept = self._start + (self._kept + 1) * self._keep
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _take_happenings(self) -> None:
-        """Collect new events from the integration; its last step may extend beyond the present time of the run."""
+        """Collect new events of the integration, whose last step may extend beyond the present time of the run."""
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)
@@ -506,13 +510,13 @@ class Run:
             self._told = 0
 
     def _look(self) -> None:
-        """Update the present time of the run, and collect the events up to it."""
+        """Update the present time of the run, and collect the events up to this time."""
         self._time = self._run.phase.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
 
     def _stand(self) -> None:
-        """Return to the last accepted state, after a failure or an interruption."""
+        """Return to the last accepted state after a failure or an interruption."""
         phase = self._run.phase
         with suppress(IntegrationError):
             phase.begin_anew()
@@ -532,7 +536,7 @@ class Run:
         return self._now.result((self.inputs.version, self._sampler.inputs.version))
 
     def _serve(self, solver: Solver) -> None:
-        """Connect a solver to all inputs."""
+        """Connect a solver to all inputs of the run, including those that sampled functions set."""
         self.inputs.serve(solver)
         self._sampler.inputs.serve(solver)
 

@@ -53,7 +53,7 @@ class LoopInput:
         return LoopInput(self.element.with_values({self.argument: own}), self.argument, self.shape)
 
     def hold(self, value: Any) -> None:
-        """Set the value that the law of a copied element uses in Python."""
+        """Set the value that the force law of a copied element uses in Python."""
         held = getattr(self.element, self.argument)
         array: Any = held.constant if isinstance(held, Value) else held
         array[...] = value
@@ -144,7 +144,7 @@ def settable_input(part: Any) -> LoopInput | None:
 class Inputs(MutableMapping[str, Any]):
     """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`.
 
-    A value holds until it is set again.
+    A value applies until it is set again.
 
     Parameters
     ----------

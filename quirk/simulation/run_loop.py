@@ -1,4 +1,4 @@
-"""The loop of `simulate`, from the start or a checkpoint to the end, with reports of failures."""
+"""The loop of `simulate`, from the start or a checkpoint to the end of a run, with error messages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def computed(
     state : initial state
     phases : factory of the runs with constant active parts
     written : checkpoint from which the run continues, or None
-    progress : whether a progress line is shown, None for the default
+    progress : whether a progress line is shown; None for the default
     varied : parameters for sensitivities or, with an objective, for its gradient
     objective : Objective, or None
     """

@@ -9,7 +9,7 @@ LATEST = 0.1
 
 
 class Pace:
-    """Clock that delays a run until real time has reached its simulated time.
+    """Clock that delays a run until real time has reached the simulated time of the run.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The present instant of a run: as a result of one time, and as the state that sampled functions receive.
 
-A sampled function is called by the run at equal intervals, and sets inputs.
+A sampled function is called by the run at equal intervals of time, and sets inputs of the run.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Present:
 
 
 class SampledState:
-    """Present state of a run, as sampled functions receive it.
+    """Present state of a run, as it is passed to sampled functions.
 
     ``state["hinge"]`` and ``state["rod"]`` are views as in a result, without time axis; ``state.position`` and the
     other attributes are those of a `State`. Quantities that a function reads repeatedly are evaluated together, by
-    compiled code. Loads and accelerations are those with the inputs before the call.
+    compiled code. Loads and accelerations are evaluated with the inputs before the call.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ class SampledState:
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def _add(self, name: str, attribute: str, width: int) -> bool:
-        """Add an attribute to the quantities that are evaluated together, or return False if that is not possible.
+        """Add an attribute to the quantities that are evaluated together.
 
-        `width` is its number of components.
+        Returns False if compiled code cannot evaluate the attribute. `width` is its number of components.
         """
         more = [f"{name}.{attribute}" + (f".{axis}" if width > 1 else "") for axis in "xyz"[:width]]
         present, names = self._present, [*self._names, *more]

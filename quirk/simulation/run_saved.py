@@ -99,7 +99,7 @@ class SavedRun:
 
 
 class RunIdentity:
-    """Digests by which a snapshot is matched with a run: of the system, and of the arguments of the run.
+    """Digests for the check that a snapshot belongs to a run: of the system, and of the arguments of the run.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class RunIdentity:
 
     @cached_property
     def _parts(self) -> dict[str, str]:
-        """Digests of the system and its parts; computed when they are needed, as large meshes take a while."""
+        """Digests of the system and its parts; computed only if needed, because digests of large meshes take time."""
         assert self._of is not None
         system, events = self._of
         return {
@@ -140,7 +140,7 @@ class RunIdentity:
 
 
 class PartNames:
-    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and those in actions.
+    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and objects in actions.
 
     Sliding or sticking friction has no name of its own, and is described by the friction element and its state.
 
@@ -191,19 +191,19 @@ def _flat(actions: Any) -> Any:
 
 
 class _Writer(pickle.Pickler):
-    """Pickler that writes the name of a body, constraint or force in place of the object."""
+    """Pickler that replaces bodies, constraints and forces by their names."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream, protocol=5)
         self._name = names.name
 
     def persistent_id(self, value: Any) -> Any:
-        """Return the name of an object, or None if it is pickled itself."""
+        """Return the name of an object, or None if the object itself is pickled."""
         return self._name(value)
 
 
 class _Reader(pickle.Unpickler):
-    """Unpickler that puts the objects of the run in place of their names."""
+    """Unpickler that replaces names by the objects of the run."""
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream)

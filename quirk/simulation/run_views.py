@@ -13,14 +13,14 @@ from ..result.segment import Segment
 
 
 class Observers:
-    """Solvers for views of the present state, one for each set of active constraints and forces.
+    """Solvers for views of the present state: one solver for each set of active constraints and forces.
 
     These solvers have their own arrays, so that views do not affect the run, and use the present inputs.
 
     Parameters
     ----------
     serve : function that connects a solver to the present inputs
-    beside : Python functions called during the run, in addition to the user functions of the model
+    beside : Python functions that are called during the run in addition to the user functions of the model
     """
 
     def __init__(self, serve: Callable[[Solver], None], beside: list[Any]) -> None:
@@ -46,7 +46,7 @@ class CurrentSegment(Segment):
 
 
 class CurrentView:
-    """View of a body, constraint or force element at one time: as the view of a result, but without time axis.
+    """View of a body, constraint or force element at one time: like the view of a result, but without time axis.
 
     ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """

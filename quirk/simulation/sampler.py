@@ -1,6 +1,6 @@
 """Calls of the sampled functions of a system during a run.
 
-A sampled function is called at equal intervals of time, and sets inputs of the system.
+A sampled function is called at equal intervals of time, and sets inputs of the system: parameters of force elements.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Sampler:
     system : System
     start : initial time, s
     breaks : breaks of the run, to which the next instant is added
-    marks : (n,) increasing times, s, such as output times: instants that differ by round-off are moved there
+    marks : (n,) increasing times, s, such as output times; instants that differ from one of these only by round-off are
+        moved to it
     copies : whether laws are evaluated in Python, see `Inputs`
     keep : whether earlier values of inputs are recorded
 
@@ -95,7 +96,7 @@ class Sampler:
         self.sample()
 
     def meet(self, t: float) -> None:
-        """Move the next call to time t (s), if it differs from t only by round-off."""
+        """Move the next call to time t (s) if the two times differ only by round-off."""
         if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
             self.next = t
 
@@ -105,7 +106,7 @@ class Sampler:
         Raises
         ------
         InputError
-            If a function fails or returns unusable values.
+            If a function fails or does not return a finite value for each of its inputs.
         """
         assert self._state is not None
         t = self.next
@@ -122,9 +123,12 @@ class Sampler:
         self._run.restart()
 
     def sample_in_run(self) -> None:
-        """Call the functions that are due, within a run.
+        """Call the functions that are due; for use within a run.
 
-        If one fails, an IntegrationError is raised.
+        Raises
+        ------
+        IntegrationError
+            If a function fails.
         """
         try:
             self.sample()
@@ -141,7 +145,7 @@ class Sampler:
     def snapshot(self) -> tuple[Any, ...]:
         """Return all data from which the calls can continue.
 
-        They include the attributes of those functions that are objects.
+        The data include the attributes of those functions that are objects.
         """
         return list(self._counts), self.next, self.inputs.snapshot(), [_memory(sampled) for sampled in self._sampled]
 
@@ -158,7 +162,7 @@ class Sampler:
                 own.update(deepcopy(memory))
 
     def _instant(self, k: int) -> float:
-        """Return the time (s) of the next call of function number `k`."""
+        """Return the time (s) of the next call of the function with index `k`."""
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
@@ -170,7 +174,7 @@ class Sampler:
         return float(nearest) if abs(nearest - t) <= SAME_ULPS * np.spacing(abs(t)) else t
 
     def _values(self, k: int) -> Sequence[Any]:
-        """Return the values that function number `k` returns now, one for each of its inputs."""
+        """Return the values that the function with index `k` returns now, one for each of its inputs."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         try:
@@ -194,9 +198,9 @@ class Sampler:
 
 
 def _holder(sampled: Sampled) -> Any:
-    """Return the object whose attributes hold the state of a sampled function between calls.
+    """Return the object with the attributes that hold the state of a sampled function between calls.
 
-    For a method it is the object to which the method is bound, otherwise the function itself.
+    For a method this is the object to which the method is bound, otherwise the function itself.
     """
     function = sampled.function
     return function.__self__ if isinstance(function, types.MethodType) else function

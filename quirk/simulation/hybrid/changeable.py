@@ -1,7 +1,7 @@
 """User functions that read data which event actions change.
 
-A result evaluates user functions only when it is read, with the data at that moment. Results that need such functions
-are therefore computed during the run.
+A result evaluates user functions only when it is read, with the data at that moment. Results that depend on user
+functions with changing data are therefore computed during the run.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Changeable:
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Return the titles of constraints and forces with a function whose data an event may change.
 
-        These are the constraints and forces that are active in the compiled model, and all contacts. `event` is the
-        name of the event.
+        Constraints and forces of the compiled model, and all contacts, are considered. `event` is the name of the
+        event.
         """
         key = plant, event
         if key not in self._parts:

@@ -1,4 +1,4 @@
-"""A run with checkpoints: at each restart point, the results so far are saved."""
+"""A run with checkpoints: the results so far are saved at each restart point."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class CheckpointedRun:
         return not self._written
 
     def check_reads(self) -> None:
-        """Do nothing, because values that user functions read are checked at each restart point."""
+        """Do nothing: values that user functions read are checked at each restart point."""
 
     def close(self) -> None:
         """Store the final state of the run."""

@@ -1,12 +1,12 @@
 """Unilateral constraints during a run: impacts, resting contact and separation.
 
-A gap is the distance that a unilateral constraint keeps from becoming negative; there are c gaps. The rows w (c, n, 6)
+A gap is the distance that a unilateral constraint keeps nonnegative; there are c gaps. The rows w (c, n, 6)
 of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the bilateral
 constraints, are evaluated at one state. Complementarity problems then determine
 
 * the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
-  and the smallest jump of v in the mass metric (Newton's law for simultaneous impacts); or those of a sequence of such
-  impacts, see `impact_sequence`;
+  and the jump of v is the smallest in the mass metric (Newton's law for simultaneous impacts); or the impulses of a
+  sequence of such impacts, see `impact_sequence`;
 * the loads x >= 0 of resting contacts: accelerations are a + W x >= 0.
 
 Loaded contacts are rows of the equation of motion until their multiplier falls to zero.
@@ -136,9 +136,10 @@ class Contacts:
         return [*functions, *self._frictions.guards(resting.rubbing), *self._flanks.guards(base, resting.sides)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise an InputError if an event depends on a load that several contacts share in the contact state `resting`.
+        """Raise an InputError if an event function depends on a load that several contacts share.
 
-        The equations of rigid bodies determine only sums of such loads. `guards` are the event functions.
+        The equations of rigid bodies determine only sums of such loads. `guards` are the event functions, and `resting`
+        is the contact state.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
@@ -315,7 +316,7 @@ class Contacts:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]],
     ) -> ImpactOutcome:
-        """Return the state after impacts, see `settle`, for a configuration with the present flanks in contact."""
+        """Return the outcome of impacts, see `settle`, for a configuration with the present flanks in contact."""
         closing = [key[:2] for key in hit if key[2] == "gap"]
         for name, _, what in hit:
             if what == "solvable":
@@ -353,7 +354,7 @@ class Contacts:
         return settled
 
     def _parts_of(self, resting: ContactState) -> dict[str, int]:
-        """Return the index of the touched face or edge of each bounded surface in closed contact, by contact."""
+        """Return the index of the touched face or edge of each bounded surface in closed contact, by contact name."""
         return {name: part for name, part in self._gaps.parts.items() if resting.closed(name)}
 
     def _let_below(
@@ -366,10 +367,10 @@ class Contacts:
         solver: Solver,
         settled: ImpactOutcome,
     ) -> None:
-        """Set how far gaps may be negative for contacts that open slowly, or that close by round-off.
+        """Set the negative values of gaps that are tolerated for contacts that open slowly, or that close by round-off.
 
-        A contact closes by round-off if its gap is within round-off of zero, with a negative rate, but without impact.
-        `closed` are the indices of the gaps, `opening` their values and rates, and `settled` the outcome of the
+        A contact closes by round-off if its gap is within round-off of zero and its rate is negative, but without
+        impact. `closed` are the indices of the gaps, `opening` their values and rates, and `settled` the outcome of the
         impacts, which is changed.
         """
         values, names = opening.value, [touch.constraint.name for touch in self._touches]
@@ -438,10 +439,11 @@ class Contacts:
         solver: Solver,
         strike: Strike,
     ) -> tuple[np.ndarray, dict[str, Impulse], float]:
-        """Return the state after the impacts of closed gaps one after the other, the impulses, and a factor.
+        """Return the state after the impacts of closed gaps one after the other, and their impulses.
 
-        The factor lowers the coefficients of restitution so that no energy is gained. `known` are the speed limits, and
-        the approach speeds up to which there is no impact; `strike` resolves the impacts of some contacts.
+        The third result is the factor by which coefficients of restitution are lowered so that no energy is gained.
+        `known` are the speed limits, and the approach speeds up to which there is no impact; `strike` resolves the
+        impacts of some contacts.
         """
 
         def rates(y: np.ndarray) -> np.ndarray:
@@ -538,7 +540,7 @@ class Contacts:
     def _loads(
         self, closed: list[int], found: ContactModes, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
-        """Return the loads to be monitored, by gap: of loaded contacts, and of closed contacts that carry no load.
+        """Return the loads to be monitored, by gap: loads of loaded contacts, and of closed contacts without load.
 
         `closed` are the indices of the closed gaps, `found` is the solution of the contact problem, and `shares`
         expresses loads by multipliers.
@@ -556,10 +558,11 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return the loaded contacts that get constraint rows, and the closed contacts that get none.
+        """Return the loaded contacts that get constraint rows, and the closed contacts that get no rows.
 
-        The first result has, for each loaded contact by name, the index of its row and the multiplier below which the
-        contact opens. `closed` are the indices of the closed gaps, `found` is the solution of the contact problem.
+        The first result contains, for each loaded contact by name, the index of its row and the multiplier below which
+        the contact opens. `closed` are the indices of the closed gaps, and `found` is the solution of the contact
+        problem.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]
@@ -578,8 +581,8 @@ class Contacts:
         """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 
         The limit is chosen like the speed below which impacts have no rebound, from the accelerations of the rows and
-        those due to friction of constant limit, which may be all that decelerates a body. FLOOR times this speed is at
-        least the round-off of the fastest body.
+        those due to friction of constant limit, which may be the only load that decelerates a body. FLOOR times this
+        speed is at least the round-off of the fastest body.
         """
         model = solver.model
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
@@ -595,8 +598,8 @@ class Contacts:
     ) -> Speeds:
         """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
 
-        By default they are the fraction REST of the speed of a free fall from the length of the system, under gravity
-        or, without gravity, with the acceleration at which the gap closes.
+        By default they are the fraction REST of the speed after a free fall over the length of the system, under
+        gravity or, without gravity, with the acceleration at which the gap closes.
         """
         model, units = solver.model, self._units[closed]
         gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length

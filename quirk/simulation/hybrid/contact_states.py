@@ -22,21 +22,21 @@ NO_PULL, UNLOADED = 1e-12, 1e-9
 
 @dataclass
 class ContactState:
-    """Which contacts are closed, which of them carry a load, and how friction acts.
+    """State of contacts and friction: closed contacts, loaded contacts, and the state of each friction element.
 
     A gap is identified by the name of its constraint and its index there.
 
     Attributes
     ----------
-    pushing : constraints that carry a load, by name: index of the row, and the multiplier below which the contact
-        opens, which is zero up to round-off
+    pushing : for each constraint that carries a load, by name: index of its row, and the multiplier below which the
+        contact opens, which is zero up to round-off
     idle : closed gaps without a row, because it would depend on other rows
     rubbing : state of friction elements, by name
-    loads : watched loads by gap: a contact with friction opens when its load falls below zero
-    below : by gap, how far it may be negative, m or rad, when a contact opens from slight interpenetration
+    loads : watched loads by gap; a contact with friction opens when its load falls below zero
+    below : tolerated negative value by gap, m or rad, for contacts that open from slight interpenetration
     parts : index of the touched face or edge of a bounded surface, by name of contact
-    returns : watched loads by gap: a closed contact without load, next to sliding ones, gets one when its load becomes
-        positive
+    returns : watched loads by gap: a closed contact without load, next to sliding contacts, becomes loaded again when
+        this load becomes positive
     sides : flank in contact, 1, -1 or 0 for none, of elastic meshes with free play, by name
     patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
     """
@@ -56,9 +56,9 @@ class ContactState:
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Return the names of all friction elements that reach the limit of sticking together with that of this name.
+        """Return the names of all friction elements that reach the limit of sticking together with the named one.
 
-        They share a load with it.
+        These friction elements share a load.
         """
         cone = self.rubbing[name].cone if name in self.rubbing else None
         return cone.members if isinstance(cone, Patch) else (name,)
@@ -95,7 +95,7 @@ class ImpactOutcome:
     y : (13 n + k,) flat state after the impacts
     resting : contact state after the impacts
     impulse : impulses by name of constraint
-    restitution_kept : factor by which coefficients of restitution are lowered so that the impact gains no energy
+    restitution_kept : factor, at most 1, on coefficients of restitution with which the impact gains no energy
     """
 
     y: np.ndarray
@@ -113,7 +113,7 @@ class Speeds:
     limits : impacts below this approach speed have no rebound
     slow : contacts that separate more slowly stay closed
     noise : approach speeds below this are round-off and cause no impact
-    free : speed of a free fall over the length of the system
+    free : speeds after a free fall over the length of the system
     """
 
     limits: np.ndarray
@@ -125,7 +125,7 @@ class Speeds:
 def opens(x: float, largest: float) -> float:
     """Return the multiplier below which a contact opens: zero, less the round-off of the largest load.
 
-    `x` is its present multiplier, and `largest` the largest multiplier.
+    `x` is the present multiplier of the contact, and `largest` the largest multiplier of all.
     """
     if not largest > 0:
         return 0.0

@@ -63,7 +63,7 @@ class EventState:
     y : (13 n + k,) flat state
     configuration : active constraints and forces, without contacts
     impulse : impulses so far by name of constraint
-    restitution_kept : factor by which coefficients of restitution are lowered so that impacts gain no energy
+    restitution_kept : factor, at most 1, on coefficients of restitution with which impacts gain no energy
     stopped : whether the run must end
     """
 
@@ -193,7 +193,7 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violation of the active constraints in the state `now`, and that of their rates.
+        """Return the largest violations in the state `now`: of the active constraints, and of their rates.
 
         The first is in m or rad, the second in m/s or rad/s.
         """
@@ -236,8 +236,8 @@ class ActionExecutor:
     ) -> EventState:
         """Return the state after bodies have been moved so that they satisfy the active constraints.
 
-        No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` are two
-        texts for the error message: the failure, and advice.
+        No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` contains
+        two texts for the error message: the kind of failure, and advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
@@ -299,7 +299,7 @@ class ActionExecutor:
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
         """Return the state `now` with the nearest velocities that satisfy the active constraints.
 
-        The impulses of the constraints are added to those of the state.
+        The impulses of the constraints are added to the impulses of the state.
         """
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
@@ -352,7 +352,10 @@ def _sum(one: Impulse | None, other: Impulse) -> Impulse:
 
 
 def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
-    """Return the checked actions that a user function has returned; `title` names the event in errors."""
+    """Return the checked actions that a user function has returned.
+
+    `found` is the value returned, `title` names the event in errors, and `check` checks an action.
+    """
     listed = list(checked_actions(title, found))
     for action in listed:
         check(title, action)

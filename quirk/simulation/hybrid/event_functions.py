@@ -1,4 +1,4 @@
-"""Event functions of a run for the events that users declare."""
+"""Event functions of a run for the events declared by the user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the user functions of events and sampled functions, which a run calls in addition to those of loads."""
+    """Return the user functions of events and sampled functions, which a run calls besides functions of loads."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]
 

@@ -49,7 +49,7 @@ BLOCKED = 1e-12
 
 @dataclass(frozen=True)
 class FrictionRows:
-    """Rows of closed gaps and of slip components with friction, at one state.
+    """Rows of closed gaps and of slip components with friction, evaluated at one state.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class Frictional:
         joints: Sequence[int],
         response: Sequence[Mapping[str, Impulse]],
     ) -> None:
-        """Set how the normal loads of joint friction depend on forces along the rows.
+        """Compute the dependence of the normal loads of joint friction on forces along the rows; store it in `rows`.
 
         `joints` are the indices of the joint friction elements, and `response` the joint loads for a unit force on each
         row.
@@ -192,11 +192,11 @@ class Frictional:
         restitution: np.ndarray,
         noise: float,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates of all rows, and a factor on the restitution.
+        """Return the state after an impact, its impulses, the rates of all rows, and the factor on the restitution.
 
         Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
-        friction in contacts; impulses of joint friction are neglected. Friction with infinite coefficient is stopped
-        even if no gap closes. The state is flat, impulses are by name, and rates are (r,). The factor lowers
+        friction in contacts; impulses of joint friction are neglected. Slip with infinite friction coefficient is
+        stopped even if no gap closes. The state is flat, impulses are by name, and rates are (r,). The factor lowers
         coefficients of restitution so that no energy is gained.
         """
         rates, c = rows.opening.rate, rows.contacts
@@ -228,13 +228,13 @@ class Frictional:
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
         """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
 
-        The slip must then be stopped.
+        Impulses must then stop the slip.
         """
         never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the flat state in which all rows of the mask `held` (r,) have zero rate."""
+        """Return the flat state after impulses that bring all rows of the mask `held` (r,) to zero rate."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(
@@ -336,9 +336,9 @@ def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
 
 
 class Shares:
-    """Loads of contacts and friction elements as combinations of the multipliers of constraint rows.
+    """Loads of contacts and friction elements as linear combinations of the multipliers of constraint rows.
 
-    They are valid until a contact opens or closes, or friction begins to slide or to stick.
+    The combinations are valid until a contact opens or closes, or friction begins to slide or to stick.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ class Shares:
         return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
 
     def in_patch(self, row: int) -> bool:
-        """Whether a row belongs to a group of sticking contacts that share a load; `row` is its index."""
+        """Whether the row with index `row` belongs to a group of sticking contacts that share a load."""
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
@@ -411,7 +411,7 @@ class Shares:
         )
 
     def of(self, row: int, level: float) -> Shared:
-        """Return the force along a row, with the value at which an event occurs."""
+        """Return the force along a row as a monitored load; an event occurs when it reaches the value `level`."""
         weights, offset = self._terms([row])
         return Shared(
             None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
@@ -441,14 +441,14 @@ class Shares:
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
         """Return the rows whose multipliers determine the normal load of a contact.
 
-        Each is the name of a constraint, the index of its row, and a weight.
+        Each row is given by the name of its constraint, its index, and its weight.
         """
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the watched load of a closed contact that carries no load, next to sliding contacts.
+        """Return the monitored load of a closed contact that carries no load, next to sliding contacts.
 
         The contact becomes loaded again when this load is positive; the result is None if that cannot happen.
         """

@@ -38,12 +38,12 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates of the gaps, and a factor on the restitution.
+        """Return the state after an impact, its impulses, the rates of the gaps, and the factor on the restitution.
 
         `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The state is flat,
         impulses are by name, and rates are (c,). The factor lowers coefficients of restitution so that no energy is
-        gained. `closed` are the indices of the closed gaps, `opening` has the values and rates of all gaps, and W (c,
-        c) is the jump of each rate due to a unit impulse at each gap.
+        gained. `closed` are the indices of the closed gaps, `opening` contains the values and rates of all gaps, and W
+        (c, c) is the jump of each rate due to a unit impulse at each gap.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -110,7 +110,8 @@ def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarra
     """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on the restitution.
 
     `e` (c,) are the coefficients of restitution; the factor lowers them until the impact gains no energy. The impulses
-    are None if none prevent interpenetration. `W` (c, c) is the jump of each rate due to a unit impulse at each gap.
+    are None if no impulses prevent interpenetration. `W` (c, c) is the jump of each rate due to a unit impulse at each
+    gap.
     """
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)

@@ -136,7 +136,7 @@ class HybridRun:
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue with the present active parts, from a flat state y on their constraints.
 
-        `pace` has the step size and the method.
+        `pace` holds the step size and the progress of the method.
         """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
@@ -158,9 +158,9 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a configuration, made to continue at a flat state y; it is created when first needed.
+        """Return the run of a configuration, prepared to continue from a flat state y.
 
-        `pace` has its step size and method.
+        The run is created when it is first needed. `pace` holds its step size and the progress of its method.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
@@ -184,7 +184,7 @@ class HybridRun:
             self._phases.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Store one state as a segment of a configuration; used if its run cannot be started."""
+        """Store one state as a segment of a configuration, for errors that occur before its run is started."""
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
@@ -198,7 +198,7 @@ class HybridRun:
             self._phase.keep_here()
 
     def check_reads(self) -> None:
-        """Raise an IntegrationError if a value compiled into a user function has changed since."""
+        """Raise an IntegrationError if a value that is compiled into a user function has changed in the meantime."""
         self._made.check_reads(self.reached)
 
     @property
@@ -231,7 +231,7 @@ class HybridRun:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments of the result so far; the present one is ended."""
+        """All segments of the result so far; the present segment is ended."""
         self._close_segment()
         return list(self._closed)
 
@@ -266,7 +266,7 @@ class HybridRun:
     def ends_leg(self, steps: int) -> bool:
         """Whether a restart point is due.
 
-        This is so after at least `steps` steps since the last one, if no step is in progress.
+        A restart point is due after at least `steps` steps since the last one, when no step is in progress.
         """
         return self._phase.between and self._tried - self._before >= steps
 
@@ -362,7 +362,7 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process all event functions that are zero now: first the contacts together, then events as declared.
+        """Process all event functions that are zero now: first all contacts, then the user's events as declared.
 
         `hit` are the keys of these functions, with their directions.
         """
@@ -414,7 +414,7 @@ class HybridRun:
     def _go_on(
         self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
     ) -> None:
-        """Store the states before and after events, and continue from the one after them.
+        """Store the states before and after events, and continue from the state after them.
 
         Parameters
         ----------
@@ -423,7 +423,7 @@ class HybridRun:
         angles : (K, 3) joint angles, rad
         changed : whether the active parts have changed
         altered : whether values that user functions read may have changed
-        apart : whether functions of active parts are affected, so that the segment has ended
+        apart : whether user functions of active parts are affected, so that the segment has been ended
         """
         phase = self._phase
         jumped = not np.array_equal(now.y, y)
@@ -463,9 +463,9 @@ class HybridRun:
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
-        """Whether a zero of an event function only changes which functions are monitored.
+        """Whether a zero of an event function only changes the set of monitored functions.
 
-        Users do not see such an event.
+        Such an event is not reported to the user.
         """
         if key[2] == "border":
             return self._resting.closed(key[0])

@@ -28,19 +28,19 @@ def in_sequence(
     limits: np.ndarray,
     strike: Strike,
 ) -> tuple[np.ndarray, dict[str, Impulse], float]:
-    """Return the state after a sequence of impacts, the sums of their impulses, and a factor on the restitution.
+    """Return the state after a sequence of impacts, the sums of their impulses, and the factor on the restitution.
 
-    The sequence consists of rounds. In each round the gaps that close exchange impulses, all at once. Contacts at rest
+    The sequence consists of rounds. In each round impulses act at all closing gaps at once. Contacts at rest
     take part in the next round if the impulses of this round make their gaps close. When all approach speeds have
-    fallen below the limits of rebound, all contacts are brought to rest at once. The factor is the smallest by which
-    coefficients of restitution were lowered so that no energy is gained.
+    fallen below the limits of rebound, all contacts are brought to rest at once. In each round coefficients of
+    restitution are multiplied by a factor, so that no energy is gained; the smallest of these factors is returned.
 
     Parameters
     ----------
     y : state before the impacts
     rates : function of the state that returns the rates (c,) of all closed gaps
-    least : (c,) approach speeds that are round-off
-    limits : (c,) approach speeds without rebound
+    least : (c,) approach speeds below which there is no impact
+    limits : (c,) approach speeds below which there is no rebound
     strike : function that resolves the impacts of some contacts
     """
     impulse: dict[str, Impulse] = {}

@@ -57,9 +57,9 @@ class Crossings:
         self._unsettled, self._cut, self._capped = True, False, 0
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
-        """Set the reference angles from which event functions count revolutions.
+        """Set the reference angles for the count of revolutions in event functions.
 
-        `angles` (K, 3), rad, and `rates` (K, 3), rad/s, of K joints are those at time t, s.
+        `angles` (K, 3), rad, and `rates` (K, 3), rad/s, are those of K joints at time t, s.
         """
         self._watch.laws.refer(t, angles, rates)
 
@@ -69,7 +69,7 @@ class Crossings:
 
     @property
     def sides(self) -> Sides:
-        """Sign and scale of each event function by key, and its rate if it has just crossed zero."""
+        """Sign and scale of each event function by key, and its rate if it crosses zero at the present time."""
         return self._watch.sides
 
     def noted(self) -> list[tuple[Hashable, float, int, float]]:
@@ -80,7 +80,7 @@ class Crossings:
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
         """Determine the sign of each event function at a flat state.
 
-        Returns the keys and directions of those that have an action and have changed sign by a jump of the state.
+        Returns the keys and directions of functions with an action that have changed sign by a jump of the state.
         """
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
@@ -125,7 +125,7 @@ class Crossings:
         return float(TOGETHER * SMALLEST_STEP_ULPS * np.spacing(max(abs(step.t), abs(self._settings.end))))
 
     def settle(self, step: InterpolatedStep) -> list[tuple[Hashable, int]]:
-        """Record all zeros in a step, or in what remains of it after an event.
+        """Record all zeros of event functions in a step, or in its part after an event.
 
         Returns the keys and directions of functions with an action that are zero at its end.
         """
@@ -172,7 +172,7 @@ class Crossings:
         self._noted.append((key, float(t), way, float(energy[0])))
 
     def _noise(self, e: int) -> float:
-        """Return the size below which the value of event function e is round-off or, without projection, drift."""
+        """Return the magnitude below which the value of event function e is round-off or, without projection, drift."""
         settings = self._settings
         drifts = settings.interval <= 0 and (settings.alpha > 0 or settings.beta > 0)
         return float((max(NOISE, settings.rtol) if drifts else NOISE) * self._scale[e])
@@ -275,9 +275,9 @@ class Crossings:
         return b
 
     def _lowest(self, e: int, side: float, a: float, c: float) -> tuple[float, float]:
-        """Return a time between a and c, s, where event function e has its minimum or is negative, and the value there.
+        """Return a time (s) between a and c at which event function e, times `side`, has its minimum or is negative.
 
-        The value is multiplied by `side`.
+        The second result is the value of the function at this time, times `side`.
         """
         b = a + GOLDEN * (c - a)
         gb = side * self._at(e, b)
@@ -297,10 +297,10 @@ class Crossings:
 
 
 def _lines_dip(a: float, p: float, b: float, q: float) -> bool:
-    """Return whether the lines from both ends of an interval, with slopes p and q, meet at or below zero within it.
+    """Whether the lines from both ends of an interval, with slopes p and q, meet at or below zero within it.
 
-    They are the tangents of a convex function, or the lines through neighboring values. If the slope at one end is nan,
-    the line from the other end decides.
+    The lines start at the values a and b. They are the tangents of a convex function, or the lines through neighboring
+    values. If the slope at one end is NaN, only the line from the other end is tested.
     """
     if np.isnan(p) or np.isnan(q):
         return bool(q > 0 and b - q <= 0) if np.isnan(p) else bool(p < 0 and a + p <= 0)

@@ -29,7 +29,7 @@ class SteppedRun:
     ----------
     solver : Solver
         Evaluates the event functions.
-    steps : yields steps from (t, y), with the step size of a resume point
+    steps : function that yields steps from a time and a state, with the step size of a resume point
     settings, asked, statistics, guards : settings, output times, statistics and event functions, as in `CompiledRun`
 
     Attributes
@@ -80,7 +80,7 @@ class SteppedRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Step size and output index with which the run of other active parts continues."""
+        """Data for the continuation of the run with another set of enabled parts: step size and output index."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
 
@@ -97,12 +97,12 @@ class SteppedRun:
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def jump(self, y: np.ndarray) -> None:
-        """Continue from the present time with other velocities and internal variables; y is the new flat state."""
+        """Replace the present velocities and internal variables by those of the flat state y."""
         self._state, self._steps = y, None
         self._crossings.unsettle()
 
     def restart(self) -> None:
-        """Begin a new step at the present time, as loads have been changed from outside."""
+        """Begin a new step at the present time, because the user has changed loads."""
         self.jump(self._state)
 
     def begin_anew(self) -> None:
@@ -139,12 +139,12 @@ class SteppedRun:
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Always None: for a force element with non-finite loads, `trouble` has the exception."""
+        """Return None: for a force element with non-finite loads, `trouble` is the exception."""
         return None
 
     @property
     def between(self) -> bool:
-        """Whether no step is in progress, which is always True."""
+        """True, because no step is in progress between two calls of `proceed`."""
         return True
 
     def proceed(self, most: int | None = None) -> bool:
@@ -204,7 +204,7 @@ class SteppedRun:
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Make the present angles (K, 3), rad, the reference from which revolutions are counted."""
+        """Set the present joint angles (K, 3), rad, as the reference for the count of revolutions."""
         self._flow.turn(self.reached, self._state)
         rates = self._model.joints.rates(self._model.carried.state(self._state))
         self._crossings.refer(self.reached, angles, rates)
@@ -223,5 +223,5 @@ class Cut:
         return self._step.sample(t)
 
     def near(self, t: float) -> np.ndarray:
-        """Return an approximate flat state at a time t (s), which needs no further evaluations."""
+        """Return an approximate flat state at a time t (s), without further evaluations."""
         return self._step.near(t)

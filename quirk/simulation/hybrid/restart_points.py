@@ -30,7 +30,7 @@ class RestartPoint:
     y : (13 n + k,) flat state, which satisfies the constraints
     angles : (K, 3) 1-2-3 angles of K joints with all revolutions counted, rad
     base : active constraints and forces, without contacts and without the state of friction
-    pace : step size and method
+    pace : step size, and progress of the method
     often : number of occurrences of each event
     """
 
@@ -45,7 +45,7 @@ class RestartPoint:
 def steps_of_leg(bodies: int, compiled: bool) -> int:
     """Return the number of steps between restart points.
 
-    It depends on the number of bodies, and on whether steps are compiled.
+    The number depends on the number of bodies, and on whether steps are compiled.
     """
     if not compiled:
         return PYTHON_STEPS

@@ -58,11 +58,11 @@ AUTO, EXPLICIT = "auto", "Vern9"
 
 @dataclass(frozen=True)
 class FactoryMemory:
-    """Data that the runs of a factory share.
+    """Snapshot of the data that the runs of a factory share.
 
     Attributes
     ----------
-    breaks, statistics : times at which steps must end, and counts of steps and evaluations
+    breaks, statistics : times at which steps must end, and numbers of steps and evaluations
     solvers : for each solver its active parts, whether its independent rows were chosen, and its own data
     """
 
@@ -83,12 +83,12 @@ class RunFactory:
     settings : tolerances, step size and stabilization
     breaks : times at which steps must end
     asked : requested output times, s, or None to store all steps
-    statistics : counts of steps and evaluations
+    statistics : numbers of steps and evaluations
     events : events of the run
-    options : the arguments of `simulate`, stored in the result
+    options : arguments of `simulate`, which are stored in the result
     trailing : whether runs record all steps
     pausing : whether runs pause at output times, which then change during the run
-    prepare : called with each compiled solver after its creation, before it evaluates anything
+    prepare : function that is called with each compiled solver after its creation, before the first evaluation
     """
 
     system: System
@@ -114,7 +114,7 @@ class RunFactory:
 
     @property
     def compiled(self) -> bool:
-        """Whether steps are taken in compiled code, not in Python."""
+        """Whether steps are taken in compiled code instead of Python."""
         return self.solver == "sparse" and self.method not in STIFF_METHODS
 
     def solver_of(self, plant: CompiledModel) -> Solver:
@@ -178,7 +178,7 @@ class RunFactory:
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError at time t (s), if a value compiled into a user function has changed since."""
+        """Raise an IntegrationError at time t (s) if a value that is compiled into a user function has changed."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
@@ -254,12 +254,18 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Let a run continue from a flat state y on the constraints at time t (s) with joint angles (K, 3), rad."""
+        """Start or continue a run from a flat state y on the constraints at time t (s).
+
+        The joint angles are `angles` (K, 3), rad.
+        """
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
-        """Yield steps from time t (s) and flat state y to the end of the run; `pace` has the step size."""
+        """Yield steps from time t (s) and flat state y to the end of the run.
+
+        `pace` holds the size of the first step.
+        """
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
         values = asked_values(flow.model, flow.angles, settings.fixed > 0)

@@ -28,7 +28,7 @@ class Stretch:
 
     Attributes
     ----------
-    segment : index of the segment of the result that has its states
+    segment : index of the segment of the result that contains its states
     plant : CompiledModel
     base, resting : active parts without contacts, and contact state
     t : start time, s
@@ -57,13 +57,13 @@ class Stretch:
         return steps_of([self])
 
     def goes_on(self, after: Stretch) -> bool:
-        """Whether the motion continues in the interval `after` without a jump of the state or of the loads."""
+        """Whether neither the state nor the loads jump between this interval and the next one, `after`."""
         same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
         return same and np.array_equal(self.end, after.start)
 
 
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
-    """Return the steps of consecutive intervals between which nothing jumps, in groups with the same method."""
+    """Return the steps of consecutive intervals without jumps between them, in groups with the same method."""
     parts = [part for stretch in stretches for part in stretch.parts]
     grouped = [list(group) for _, group in groupby(parts, lambda part: part.method.name)]
     ends = [*(group[0].start for group in grouped[1:]), stretches[-1].end] if grouped else []
@@ -74,7 +74,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals in groups; between intervals of a group, nothing jumps."""
+    """Return the indices of intervals in groups, so that there are no jumps between intervals of a group."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):

@@ -37,7 +37,7 @@ class Actuation:
     element : name of the force element that exerts the effort
     replaces : whether it replaces an element of that name in the system
     torque : whether the effort is a torque, N m, otherwise a force, N
-    exerting : function that returns the element for an effort over time
+    exerting : function that returns the force element for an effort over time
     """
 
     name: str

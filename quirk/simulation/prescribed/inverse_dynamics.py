@@ -119,11 +119,11 @@ def inverse_dynamics(
 
 
 class _Problem:
-    """An inverse-dynamics problem: a motion, and the k actuators that must produce it.
+    """An inverse-dynamics problem: a motion, and k actuators whose efforts produce it.
 
     Attributes
     ----------
-    system : with the efforts of the last iteration at its actuators
+    system : system with the efforts of the last iteration at its actuators
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Return an error message that names the motions which no actuator can cause."""
+        """Return an error message that names the motions that no actuator can produce."""
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (

@@ -38,7 +38,7 @@ MOST_NAMED, MOST_ROWS = 6, 1000
 
 @explained
 class KinematicResult(Result):
-    """The motion that constraints and drivers prescribe, with the same views as the result of a simulation."""
+    """Motion prescribed by constraints and drivers, with the same views as the result of a simulation."""
 
     _prescribed = True
 
@@ -55,7 +55,7 @@ class KinematicResult(Result):
 
     @property
     def _course(self) -> str:
-        """One line of text with the number of positions and the computing time."""
+        """Text of one line with the number of positions and the computing time."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
@@ -196,17 +196,17 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def said_moving(system: System, motions: np.ndarray) -> str:
-    """Return the names of the bodies that move in any of f motions (f, n, 6), as text for messages."""
+    """Return a text for messages: the names of the bodies that move in any of f motions (f, n, 6)."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
 def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return an error message for a time `asked` (s) that cannot be reached from the time `before`, s.
+    """Return an error message for a time `asked` (s) that cannot be reached from the time `before` (s).
 
-    It gives the reason, if it is known. `trouble` is the error of the computation. `rank` is the number of independent
-    rows.
+    The message gives the reason if it is known. `trouble` is the error of the computation, and `rank` the number of
+    independent rows.
     """
     state = system.model.carried.state(trouble.state)
     if trouble.reason == SINGULAR:
@@ -231,9 +231,9 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
 
 
 def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
-    """Return an error message for an interval that takes too many steps; it names the fastest driver.
+    """Return an error message for an interval of time that takes too many steps; it names the fastest driver.
 
-    It reaches from the time `before` to `asked`, s; `trouble` is the error of the computation.
+    The interval reaches from the time `before` to `asked`, s; `trouble` is the error of the computation.
     """
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:

@@ -26,7 +26,7 @@ class UnreachedFreedomsError(Exception):
 
     Attributes
     ----------
-    row : index of the time at which they fail
+    row : index of the time at which they cannot
     reached, freedoms : number of freedoms reached, and total number
     """
 
@@ -61,9 +61,9 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class Push:
-    """Loads for a unit effort of one actuator at nt times: (nt, frames, 6), inertial frame.
+    """Loads (nt, frames, 6) on the frames of an actuator for a unit effort, at nt times, in the inertial frame.
 
-    `rows` are the indices of the bodies of the frames.
+    `rows` are the indices of the bodies with these frames.
     """
 
     def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:

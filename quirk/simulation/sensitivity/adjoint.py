@@ -53,7 +53,7 @@ class Gradient:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters as they were passed to `simulate`."""
+        """Parameters as they were passed to `simulate`."""
         return list(self._found)
 
     def __getitem__(self, key: Any) -> np.ndarray:
@@ -116,10 +116,10 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Return, for each segment, the indices of the outputs that enter the objective; each output time counts once.
+    """Return, for each segment, the indices of the outputs that enter the objective; each output time enters once.
 
-    If an event occurs at an output time, the last of the states stored for this time counts. `asked` are the output
-    times, or None for all.
+    If an event occurs at an output time, the last of the states stored for this time is used. `asked` are the output
+    times, or None if all stored times enter.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
@@ -146,8 +146,8 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
     """Whether the steps of an interval are short enough to compute a random variation accurately.
 
-    The final variation is compared with that of subdivided steps. `stretch` is the interval, and `backwards` provides
-    the integrators.
+    The resulting variation is compared with that along subdivided steps. `stretch` is the interval, and `backwards`
+    provides the integrators.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))

@@ -76,15 +76,15 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of the scalar function with respect to the initial flat state and to D parameters.
+        """Return the derivatives of the scalar function with respect to the initial flat state and to the D parameters.
 
         The two results have the shapes (13 n + k,) and (D,).
 
         Parameters
         ----------
         result : result of the run
-        held : for each interval, the output indices of its segment that lie in it
-        counted : for each segment, the output indices that enter the scalar function
+        held : for each interval, the indices of the outputs of its segment that lie in the interval
+        counted : for each segment, the indices of the outputs that enter the scalar function
         sources : for each segment, the partial derivatives (nt, 13 n + k) with respect to its states
         """
         counts = [set(rows) for rows in counted]
@@ -141,10 +141,10 @@ class Backwards:
     def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
-        `behind` (13 n + k,) are its derivatives with respect to the state after the event. Returned are those with
-        respect to the state before the event (13 n + k,), and with respect to the D parameters (D,). The jump is linear
-        in variations that the constraints allow. It is therefore evaluated for a basis of these variations, and for
-        each parameter with the smallest compatible variation of the state.
+        `behind` (13 n + k,) are the derivatives with respect to the state after the event. The derivatives with respect
+        to the state before the event (13 n + k,) and with respect to the D parameters (D,) are returned. The jump is
+        linear in variations that the constraints allow. It is therefore evaluated for a basis of these variations, and
+        for each parameter together with the smallest compatible variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -179,7 +179,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to the one that ends at time t (s), but at least the first one."""
+    """Return the steps up to the step that ends at time t (s), but at least the first step."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail

@@ -1,9 +1,10 @@
 """Detection of singular configurations in a run, at which the motion branches when a parameter varies.
 
-With m rows of unit length U S V^T at each state of n bodies, the smallest singular value, tracked along the motion with
-its vectors, passes through zero at a singular configuration. The variations dq of poses satisfy A dq = -Phi_p, with
-Phi_p the derivative of the residuals with respect to a parameter. There is no solution if the left singular vector u
-has a component along Phi_p, and dq becomes unbounded nearby.
+The m constraint rows of n bodies, scaled to unit length, form a matrix A with the singular value decomposition U S V^T.
+Its smallest singular value, tracked along the motion with its vectors, passes through zero at a singular configuration.
+The variations dq of poses satisfy A dq = -Phi_p, where Phi_p is the derivative of the residuals with respect to a
+parameter. If the left singular vector of the smallest singular value has a component along Phi_p, there is no solution
+at the singular configuration, and dq becomes unbounded near it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class SingularRows:
     Attributes
     ----------
     t : time, s
-    value : the singular value, relative to the largest
+    value : the smallest singular value, relative to the largest one
     left, right : (m,) and (6 n,) singular vectors
     missed : (D,) components of Phi_p along `left`, relative to the norm of Phi_p
     """
@@ -98,7 +99,7 @@ def warn_of_splits(
 
 
 def _closed(model: Model) -> bool:
-    """Whether constraints form closed loops; without loops the rows are independent at all poses."""
+    """Whether constraints form closed loops; without closed loops the rows are independent at all poses."""
     joined = {n: n for n in range(len(model.mass) + 1)}
 
     def root(n: int) -> int:
@@ -129,9 +130,9 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 
 
 def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
-    """Return the indices of states at which a singular configuration may be near.
+    """Return the indices of states near which there may be a singular configuration.
 
-    There the size of the variation, `extents`, has a local maximum, or the smallest pivot a local minimum.
+    At these states the size of the variation, `extents`, has a local maximum, or the smallest pivot a local minimum.
     """
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
@@ -157,8 +158,8 @@ def _rows(
 ) -> SingularRows:
     """Return the smallest singular value of the constraint rows at the start of step n.
 
-    If n is the number of steps, it is that at the end of the last one. `course`, `directions` and `motions` are as for
-    `warn_of_splits`; `rank` is the number of independent rows.
+    If n is the number of steps, the rows are evaluated at the end of the last step. `course`, `directions` and
+    `motions` are as for `warn_of_splits`; `rank` is the number of independent rows.
     """
     model, slots = course.solver.model, course.solver.slots
     last = n == len(steps.trail)
@@ -175,9 +176,9 @@ def _rows(
 
 
 def _scaled(model: Model, y: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of unit length with respect to translations and rotations of the bodies, and their lengths.
+    """Return rows of unit length with respect to translations and rotations of the bodies, and their original lengths.
 
-    Rotations are multiplied by the length of the system.
+    Rotations are multiplied by the characteristic length of the system.
     """
     A = tangent_rows(model, Kinematics.of(model.carried.state(y)), t).reshape(model.rows, -1, 6)
     scaled = np.concatenate([A[..., :3], A[..., 3:] / model.length], axis=2).reshape(model.rows, -1)

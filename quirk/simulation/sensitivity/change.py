@@ -1,6 +1,6 @@
 """Derivatives of a system and of its initial state with respect to parameters.
 
-They are expressed as directions of the compiled model: variations of its state and constants, see
+The derivatives are expressed as directions of the compiled model, i.e. variations of its state and constants, see
 `quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements.
 """
 
@@ -63,8 +63,8 @@ class ParameterChange:
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
     """Return the derivatives that apply after events have replaced constraints or forces.
 
-    `others` are the new ones, by name. A parameter belongs to the original object: a force element that replaces it
-    does not depend on it, nor does a motion that a driver follows instead of its own.
+    `others` are the new constraints and forces, by name. A parameter belongs to the original object: neither a force
+    element that replaces this object depends on the parameter, nor a new motion that a driver follows after the event.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
@@ -85,7 +85,7 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
 
 
 def _is_new(part: ForceElement, own: Any) -> bool:
-    """Whether a force element was constructed independently of the system's element `own`, and is no copy of it."""
+    """Whether a force element was constructed independently of the system's element `own`, i.e. is not a copy of it."""
     return made_with(part) is None or made_with(part) is not made_with(own)
 
 
@@ -155,7 +155,7 @@ def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarr
 
 
 def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[ChangedMotion]:
-    """Return the prescribed motions that depend on parameters, and where the model stores them."""
+    """Return the prescribed motions that depend on parameters, with their indices in the model."""
     changed = []
     for c, change in enumerate(changes):
         for (name, argument), motion in change.motions.items():
@@ -175,9 +175,9 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return D variations (D, 13 n + k) of a flat state y, from motions of the bodies.
+    """Return D variations (D, 13 n + k) of a flat state y from motions of the bodies and auxiliary states.
 
-    `bodies` (n, 12, D) are motions of n bodies, `internal` (k, D) variations of k auxiliary states.
+    `bodies` (n, 12, D) are motions of n bodies, and `internal` (k, D) variations of k auxiliary states.
     """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation
@@ -221,7 +221,7 @@ def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.
 class _Places:
     """Indices of the constants of bodies, constraints and forces among the inputs of the compiled model.
 
-    Each consists of a kind, the index of the force law or relation, and the indices of its inputs.
+    Each entry consists of a kind, the index of the force law or relation, and the indices of its inputs.
     """
 
     def __init__(self, model: Model) -> None:

@@ -1,8 +1,8 @@
 """Detection of jumps of accelerations within steps of a run, due to loads that are discontinuous in the state.
 
 The variation of the time of such a jump is not known, so its contribution to derivatives is missing. The jump is
-visible in the velocities at the ends of steps: error control makes the step across it so short that accelerations
-change much faster in it than in the steps beside it.
+visible in the velocities at the ends of steps: error control makes the step across the jump so short that accelerations
+change much faster in this step than in its neighbors.
 """
 
 from __future__ import annotations

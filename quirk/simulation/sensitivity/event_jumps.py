@@ -1,10 +1,10 @@
 """Variations of a state across an event, including the variation of the event's time.
 
-At an event the quantity g is zero. With a variation d of the state the event is later by d_tau = -dg / g' (g' along the
-motion before). The state at the event varies by d + f- d_tau. This variation passes the jump, and is referred back to
-the original time by subtracting f+ d_tau, with f- and f+ the rates of the state before and after (the saltation matrix;
-see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical Systems, 2004, section 7). Variations are
-taken with respect to D parameters.
+At an event the quantity g is zero. With a variation d of the state the event is later by d_tau = -dg / g', where g' is
+the rate of g along the motion before the event. The state at the event varies by d + f- d_tau. This variation passes
+the jump, and is referred back to the original time by subtracting f+ d_tau, with f- and f+ the rates of the state
+before and after (the saltation matrix; see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical
+Systems, 2004, section 7). Variations are taken with respect to D parameters.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Jump:
     def across(self, now: np.ndarray) -> np.ndarray:
         """Return the variations (D, 13 n + k) after the event.
 
-        `now` (D, 13 n + k) are those before it.
+        `now` (D, 13 n + k) are the variations before the event.
         """
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
@@ -131,9 +131,9 @@ class Jump:
         return bodies - moved, internal
 
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates of the bodies' states (n, 12) and of internal variables (k,), h seconds after the event.
+        """Return the rates of bodies' states (n, 12) and of internal variables (k,) at a time h (s) after the event.
 
-        The state there is extrapolated linearly; h may be negative.
+        The state at this time is extrapolated linearly from the state before the event; h may be negative.
         """
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
@@ -261,10 +261,10 @@ def _of_border(guard: EventFunction) -> bool:
 
 
 def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
-    """Return the jump of rates at an event, from two values on each side, extrapolated linearly to the event.
+    """Return the jump of rates at an event, extrapolated linearly from two values on each side of the event.
 
-    It is zero if it is no larger than the smooth changes. All of them are arrays of rates: `far_before` and `before`
-    before the event, `after` and `far_after` after it.
+    The jump counts as zero if it is no larger than the smooth changes between the two values. `far_before` and `before`
+    are rates before the event, `after` and `far_after` rates after it.
     """
     jump = (2.0 * after - far_after) - (2.0 * before - far_before)
     smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)

@@ -76,13 +76,13 @@ def _along(
     into: np.ndarray,
     first: bool,
 ) -> np.ndarray:
-    """Compute the variations along consecutive intervals, between which nothing jumps.
+    """Compute the variations along consecutive intervals without jumps between them.
 
     Parameters
     ----------
     result : result of the run
     stretches : the intervals
-    rows : for each interval, its output indices in the segment
+    rows : for each interval, the indices of its outputs in the segment
     course : integrator of variations
     now : (D, 13 n + k) variations at the start
     changes, names : derivatives of the system with respect to the D parameters, and their names
@@ -127,9 +127,9 @@ def _asked(
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return times (nt,), s, and flat states (nt, 13 n + k) at which variations are needed.
 
-    The times are the start of the first interval, its output times, its end, and so on, without the end of the last
-    interval. The indices of the ends of intervals are also returned. `stretches` are the intervals, and `rows` the
-    output indices in each.
+    The times are the start of the first interval and, for one interval after the other, its output times and its end;
+    the end of the last interval is omitted. The third result contains the indices of the ends of intervals.
+    `stretches` are the intervals, and `rows` the indices of the outputs in each interval.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, held in zip(stretches, rows, strict=True):
@@ -200,7 +200,7 @@ def check_rows(
 
 
 def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return, for each interval of steps, the output indices of its segment that lie in it."""
+    """Return, for each interval of steps, the indices of the outputs of its segment that lie in the interval."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]

@@ -1,8 +1,8 @@
 """Variations of velocities across impulses of contacts and of constraints that are enabled.
 
-Velocities before and after, v and w, satisfy M (w - v) = A^T L, where the rates of the rows are zero afterwards or, for
-contacts with rebound, -e times the rates before. Differentiated, that is a linear system with the same matrix. There
-are n bodies, m rows and D parameters.
+The velocities v before and w after impulses L satisfy M (w - v) = A^T L, where the rates A w of the rows are zero or,
+for contacts with rebound, -e times the rates before. The derivatives of these equations are a linear system with the
+same matrix. There are n bodies, m rows and D parameters.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def after_impulse(
     changes: Sequence[ParameterChange],
     later: np.ndarray,
 ) -> np.ndarray:
-    """Return variations (n, 12, D) of the bodies' states after an impulse.
+    """Return the variations (n, 12, D) of the bodies' states after an impulse.
 
-    `bodies` (n, 12, D) are the variations before it, and `later` (D,) those of its time, s. `before` and `after` are
-    the intervals of steps at the event, and `changes` the derivatives of the system.
+    `bodies` (n, 12, D) are the variations before the impulse, and `later` (D,) the variations of its time, s. `before`
+    and `after` are the intervals of steps at the event, and `changes` the derivatives of the system.
     """
     _refuse_friction(system, before, after)
     plant, t = _plant(system, before, after), before.reached

@@ -69,7 +69,7 @@ class SegmentLoads:
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
     def knows(self, reading: Reading) -> bool:
-        """Whether the derivatives of the load or energy `reading` are available; those of friction are not."""
+        """Whether the derivatives of the load or energy `reading` are available; for friction they are not."""
         if isinstance(reading.of, Constraint):
             return True
         assert isinstance(reading.of, ForceElement)

@@ -21,7 +21,8 @@ class Objective:
     Parameters
     ----------
     quantities : list of names
-        Such as "rod.position.x", "hinge.angle" or "hinge.angular_velocity": quantities of poses and velocities.
+        Quantities that depend on poses and velocities, such as "rod.position.x", "hinge.angle" or
+        "hinge.angle_rate".
     function : callable
         ``f(values)`` with the quantities (nt, q) at all output times, SI units; returns the value and its derivatives
         (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.

@@ -130,7 +130,7 @@ class ObjectiveDerivatives:
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Return the variations of poses and velocities along given directions; those of accelerations are left out."""
+    """Return the variations of poses and velocities along given directions, without variations of accelerations."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(
@@ -148,5 +148,5 @@ def _element(one: Named) -> Any:
 
 
 def _rows(point: Point, one: Named) -> list[int]:
-    """Return the indices of the bodies on which a quantity depends, in order and each once."""
+    """Return the indices of the bodies on which a quantity depends, in increasing order and without repetition."""
     return sorted(set(rows_of(point, _element(one))))

@@ -233,7 +233,7 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a parameter of a force law, and the derivatives with respect to its elements.
 
-    Other numbers that are computed from it when the element is constructed are included.
+    Other constants that the element computes from this parameter are included.
     """
     constructed, constant = made_with(element), _constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)
@@ -266,8 +266,8 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
     """Return the derivatives for three displacements of a joint frame.
 
-    They are displacements of the origin along body axes, or rotations about the axes of the frame; `of` is "origin" or
-    "rotation".
+    If `of` is "origin", the displacements are translations of the origin along body axes; if it is "rotation", they are
+    rotations about the axes of the frame.
     """
     constructed = made_with(part)
     if constructed is None or "frame_i" not in construction(type(part)).parameters:
@@ -291,8 +291,8 @@ def _by_remaking(
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of an argument of a part, and the derivatives with respect to its elements.
 
-    The part, and all parts that depend on it, are constructed again with varied arguments. `check` is called with each
-    of the new parts, if it is given.
+    The part, and all parts that depend on it, are constructed again with varied arguments. If `check` is given, it is
+    called with each new part.
     """
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)
@@ -326,7 +326,7 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the numbers of a part that was constructed again, and of all parts that depend on it.
+    """Return the constants of a part that was constructed again, and of all parts that depend on it.
 
     `old` and `new` are the part before and after; `others` are the dependent parts.
     """

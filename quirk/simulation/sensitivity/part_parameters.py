@@ -137,8 +137,8 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
     """Return the derivatives at 0 of a function of one variable, by extrapolated difference quotients.
 
-    The function returns numbers by key, and so does the result. `size` is the typical magnitude of the variable. The
-    function is smooth, because parts are constructed by arithmetic.
+    The function returns numbers by key, and the derivatives are returned by the same keys. `size` is the typical
+    magnitude of the variable. The function is smooth, because parts are constructed by arithmetic.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:
@@ -162,7 +162,7 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
     """Return difference quotients for the steps h, h/2, h/4 and so on.
 
-    If the first two are equal, the dependence is linear, and only these are returned.
+    If the first two are equal, the function is linear, and only these two are returned.
     """
     table = [difference(h), difference(0.5 * h)]
     if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):

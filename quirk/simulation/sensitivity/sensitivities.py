@@ -55,16 +55,16 @@ class Sensitivities:
 
     @property
     def parameters(self) -> list[Any]:
-        """The parameters as they were passed to `simulate`."""
+        """Parameters as they were passed to `simulate`."""
         return [parameter.key for parameter in self._parameters]
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """All parameters, in the order of the D columns of `states`; each has the derivatives of the system."""
+        """All parameters, in the order of the D columns of `states`, with the derivatives of the system."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
-        """Return the derivatives with respect to one parameter: the pair, or "gravity", as passed to `simulate`."""
+        """Return the derivatives with respect to one parameter, a pair or "gravity", as passed to `simulate`."""
         for parameter in self._parameters:
             if parameter.key == (tuple(key) if isinstance(key, list) else key):
                 return Sensitivity(self, parameter)
@@ -136,7 +136,7 @@ class Sensitivities:
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
-        """Derivatives of accelerations and loads along each segment; None where each time is evaluated on its own."""
+        """Derivatives of accelerations and loads along each segment; None if each time must be evaluated separately."""
         pairs = zip(self.result.segments, self._segments, strict=True)
         return [loads_along(self.result.system, segment, states, self._changes) for segment, states in pairs]
 
@@ -276,14 +276,14 @@ class LoadSensitivity:
     def force(self) -> np.ndarray:
         """Return the derivative (nt, 3, ...) of the force (N), inertial frame.
 
-        It is the force on body j of a constraint, or on the last body of a force element.
+        The force acts on body j of a constraint, or on the last body of a force element.
         """
         return self._load("force")
 
     def torque(self) -> np.ndarray:
         """Return the derivative (nt, 3, ...) of the torque about the joint point, N m, inertial frame.
 
-        It acts on body j of a constraint, or on the last body of a force element.
+        The torque acts on body j of a constraint, or on the last body of a force element.
         """
         return self._load("torque")
 

@@ -1,4 +1,4 @@
-"""Jets: truncated Taylor series with gradients, by which constraints and forces are differentiated exactly.
+"""Jets: truncated Taylor series with gradients, for exact derivatives of constraints and forces.
 
 A jet represents a quantity along a motion. It holds the value and the first K time derivatives as Taylor coefficients
 x, x', x''/2, ..., and the gradient with respect to small displacements of the bodies, which is itself a Taylor series

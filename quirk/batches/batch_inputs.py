@@ -20,7 +20,7 @@ OWNER = "Batch"
 class BatchInputs(MutableMapping[str, np.ndarray]):
     """Inputs of a batch by name: arrays (count,), or (count, 3) for `Force` and `Torque`, which may be written to.
 
-    Assigning a number, or a vector (3,), sets the input of all members. Values hold until they are set again.
+    Assigning a number, or a vector (3,), sets the input of all members. A value applies until it is set again.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 It finds the violated rows, the size of their violation, and the constraints on which they depend.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

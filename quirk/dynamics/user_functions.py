@@ -1,6 +1,6 @@
 """The user functions in a model.
 
-A relation is a constraint given by a function.
+Terms: a relation is a constraint given by a function.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keys by which user functions with the same behavior are recognized.
+"""Keys that are equal for user functions with the same behavior.
 
 The outside values of a function are its global names, closure variables and defaults.
 """

@@ -5,7 +5,7 @@ arguments each replacement is the original function. For tracers the machine cod
 except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
 raise NotTraceableError.
 
-A jet is a number with time derivatives and a gradient.
+Terms: a jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

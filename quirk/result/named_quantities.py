@@ -76,11 +76,11 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
     Names are "time", "energy.kinetic", ".potential" and ".total", or start with the name of a body, joint or force:
 
     * for a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
-      with ".x", ".y" or ".z", or without for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and ".3"
-      and so on, as in `BodyView.euler_angles`;
-    * for a joint "angle", "angle_rate", "travel" and "travel_rate", if it has a free one, and "displacement",
+      with ".x", ".y" or ".z", or without letter for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and
+      ".3" and so on, as in `BodyView.euler_angles`;
+    * for a joint "angle", "angle_rate", "travel" and "travel_rate", if the joint has one, and  "displacement",
       "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with or without a letter;
-      "distance"; the name alone is the angle or, without one, the travel;
+      "distance"; the name without attribute is the angle or, for a joint without angle, the travel;
     * for a force "force" and "torque" with or without a letter, "energy", its coordinates, and their rates, such as
       "length_rate";
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
@@ -154,7 +154,7 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity for which the name of a joint stands: its angle or, without one, its travel."""
+    """Return the quantity for which the name of a joint stands: its angle or, if it has no angle, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)

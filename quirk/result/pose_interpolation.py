@@ -33,7 +33,7 @@ def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
     """Return the index of the last output time at or before each of `times`.
 
-    An event has two outputs, of which the later one is taken.
+    Of the two outputs at an event, the later one is used.
     """
     return np.maximum(np.searchsorted(result.time, times, side="right") - 1, 0)
 

@@ -468,7 +468,7 @@ class Result(Renamed, ResultOutput):
 
         Parameters
         ----------
-        bodies : names of bodies, or one alone, optional
+        bodies : name or names of bodies, optional
             Default: all bodies.
         about : (3,), optional
             A fixed point in the inertial frame, m, about which the angular momentum is taken; default: the moving

@@ -1,6 +1,7 @@
 """Calls of the sampled functions of a system during a run.
 
-A sampled function is called at equal intervals of time, and sets inputs of the system: parameters of force elements.
+A sampled function is called at equal intervals of time, and sets inputs of the system: parameters of force
+elements.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A state at which a system is linearized, with its accelerations, multipliers and derivatives.
 
-A direction is a small variation of poses, velocities, internal variables and parameters; D is the number of directions.
+Terms: a direction is a small variation of poses, velocities, internal variables and parameters; D is the number of
+directions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Parameters of the members of a batch, and the layout of arrays for groups of eight members.
 
-C is the number of closing rows and T that of the joints of the spanning forest (`quirk.batches.lanes.plan`).
+Notation: C is the number of closing rows, and T the number of joints of the spanning forest
+(`quirk.batches.lanes.plan`).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and P is the projection onto the friction cones. A contact compressed by y is lo
 is outside the cone. y is computed by Newton's method for the convex dual problem, the minimum of |P(V y)|^2 / 2 - c y
 (Rockafellar, Convex Analysis (1970), ch. 31).
 
-Loads (3 m,) of m contacts are the normal force and two tangential forces of each.
+Notation: loads (3 m,) of m contacts are the normal force and two tangential forces of each.
 """
 
 from __future__ import annotations

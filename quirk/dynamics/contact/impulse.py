@@ -9,7 +9,7 @@ equation, integrated over an instant):
 For c = 0 the energy loss is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the sum of impulses times the row rates
 before the jump.
 
-Flat states y are (13 n + k,): 13 numbers for each of n bodies, then k auxiliary states.
+Notation: flat states y are (13 n + k,): 13 numbers for each of n bodies, then k auxiliary states.
 """
 
 from __future__ import annotations

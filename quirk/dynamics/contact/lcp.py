@@ -5,7 +5,7 @@ rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of
 as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): among
 dependent columns only independent ones get an impulse.
 
-Vectors are (c,) for c contacts.
+Notation: vectors are (c,) for c contacts.
 """
 
 from __future__ import annotations

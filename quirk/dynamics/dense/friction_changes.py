@@ -6,7 +6,7 @@ multipliers in D directions.
 The tangent at constant friction magnitudes f is computed for the requested directions and for each magnitude. From f =
 mu N follows (I - mu dN/df) df = dmu N + mu dN; the tangent for the magnitudes times df is then added.
 
-A relation is a constraint given by a function.
+Terms: a relation is a constraint given by a function.
 """
 
 from __future__ import annotations

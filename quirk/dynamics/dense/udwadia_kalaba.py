@@ -3,7 +3,8 @@
 Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia and Schutte, J.
 Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
 
-A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Phi are the residuals of the constraint rows.
+Notation: A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Phi are the residuals of the constraint
+rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Error of the integrated work relative to its tolerance, for runs with the dense solver.
 
-The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Auxiliary states: internal variables of force elements, and work, integrated along with the motion of bodies.
 
-A flat state y (13 n + k,) holds 13 numbers for each of n bodies, followed by k auxiliary states.
+Notation: a flat state y (13 n + k,) holds 13 numbers for each of n bodies, followed by k auxiliary states.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Directions for directional derivatives: changes of the state, the time and the parameters of a system.
 
-A relation is a constraint given by a function.
+Terms: a relation is a constraint given by a function.
 """
 
 from __future__ import annotations

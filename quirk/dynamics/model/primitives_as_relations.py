@@ -1,6 +1,6 @@
 """Constraint rows of primitives as functions of moving frames, so that all rows can be treated alike.
 
-A relation is a constraint given by such a function; a primitive is one of four elementary constraints.
+Terms: a relation is a constraint given by such a function; a primitive is one of four elementary constraints.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Angular velocities and their derivatives are in the inertial frame, as the deriv
 from these (`quirk.constraints.tower`); users see angular velocities omega_b and their derivatives in body axes. With
 omega = R omega_b the two are related by Leibniz' rule.
 
-A jet is a number with time derivatives and a gradient.
+Terms: a jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

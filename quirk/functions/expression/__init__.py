@@ -1,6 +1,6 @@
 """Functions given as text, in a small language of arithmetic expressions.
 
-A jet is a number with time derivatives and a gradient.
+Terms: a jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Derivative", "Expression", "function_of"]
 
 
 class Expression(Immutable):
-    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, accepted wherever functions are.
+    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, for use in place of a Python function.
 
     The language has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan,
     atan2, sinh, cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot,

@@ -1,6 +1,6 @@
 """The part of space that an animation shows: all that a mechanism sweeps, or a box that follows the mechanism.
 
-The anchor is the point in the center of each picture.
+Terms: the anchor is the point in the center of each picture.
 """
 
 from __future__ import annotations

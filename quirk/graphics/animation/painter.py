@@ -1,6 +1,7 @@
 """Drawing of a mechanism as polygons sorted by depth, so that nearer ones cover farther ones.
 
-Viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the picture.
+Terms: viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the
+picture.
 """
 
 from __future__ import annotations

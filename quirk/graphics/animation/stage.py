@@ -1,6 +1,6 @@
 """Surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels.
 
-The anchor is the point in the center of the picture.
+Terms: the anchor is the point in the center of the picture.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plots over time: overview, bodies and joints, energies, residuals and rank.
 
-A sheet is the figure, or the axes of the user, on which a plot is drawn.
+Terms: a sheet is the figure, or the axes of the user, on which a plot is drawn.
 """
 
 from __future__ import annotations

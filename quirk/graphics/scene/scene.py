@@ -1,6 +1,6 @@
 """A mechanism in space as it is drawn: shapes of bodies, marks of joints, forces, and paths of points.
 
-A picture is one of nt times, given by its index `frame`. Paths are in the inertial frame, m.
+Terms: a picture is one of nt times, given by its index `frame`. Paths are in the inertial frame, m.
 """
 
 from __future__ import annotations

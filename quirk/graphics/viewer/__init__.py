@@ -1,4 +1,4 @@
 """The browser viewer: surfaces and lines that show a mechanism, displayed by viser.
 
-A part is anything displayed: a body, the mark of a joint, a spring, an arrow. A picture is one of nt times.
+Terms: a part is anything displayed: a body, the mark of a joint, a spring, an arrow. A picture is one of nt times.
 """

@@ -121,7 +121,7 @@ def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) ->
 
 
 def statistics_of(table: Mapping[str, Any]) -> Statistics:
-    """Return statistics from a dict by name; names that this version of QuIRK does not know are ignored."""
+    """Return statistics from a dict by name; names unknown to this version of QuIRK are ignored."""
     known = {one.name for one in fields(Statistics)}
     found = Statistics(**{key: x for key, x in table.items() if key in known})
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}

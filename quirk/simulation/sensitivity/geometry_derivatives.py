@@ -1,6 +1,6 @@
 """Derivatives of quantities at constant state, with respect to joint frames and parameters of gaps.
 
-D is the number of parameters.
+Notation: D is the number of parameters.
 """
 
 from __future__ import annotations

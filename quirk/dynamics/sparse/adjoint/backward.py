@@ -44,7 +44,7 @@ class Adjoint(NamedTuple):
     states, slopes : (s size,) states and y' at the stages
     given : (s size,) gradients of the slopes
     now : (size,) gradient of the present state
-    more : (size,) scratch
+    more : (size,) scratch array
     """
 
     pull: Pull

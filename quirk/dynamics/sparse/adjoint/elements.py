@@ -90,10 +90,10 @@ class Sums(NamedTuple):
     loads : (8 S,) gradient of the loads on bodies, inertial frame
     levels : (3 * 8 K,) gradients of Phi, its rate and its second derivative in each row
     bodies : (16 S,) result, gradient of the motion of bodies
-    total : (8,) scratch
+    total : (8,) scratch array
     laws, relations : inputs with respect to which derivatives are required
     motions : variations of prescribed motions
-    taylor : scratch for one motion
+    taylor : scratch array for one motion
     """
 
     free: np.ndarray

@@ -7,7 +7,7 @@ gradient of the rows. These are then propagated to force laws and relations, and
 gradient of x" means the derivatives of the scalar function of the run with respect to x. A slot is the position of a
 body in the arrays.
 
-A dual number has a value and derivatives along eight directions.
+Terms: a dual number has a value and derivatives along eight directions.
 """
 
 from __future__ import annotations

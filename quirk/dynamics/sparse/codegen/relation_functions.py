@@ -1,6 +1,6 @@
 """Relations (constraint functions) for compiled code: machine code if possible, otherwise callbacks to Python.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

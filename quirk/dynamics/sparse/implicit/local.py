@@ -5,7 +5,7 @@ are computed by calling its function of dual numbers with directions set for one
 an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled to
 accelerations of bodies of unit mass and inertia.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ magnitudes. They are linear where N is a multiplier, as for a contact; otherwise
 Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much that there is no
 solution, or several (Painleve 1895).
 
-A wrench is a force and a moment on a body.
+Terms: a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

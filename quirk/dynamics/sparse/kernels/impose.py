@@ -12,7 +12,7 @@ round-off.
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
 
-A node is a group of up to six rows, or a body with many joints. The array work.G holds all rows.
+Terms: a node is a group of up to six rows, or a body with many joints. The array work.G holds all rows.
 """
 
 from __future__ import annotations

@@ -175,14 +175,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia of which only the block of translations is kept, for a joint that transmits no moments."""
+    """Return an inertia reduced to its block of translations, for a joint that transmits no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia of which only the block of rotations is kept, for a joint that transmits no forces."""
+    """Return an inertia reduced to its block of rotations, for a joint that transmits no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

@@ -1,6 +1,6 @@
 """Geometry of the joints of a forest: arms, relative rotations, directions of freedoms and inverses of the rows.
 
-A forest is a system in which no joint closes a loop; a freedom is a direction in which a joint can move.
+Terms: a forest is a system in which no joint closes a loop; a freedom is a direction in which a joint can move.
 
 The rows of a joint fix either the relative velocity of its two points along vectors f, or the relative angular velocity
 along vectors a. Vectors g with f_k . g_m = 1 for k = m and 0 otherwise invert them; directions perpendicular to all f,

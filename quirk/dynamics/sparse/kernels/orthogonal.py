@@ -81,7 +81,7 @@ class Triangle(NamedTuple):
     ----------
     factor : R and X by blocks, eight numbers for each row of the earlier node; dropped rows are zero
     distance : (8 K,) distance of each row from the span of the rows before it, over its length
-    front, stack, reflector : scratch
+    front, stack, reflector : scratch arrays
     left : (2 K,) number of rows for joints, and for hubs, that remain in the front of each node and go to its parent
     where : (K,) position of these rows on the stack, as a float
     """

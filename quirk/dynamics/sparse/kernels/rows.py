@@ -6,7 +6,7 @@ accelerations a satisfy A a = b. The mass matrix is (W W^T)^-1, and scaled momen
 Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
 is a direction fixed in body j or d; p_i and p_j are the joint points. See `quirk.constraints.primitives`.
 
-A relation is a constraint given by a function. A wrench is a force and a moment on a body.
+Terms: a relation is a constraint given by a function; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

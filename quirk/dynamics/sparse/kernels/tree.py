@@ -4,7 +4,7 @@ Its equations of motion are solved by elimination of the freedoms, the direction
 joins a child to a parent, which is nearer to the root. Roots are the ground and, in parts of a system that are not
 connected to it, one body each.
 
-A wrench is a force and a moment on a body.
+Terms: a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ROOT_NUMBERS = 40
 
 @record
 class Tree(NamedTuple):
-    """A forest of T joints over n bodies, R of which are roots; empty if another factorization is used.
+    """A forest of T joints over n bodies, with R roots; empty if another factorization is used.
 
     Names in capitals are constants of this module.
 

@@ -1,6 +1,6 @@
 """Joint loads from multipliers, with time derivatives, by the compiled solver.
 
-A relation is a constraint given by a function. G is the array of all rows.
+Terms: a relation is a constraint given by a function. G is the array of all rows.
 """
 
 from __future__ import annotations

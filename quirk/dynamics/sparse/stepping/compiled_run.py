@@ -4,7 +4,7 @@ The compiled step loop is called repeatedly, for a fraction of a second each tim
 checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in
 blocks of eight bodies it has `size` elements. There are K joints.
 
-A break is a time at which a step must end.
+Terms: a break is a time at which a step must end.
 """
 
 from __future__ import annotations

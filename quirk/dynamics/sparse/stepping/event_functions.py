@@ -63,7 +63,7 @@ class WatchedTables(NamedTuple):
     built_in : (Q,) whether the function is known to be no faster than the motion of bodies
     start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
     samples : (2 (SAMPLES + 1) Q,) values and rates along a step
-    state, slope : (size,) work arrays for a state and its time derivative
+    state, slope : (size,) scratch arrays for a state and its time derivative
     noted : (NOTED ROOM,) events recorded since the last entry
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before an event whose action may have changed the state, else 0
@@ -189,7 +189,7 @@ def quantities_at(
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
     """Compute the values and rates of the Q event functions that are laws, at a state, in `out` (2 Q,).
 
-    The poses of bodies are stored in the work array `kin`.
+    The poses of bodies are stored in the scratch array `kin`.
     """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):

@@ -12,7 +12,7 @@ that advances further for its cost continues. Costs are counted in evaluations a
 are reproducible bit for bit. Each decision waits until the work since the last one equals all work before it, so that
 wrong decisions at most double the cost of a run.
 
-A break is a time at which a step must end.
+Terms: a break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the cost of the steps since the last call, and the time by which they advanced the run, to the progress.
+        """Add the steps since the last call to the progress: their cost, and the time over which they advanced the run.
 
         t is the present time (s) and `tried` the number of steps tried.
         """

@@ -60,8 +60,8 @@ class Radau(NamedTuple):
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
-    seen, stage, change : (size,) work arrays for states and their changes
-    apart : work array for rotations of axes, as quaternions
+    seen, stage, change : (size,) scratch arrays for states and their changes
+    apart : scratch array for rotations of axes, as quaternions
     basis : (s,) weights of the points in the polynomial at one time
     known : entries SINCE to GREATEST, which describe the step
     """

@@ -1,6 +1,6 @@
 """The right-hand side y' = f(t, y) by the compiled solver, for the start of a run and for SciPy's integrators.
 
-A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. There are K joints.
+Notation: a flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. There are K joints.
 """
 
 from __future__ import annotations

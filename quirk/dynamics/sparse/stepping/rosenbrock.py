@@ -51,7 +51,7 @@ class RosenbrockMethod(NamedTuple):
     matrix : matrix of the present step
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
-    stage, rest, change : (size,) work arrays
+    stage, rest, change : (size,) scratch arrays
     known : (2,) time of the derivatives, and the multiple e of the step size in the last factorization
     power : (5 w,) rates of w work variables at the NODES of the step
     """

@@ -1,6 +1,6 @@
 """State and settings of a run between two calls of compiled code.
 
-A break is a time at which a step must end.
+Terms: a break is a time at which a step must end.
 """
 
 from __future__ import annotations

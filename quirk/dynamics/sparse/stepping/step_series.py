@@ -47,7 +47,7 @@ class StepSeries(NamedTuple):
     elements : tables for the Taylor series of all constraints and force elements
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
     slope, ahead : (size,) y' at the start of the step and at its end
-    change : (size,) work array
+    change : (size,) scratch array
     known : entries SINCE to OF_POWER, which describe the two steps
     """
 

@@ -142,8 +142,8 @@ def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
     """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
 
     Of two crossings of one quantity at the same time, the later is dropped; if their directions are opposite, both are.
-    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or of the
-    step size h, if the latter is larger.
+    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the larger one of the
+    time and the step size h.
     """
     latest: dict[int, int] = {}
     kept: list[int] = []

@@ -3,7 +3,7 @@
 A is the matrix of constraint rows and M the mass matrix. A node is a group of up to six rows, or a hub: a body with
 many joints whose acceleration stays an unknown. There are K nodes; "later" refers to the order of elimination.
 
-The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

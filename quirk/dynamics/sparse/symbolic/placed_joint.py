@@ -1,6 +1,6 @@
 """Groups of constraint rows that are eliminated together.
 
-A relation is a constraint given by a function, a primitive one of four elementary constraints.
+Terms: a relation is a constraint given by a function, a primitive one of four elementary constraints.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Their variations follow from (I - mu dN/df) df = dmu N + mu dN, where dN is the 
 matrix, and the response of the constraints to a unit force of each friction, are those of the evaluation
 (`quirk.dynamics.sparse.kernels.friction`).
 
-A slot is the position of a body in the arrays. A wrench is a force and a moment on a body.
+Terms: a slot is the position of a body in the arrays; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

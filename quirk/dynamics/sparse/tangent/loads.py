@@ -1,6 +1,6 @@
 """Derivatives of accelerations and loads in eight directions at the states of a motion, in compiled code.
 
-A wrench is a force and a moment on a body.
+Terms: a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LoadPass(NamedTuple):
     times, states, changes : (nt,) times, s, (nt size,) states, and (nt D size,) variations of the states
     places, references : (p,) and (nt p,) indices and values of the inputs of force laws that are reference angles
     sides : entries CONSTRAINT to FRAME of each frame at which the load of a constraint is computed
-    slope : (size,) scratch
+    slope : (size,) scratch array
     wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
     joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame
     forces : (nt, E, 7, 9) result, loads of force elements about the center of mass of the body of the last frame,

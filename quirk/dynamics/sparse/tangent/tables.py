@@ -57,7 +57,7 @@ class TangentElements(NamedTuple):
     outputs : for each law its outputs and eight derivatives of each; for relations see
         `quirk.dynamics.sparse.codegen.relation_tangent_code`
     motions : prescribed motions of all elements
-    taylor : scratch for one motion
+    taylor : scratch array for one motion
     """
 
     entries: np.ndarray

@@ -9,7 +9,7 @@ where Phi_(k+2) is the coefficient of the residuals Phi along the motion with a_
 `quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and angular velocities in the
 inertial frame; moments are multiplied by W^T R^T at order 0.
 
-A wrench is a force and a moment on a body.
+Terms: a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

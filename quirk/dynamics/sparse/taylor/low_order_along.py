@@ -51,7 +51,7 @@ class SeriesPath(NamedTuple):
     times : (nt,) times, s
     states : (nt size,) states at these times, given, or computed in tracking; a state has `size` elements
     present, trial, guess : (size,) last state, next state, and state predicted for the next time
-    turns : scratch for coefficients of rotation vectors
+    turns : scratch array for coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order
     counts, clock : entries ROW to TRIED, and REACHED to AHEAD
     stop : (1,) nonzero if a user function requests the end

@@ -52,7 +52,7 @@ class LowOrderSeries(NamedTuple):
     bodies : coefficients of all bodies, one order after the other, two orders more than those of accelerations
     rows : coefficients of G of each order from 1, at the offset of that order; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
-    terms : scratch for one node
+    terms : scratch array for one node
     relations : relations compiled for higher orders
     address : (1,) address of a function that fills applied loads of higher orders, or 0
     asked : (1,) order of the loads that this function must fill

@@ -74,7 +74,7 @@ class ImplicitVariation(NamedTuple):
     failed : (1,) time of a step whose variations did not converge, s, or NaN
     y : (size,) state at the start of the step
     clock, counts, pieces : times and counters of the step, as in `RunState`
-    slope, stage, seen : (size,) scratch
+    slope, stage, seen : (size,) scratch arrays
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
     judged : entries BEFORE to FOUND of each variation, which describe its convergence

@@ -4,7 +4,7 @@ The error of the motion determines the step sizes of a run. Variations may grow 
 motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
 error of the state. A step that is too long for the variations is divided into substeps.
 
-The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def larger(a: float, b: float) -> float:
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
     """Write the largest components of a variation of each kind to KINDS elements of `out`, from element `o` on.
 
-    The kinds are poses (translations over `length`, rotations), velocities (likewise) and internal variables. If
-    `grows`, an element keeps its old value if that is larger.
+    The kinds are poses, velocities and internal variables; linear components of poses and velocities are divided by
+    `length`. If `grows`, an element keeps its old value if that is larger.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -206,7 +206,7 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Whether a substep must not be shortened further, whatever its error."""
+    """Whether a substep must not be shortened further, regardless of its error."""
     return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
 
 

@@ -1,13 +1,13 @@
 """State variations in eight directions over the steps of an explicit run, in compiled code.
 
-Variations are derivatives of the state along directions of the initial state and of parameters.
+Terms: variations are derivatives of the state along directions of the initial state and of parameters.
 
 The steps of the run are repeated, and at each stage the derivatives of the accelerations are computed with the
 factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
 extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the
 variations is subdivided, see `resolved`.
 
-The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ExplicitVariation(NamedTuple):
     clock : (1,) time of the slopes at the start of the step, s
     written : (1,) number of output times already stored
     motions, moved : variations of prescribed motions, and the indices of the inputs they are written to
-    taylor : scratch for the value and time derivatives of one motion
+    taylor : scratch array for the value and time derivatives of one motion
     slopes : (B size,) y' at the stages
     stage : (size,) state at a stage
     changes, changes_new, changes_at : (D size,) variations at the start of the step, at its end, and at a stage or

@@ -51,7 +51,7 @@ class SurfaceParts:
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
         """Return all constants of a contact with one part of the surface.
 
-        `size` are the constants that hold for all parts, and `part` is the index of the part.
+        `size` are the constants that apply to all parts, and `part` is the index of the part.
         """
         return *size, *self.selectors[part]
 

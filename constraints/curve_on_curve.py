@@ -1,6 +1,6 @@
 """Contact of two plane profiles: cams and followers.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
         """Return two residuals and their derivatives, from the curve parameters of both contact points.
 
-        They vanish where the tangents are parallel and the vector between the points is perpendicular to them.
+        The residuals vanish where the tangents are parallel and the vector between the points is perpendicular to the
+        tangents.
         """
         moving = without if bare else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])

@@ -2,7 +2,7 @@
 
 A user gives either functions of poses or velocities, which are differentiated, or the rows A and b of A x'' = b.
 
-A relation is a constraint given by a function. Phi are the residuals of the constraint rows.
+Terms: a relation is a constraint given by a function. Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

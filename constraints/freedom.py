@@ -2,7 +2,7 @@
 
 Frame i is held at rest, and the rows are examined at several poses of frame j that satisfy the joint.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def holds(joint: Joint, coordinate: Relation) -> bool:
 def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a pose of frame j that satisfies the joint: origin (3,), m, and axes (3, 3) in frame i.
 
-    It is computed by Newton's method from a start that depends on `number`; the result is None without convergence.
+    The pose is computed by Newton's method from an initial guess that depends on `number`; the result is None if the
+    method does not converge.
     """
     d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
     R = rotation.matrix(rotation.exp(turn))

@@ -3,7 +3,7 @@
 A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
 the margin of the parameter beyond its ends, which is zero for closed curves. For each piece follow its parameter
 length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last elements are
-radius and center of spheres around groups of adjacent pieces, by which distant groups are excluded from the search.
+radius and center of spheres around groups of adjacent pieces, with which distant groups are excluded from the search.
 
 In the functions, `table` is an array of one or more such tables, `curve` the index of the first element of a curve, `k`
 the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.

@@ -1,6 +1,6 @@
 """A point on a space curve: slots, tracks, wires.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A rope of constant length over points and drums of any number of bodies.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

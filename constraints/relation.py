@@ -1,8 +1,8 @@
 """Constraint rows defined by a function of the bodies' poses or velocities, differentiated exactly.
 
-A relation defines what the bilinear primitives cannot: angles, gears, rolling, user-defined constraints. Its function
-receives moving frames made of jets and returns one jet per row. A jet is a number together with its Taylor coefficients
-in time and its gradient by small displacements and rotations of bodies.
+A relation defines a constraint that cannot be made of bilinear primitives: angles, gears, rolling, user-defined
+constraints. Its function receives moving frames made of jets and returns one jet per row. A jet is a number together
+with its Taylor coefficients in time and its gradient by small displacements and rotations of bodies.
 
 * A relation of poses returns Phi. The gradient of Phi with respect to the poses is the row of A; the time derivatives
   of the gradient are those of A.

@@ -3,7 +3,7 @@
 All functions broadcast over leading (time) dimensions. Angles are the body-fixed 1-2-3 angles of frame j relative to
 frame i, as in the notes on inter-body joints (eqs. 19-22); translations are resolved in frame i.
 
-A jet is a number with time derivatives and a gradient.
+Terms: a jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Splines through points, in space or in a plane, and tables of their coefficients for constraint functions.
 
-A jet is a number with time derivatives and a gradient.
+Terms: a jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations

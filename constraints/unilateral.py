@@ -1,6 +1,6 @@
 """Unilateral constraints: they close by impact, act as rows while closed, and open when their force would pull.
 
-A relation is a constraint given by a function.
+Terms: a relation is a constraint given by a function.
 """
 
 from __future__ import annotations

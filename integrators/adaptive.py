@@ -144,7 +144,7 @@ def step_error(
     """Return the ratio of the estimated error of a step to the tolerance.
 
     `k` are the stages of the step of size h from y to y_new; the tableau defines one or two error estimates. Only the
-    error tangential to the manifold counts: near a singular configuration the normal part is pure noise.
+    error tangential to the manifold counts: near a singular configuration the normal part is only round-off.
     """
     norms = []
     for weights in tableau.errors:

@@ -1,6 +1,6 @@
 """Breaks: times at which steps end because the integrand may be discontinuous there.
 
-A piece is an interval between two breaks.
+Terms: a piece is an interval between two breaks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """SciPy's implicit methods for stiff systems.
 
-A break is a time at which a step must end.
+Terms: a break is a time at which a step must end.
 """
 
 from __future__ import annotations

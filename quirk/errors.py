@@ -78,7 +78,7 @@ class StiffnessWarning(UserWarning):
 class SeriesWarning(UserWarning):
     """Warning that a run with the Taylor method continues with another method.
 
-    The reason is a load without a Taylor series, or with one that ends.
+    The reason is a load without a Taylor series, or a time beyond which the series does not converge.
     """
 
 

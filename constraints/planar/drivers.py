@@ -1,6 +1,6 @@
 """Planar drivers: angles, coordinates and distances that follow a prescribed motion.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

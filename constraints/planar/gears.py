@@ -1,6 +1,6 @@
 """Planar gears and rolling: an angle proportional to another angle, or to a distance.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Planar joints: pin, slider, rod between two pins, parallel vectors, pin in a slot.
 
-Phi are the residuals of the constraint rows.
+Notation: Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Numerical derivatives, by interpolation, of functions that accept only floats.
 
-A jet is a number with time derivatives and a gradient. A dual number has a value and derivatives along eight
+Terms: a jet is a number with time derivatives and a gradient; a dual number has a value and derivatives along eight
 directions.
 """
 

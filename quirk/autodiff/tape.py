@@ -289,7 +289,7 @@ class Recorded(Scalar):
 
     @classmethod
     def chosen(cls, truth: Recorded, a: Any, b: Any) -> Any:
-        """Return `a` where a condition is true and `b` otherwise, for single numbers or eight."""
+        """Return `a` where a condition is true and `b` otherwise, for single numbers or eight lanes."""
         if isinstance(a, Entries) or isinstance(b, Entries):
             return RecordedLanes.chosen(truth, a, b)
         return truth.tape.operation(CHOOSE, truth, a, b)

@@ -1,7 +1,7 @@
 """Functions given by a table: a spline through the points, extended linearly.
 
-A curve consists of p polynomials. The k-th one holds from the abscissa `starts[k]` on, as a polynomial in x -
-starts[k]; the first also holds below.
+A curve consists of p polynomials. The k-th one, a polynomial in x - starts[k], applies from the abscissa `starts[k]`
+on; the first one also applies below its abscissa.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class OfRelation(ForceElement):
     side: float
 
     def deviation(self, t: Any, frames: Sequence[Place]) -> Any:
-        """Return the deviation of coordinate j from that without free play, rad or m."""
+        """Return the deviation of coordinate j from its value without free play, rad or m."""
         (deviation,) = self.function(t, poses_of(frames), list(self.numbers_of_relation), [])
         return deviation
 
@@ -42,8 +42,8 @@ class Flanks(OfRelation):
     """A spring and a damper on either flank of a mesh with free play; flanks do not pull.
 
     With the deviation x of coordinate j and half the free play h, the upper flank exerts
-    ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero, and so does
-    the lower flank at -h. Without free play the load acts always. Runs switch the flanks by events.
+    ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero; the lower
+    flank acts likewise at -h. Without free play the load acts always. Runs switch the flanks by events.
 
     Parameters
     ----------

@@ -119,7 +119,7 @@ class Place:
         return self._jets(series, None)
 
     def turned(self, matrix: np.ndarray) -> np.ndarray:
-        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in this frame."""
+        """Transform axes, the columns of a matrix (3, 3), from this frame to the inertial frame."""
         axes: np.ndarray = self.rotation @ matrix
         return axes
 

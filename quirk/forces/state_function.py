@@ -66,7 +66,7 @@ class MovingBody:
         return self.rotation @ self.angular_velocity
 
     def turned(self, matrix: Any) -> Any:
-        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in body coordinates."""
+        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
         return self.rotation @ matrix
 
     def point(self, local: Any) -> Any:
@@ -109,7 +109,7 @@ class PresentBody:
         return self._R @ self.angular_velocity
 
     def turned(self, matrix: np.ndarray) -> Any:
-        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in body coordinates."""
+        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
         return _jets(self._R @ matrix, self._rate @ matrix)
 
     def point(self, local: Any) -> Any:

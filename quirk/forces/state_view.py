@@ -79,7 +79,7 @@ class BodyNow:
         return _length(self.spin)
 
     def turned(self, matrix: Any) -> Any:
-        """Return the axes (3, 3), as columns in the inertial frame, of a matrix of axes in body coordinates."""
+        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
         return self._place.turned(matrix)
 
     def point(self, local: Any) -> Any:

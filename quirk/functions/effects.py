@@ -115,7 +115,8 @@ class Effects:
     def _harmless(self, name: str) -> bool:
         """Whether access to the attribute `name` has no effect.
 
-        That is the case for a name that only reads, and for an attribute of a user object that has been analyzed.
+        Access has no effect for names of operations that only read, and for attributes of user objects that have been
+        analyzed.
         """
         if name in ATTRIBUTES:
             return True

@@ -28,7 +28,7 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
 def kinks(breaks: np.ndarray, coefficients: np.ndarray, periodic: bool) -> np.ndarray:
     """Return the boundaries at which a derivative jumps by enough to affect integration steps.
 
-    That is the case if the effect of the jump over one piece exceeds KINK times the range of the spline. `breaks` (p +
+    A jump counts if its effect over one piece exceeds KINK times the range of the spline. `breaks` (p +
     1,) and `coefficients` (p, terms) are as from `interpolated`.
     """
     order, lengths, moved = coefficients.shape[1], np.diff(breaks), np.ptp(coefficients[:, 0])

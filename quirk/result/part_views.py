@@ -205,7 +205,7 @@ class JointView:
 
     @property
     def of(self) -> Constraint:
-        """The constraint whose motion and load this view has."""
+        """Constraint to which this view belongs."""
         return self.constraint
 
     @property

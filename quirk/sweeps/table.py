@@ -76,9 +76,9 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output indices (k,) of a result at those k of some times that it contains, and these times.
+    """Return the output indices (k,) of those of `times` that a result contains, and these k times.
 
-    At an event the later one of two outputs is taken; `time` are the output times, s.
+    At an event the later one of two outputs is used; `time` are the output times, s.
     """
     rows = np.searchsorted(time, times, side="right") - 1
     there = (rows >= 0) & (time[rows] == times)

@@ -141,7 +141,7 @@ class _Segments:
 
     @contextmanager
     def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
-        """Context manager in which the loads of the segments are those of the strains `strains` (N, 6).
+        """Context manager during which the segments exert the loads that belong to the strains `strains` (N, 6).
 
         The poses at the point give the strains `now` (N, 6); the reference strains are changed by the difference.
         """

@@ -1,7 +1,7 @@
 """Derivatives of quantities along D directions: laws and constraints are evaluated with dual numbers.
 
-A dual number has a value and derivatives along eight directions. A direction is a small variation of poses, velocities,
-internal variables and parameters.
+Terms: a dual number has a value and derivatives along eight directions; a direction is a small variation of poses,
+velocities, internal variables and parameters.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Return three sparse matrices: on which of n bodies each body, constraint row and internal variable depends."""
+    """Return three sparse matrices that mark the bodies on which each body, row and internal variable depends."""
     from scipy.sparse import csr_array, eye_array
 
     model, n = point.model, point.bodies

@@ -75,8 +75,8 @@ def asked_values(
 def _asks(element: ForceElement, fixed: bool) -> bool:
     """Whether the functions of a force element are sampled within steps.
 
-    This is the case for elements that have or follow a user function and, unless the step size is `fixed`, for laws
-    that may switch on and off.
+    The functions are sampled for elements that have or follow a user function and, unless the step size is `fixed`, for
+    laws that may switch on and off.
     """
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)

@@ -1,7 +1,8 @@
 """The model of a system: bodies, constraint rows and force elements as arrays for the numerical code.
 
-A relation is a constraint given by a function of moving frames; a primitive is one of four elementary constraints. A
-dual number has a value and derivatives along eight directions. Phi are the residuals of the constraint rows.
+Terms: a relation is a constraint given by a function of moving frames; a primitive is one of four elementary
+constraints; a dual number has a value and derivatives along eight directions. Phi are the residuals of the constraint
+rows.
 """
 
 from __future__ import annotations

@@ -61,7 +61,8 @@ def draw_paths(
 ) -> None:
     """Draw the paths of body points, and faintly those of the bodies `others`.
 
-    `color` names the quantity that colors them, or is None; at the time `at` (s), the bodies are drawn.
+    `color` names the quantity that colors the paths, or is None. If the time `at` (s) is given, the bodies are drawn at
+    this time.
     """
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
@@ -105,7 +106,7 @@ def _listed(labels: list[str]) -> str:
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
-    """Draw curves colored by values `sizes` at their points; each piece has the mean of both ends."""
+    """Draw curves colored by values `sizes` at their points; each piece has the mean value of both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
         kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection

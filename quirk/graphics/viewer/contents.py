@@ -61,7 +61,7 @@ class Extent:
 
     @property
     def far(self) -> bool:
-        """Whether the motion is so long that the mechanism would be small in a picture of all of it."""
+        """Whether the motion is so long that the mechanism would be small in a picture of the whole motion."""
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:

@@ -115,9 +115,10 @@ class RecordChain:
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return a dict from digests to the records whose intervals start there; the last of several equal ones counts.
+    """Return the records by the digest of the restart point at which their interval starts.
 
-    Records of format 1 contain no digest: each of them continues the previous line.
+    If several records have the same digest, the last one is used. Records of format 1 contain no digest: each of them
+    continues the previous line.
     """
     found: dict[str, Record] = {}
     before: str | None = place_of(None)

@@ -83,7 +83,7 @@ class Exported:
         return float(self._observed[1][k])
 
     def _begun(self) -> Run:
-        """Return the run, begun at the first call."""
+        """Return the run; it is begun at the first call."""
         if self._run is None:
             options = self._interface.options | {"rtol": self._rtol}
             self._run = Run(self._system, inputs=self._interface.inputs, start=self._start, **options)

@@ -109,7 +109,7 @@ class Stack:
     def _fits(self, axes: np.ndarray) -> bool:
         """Whether a joint with these axes (3, 3) represents the slides.
 
-        This is so if they are parallel to its axes, or if all translations are free.
+        The joint represents the slides if they are parallel to its axes, or if all translations are free.
         """
         if len(self.slides) == 3:
             return True

@@ -101,7 +101,7 @@ def _as_body(body: Body | Ground) -> Body:
 
 
 def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
-    """Return the edge of a joint from a connected body to an unconnected one; None if it connects others.
+    """Return the edge of a joint between a connected and an unconnected body; None for all other joints.
 
     `held` contains the edge of each connected body, by the id of the body.
     """

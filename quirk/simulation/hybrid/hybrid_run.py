@@ -488,7 +488,7 @@ class HybridRun:
     def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after an action or, if it is a user function, after the actions that it returns.
 
-        `now` is the state before.
+        `now` is the state before the action.
         """
         if isinstance(action, After):
             for one in action.actions if self._often[event.name] >= action.count else ():

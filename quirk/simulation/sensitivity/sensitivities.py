@@ -187,7 +187,10 @@ class Sensitivity:
 
     @property
     def event_times(self) -> np.ndarray:
-        """Derivatives (events, ...) of the times of `result.events`, s per unit; the dots are the parameter's shape."""
+        """Derivatives (events, ...) of the times of `result.events`, s per unit.
+
+        The dots stand for the shape of the parameter.
+        """
         times = self._every._times
         by_event = [times[event.time, event.name][self.columns] for event in self._every.result.events]
         return np.reshape(by_event, (len(by_event), *self.shape))

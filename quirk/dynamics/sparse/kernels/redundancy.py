@@ -13,8 +13,8 @@ All sets of full rank give the same motion. A set with nearly dependent rows has
 the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
 full rank, and a new selection is made if the smallest pivot of the present set has become too small.
 
-A node is a group of up to six rows, or a body with many joints. A relation is a constraint given by a function. The
-array work.G holds all rows.
+Terms: a node is a group of up to six rows, or a body with many joints; a relation is a constraint given by a function.
+The array work.G holds all rows.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """Return n_k - |t_k| / mu_k of contact k, N: how far its load is inside the friction cone."""
+    """Return the margin of the load of contact k inside its friction cone, N: n_k - |t_k| / mu_k."""
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
 

@@ -3,8 +3,8 @@
 Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows, or a
 body with many joints.
 
-A relation is a constraint given by a function. A wrench is a force and a moment on a body. The pivot of a row is its
-squared distance from the span of the rows before it, in the order of elimination.
+Terms: a relation is a constraint given by a function; a wrench is a force and a moment on a body; the pivot of a row is
+its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

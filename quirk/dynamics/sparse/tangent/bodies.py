@@ -1,7 +1,7 @@
 """Derivatives of the motion of bodies and of their loads in eight directions, in compiled code.
 
-A seed holds the directions of the state of a body. A slot is the position of a body in the arrays. A wrench is a force
-and a moment on a body. Lanes are the eight entries of a vector register, here one for each direction.
+Terms: a seed holds the directions of the state of a body; a slot is the position of a body in the arrays; a wrench is a
+force and a moment on a body. Lanes are the eight entries of a vector register, here one for each direction.
 """
 
 from __future__ import annotations

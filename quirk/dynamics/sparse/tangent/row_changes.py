@@ -1,7 +1,7 @@
 """Derivatives of the constraint rows of a model in eight directions, in the layout that compiled code uses for rows.
 
-A relation is a constraint given by a function. A dual number has a value and derivatives along eight directions. G is
-the array of all rows.
+Terms: a relation is a constraint given by a function; a dual number has a value and derivatives along eight directions.
+G is the array of all rows.
 """
 
 from __future__ import annotations

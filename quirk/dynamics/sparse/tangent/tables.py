@@ -1,8 +1,8 @@
 """Arrays for derivatives in eight directions, which are computed at once in the lanes of vector registers.
 
-A slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force law or a
-relation (constraint function). Functions of dual numbers compute values and eight derivatives. A wrench is a force and
-a moment on a body. Phi are the residuals of the constraint rows.
+Terms: a slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force
+law or a relation (constraint function). Functions of dual numbers compute values and eight derivatives. A wrench is a
+force and a moment on a body. Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations

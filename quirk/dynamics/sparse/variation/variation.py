@@ -1,7 +1,7 @@
 """State variations of a run in directions of its initial state and of parameters: Python interface.
 
-A relation is a constraint given by a function. The pivot of a row is its squared distance from the span of the rows
-before it, in the order of elimination.
+Terms: a relation is a constraint given by a function; the pivot of a row is its squared distance from the span of the
+rows before it, in the order of elimination.
 """
 
 from __future__ import annotations

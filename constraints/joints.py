@@ -105,7 +105,7 @@ class Prismatic(OneFreedomJoint):
 class Fixed(Joint):
     """Weld of two bodies, 6 rows. Default point: center of mass of body j.
 
-    The relative pose is that of the poses with which the bodies were declared; `System.assemble` does not affect it.
+    The relative pose is given by the poses with which the bodies were declared; `System.assemble` does not affect it.
     For other relative poses, give frame_i and frame_j. To weld bodies at their poses during a run, see `keep_offset` of
     `enable`.
 

@@ -52,7 +52,7 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
     """Yield the rows that are components of p_j - p_i, the vector between the joint points.
 
     For each group of k rows: their slice, the directions of the components in the inertial frame (3, k), and in body i
-    (3, k). The latter are in the axes of the body frame, or of the plane of a planar constraint.
+    (3, k). The directions in body i are in the axes of the body frame, or of the plane of a planar constraint.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:

@@ -122,7 +122,7 @@ def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive
 
 
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
-    """Return a joint coordinate at a state, rad or m; `name` is that of the coordinate.
+    """Return a joint coordinate at a state, rad or m; `name` is the name of the coordinate.
 
     It is computed as the residual of a driver whose motion is zero.
     """

@@ -80,7 +80,7 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 def turning_places(solver: Solver) -> list[tuple[int, Any]]:
     """Return the force elements that count the turns of a joint, each after an index.
 
-    The index is that of the reference from which its turns are counted, among the inputs of all force laws.
+    The index locates, among the inputs of all force laws, the reference from which the turns are counted.
     """
     return [(first + element.layout().parameters, element) for first, element in _elements(solver) if element.turning]
 

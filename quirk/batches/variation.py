@@ -136,7 +136,7 @@ def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
 def varied_system(system: System, changes: Changes, gravity: np.ndarray | None = None) -> System:
     """Return a system with other arguments of some parts; parts that refer to them are constructed again, too.
 
-    The initial state, and which parts are enabled, are those of the given system.
+    The initial state and the set of enabled parts are taken from the given system.
 
     Raises
     ------

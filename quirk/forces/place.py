@@ -152,7 +152,7 @@ class Place:
     def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
         """Return a vector fixed in the body, from its present components in the inertial frame.
 
-        Its time derivatives follow from a' = spin x a, and its gradient is that of rotations of the body.
+        Its time derivatives follow from a' = spin x a, and its gradient is due to rotations of the body.
         """
         terms = [list(vector)]
         for k in range(self._layout.order + 1):

@@ -114,8 +114,8 @@ class ContactLoads:
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
         """Return the indices of the slip components of a friction element.
 
-        Slip components are defined for one side, +1 or -1, of the first surface. Returned are those of `side`, or of
-        the first side with slip components if `side` is None.
+        Slip components are defined for one side, +1 or -1, of the first surface. The components for `side` are returned
+        or, if `side` is None, those of the first side with slip components.
         """
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]

@@ -393,7 +393,7 @@ class JointView:
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Return axes (nt, 3, 3) and angular velocity (nt, 3), rad/s, of a frame.
 
-        The result is None for the inertial frame; names are those of `force`.
+        The result is None for the inertial frame; the names of frames are described in `force`.
         """
         validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
         if frame == "inertial":

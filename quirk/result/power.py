@@ -166,8 +166,8 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
     """Return the time integrals (nt, k) of k functions from the first time on, by splines.
 
-    `powers` (nt, k) are the values of the functions at the times, and `degree` is that of the splines; `at` gives other
-    times of evaluation.
+    `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `at` gives
+    other times of evaluation.
     """
     at = time if at is None else at
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s

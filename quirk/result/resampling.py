@@ -192,7 +192,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the energy (J) stored in a force element at all output times and at the selected times.
 
-    The energy is zero for constraints. `run` is the original result, and `instants` the one at the selected times.
+    The energy is zero for constraints. `run` is the original result, and `instants` the result at the selected times.
     """
     none = np.zeros_like(run.time), np.zeros_like(instants.time)
     kept, now = (result._exerted.get(name) for result in (run, instants))

@@ -603,7 +603,7 @@ class Result(Renamed, ResultOutput):
     def _verdict(self) -> Verdict:
         """Selection of the independent constraint rows in the middle of the run.
 
-        It includes the distance of each row from the span of the others.
+        It includes the distance of each row from the span of the other rows.
         """
         row = self._middle
         segment, _ = self._segment_at(row)

@@ -125,7 +125,7 @@ def checked_bounds(system: System, actions: Any) -> dict[str, tuple[np.ndarray, 
 
 
 def _bounds(entry: LoopInput, bounds: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds of an input, with its shape."""
+    """Return lower and upper bounds of an input, as arrays of its shape."""
     argument = f"the bounds of {entry.element} in actions"
     if bounds is None:
         bounds = getattr(entry.element, "limits", None) if entry.argument != "target" else None

@@ -26,7 +26,7 @@ def computed_on(
     """Compute runs on a cluster; yield each outcome when it is available, and None from time to time.
 
     It ends soon after `stop` (1,) is set. `job` is the pickled Job. The scheduler repeats runs whose worker died, up to
-    its configured limit ("distributed.scheduler.allowed-failures"). `client` is that of the cluster.
+    its configured limit ("distributed.scheduler.allowed-failures"). `client` is the client of the cluster.
     """
     import cloudpickle
 

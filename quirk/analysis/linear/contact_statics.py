@@ -123,7 +123,7 @@ class Pushes:
     def closed(self, system: System, x: np.ndarray) -> System:
         """Return a copy of `system` in which the gaps with a positive contact force in `x` (c,) are kept closed.
 
-        These gaps become rows of bilateral constraints. `system` is the one without elements for contact forces.
+        These gaps become rows of bilateral constraints. `system` is the system without elements for contact forces.
         """
         rows = {
             one.constraint.name: one.constraint.closed[one.number]

@@ -214,7 +214,7 @@ class _Follower:
     def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
         """Return a step across a corner of the path close to `here`, or None if no stiffness jumps there.
 
-        `tangent` is that of the path at `here`.
+        `tangent` is the tangent of the path at `here`.
         """
         beyond = self.predicted(here, tangent, BEYOND)
         elements = switched(here.free.point, beyond.free.point)

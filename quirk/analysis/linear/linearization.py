@@ -70,7 +70,7 @@ class Linearization:
     def motion(self, x: Any) -> np.ndarray:
         """Return the motion of the n bodies (n, 12) for states x (F,), or (k, n, 12) for several states (k, F).
 
-        The 12 components are those of `directions`.
+        The 12 components are described in `directions`.
         """
         given = np.asarray(x)
         if given.shape[-1:] != (len(self.states),) or given.dtype.kind not in "iufc":

@@ -164,8 +164,8 @@ def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
     """Return the articulated inertia that remains after the elimination of one freedom.
 
-    `momentum` is that of unit velocity along the freedom: linear, angular, and its component along the freedom. It is
-    stored with the work of the freedom, at element f of `joints`.
+    `momentum` is the momentum for unit velocity along the freedom: linear, angular, and its component along the
+    freedom. It is stored with the work of the freedom, at element f of `joints`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance

@@ -191,8 +191,8 @@ def _equations(
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
     """Return a mask (r,) of the rows with the constraint w = 0: loaded contacts and sticking friction.
 
-    Rows along which a force causes no acceleration are left out. W is that of the contact problem, `grips` are its
-    friction elements, and `case` are the contact modes.
+    Rows along which a force causes no acceleration are left out. W is the matrix of the contact problem, `grips` are
+    its friction elements, and `case` are the contact modes.
     """
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
     for grip, e in zip(grips, case.sliding, strict=True):

@@ -67,7 +67,8 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Return the state y (13 n + k,) with velocity jumps (n, 6) added.
 
-    The jumps are those of linear velocities in the inertial frame and of angular velocities in body axes.
+    The first three components are jumps of linear velocities in the inertial frame, the last three jumps of angular
+    velocities in body axes.
     """
     y, n = y.copy(), len(change)
     y[: STATE_SIZE * n].reshape(n, STATE_SIZE)[:, 7:] += change

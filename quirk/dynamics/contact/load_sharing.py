@@ -97,7 +97,7 @@ def held_by_all(
 ) -> tuple[np.ndarray, float] | None:
     """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
 
-    The forces are those of minimum norm if these are inside the friction cones, otherwise those with the largest
+    The forces of minimum norm are returned if they are inside the friction cones, otherwise the forces with the largest
     margin. A negative margin means that they are outside. None is returned if no forces keep all contacts and friction
     at rest.
     """

@@ -29,8 +29,9 @@ def load_derivatives(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return joint loads with time derivatives along a motion.
 
-    `multipliers` (K, m) are those of m rows with K - 1 time derivatives. Row k with multiplier lambda_k exerts lambda_k
-    times its force and moment on body j; the moment is shifted from the center of mass to the joint point.
+    `multipliers` (K, m) are the multipliers of m rows and their first K - 1 time derivatives. Row k with multiplier
+    lambda_k exerts lambda_k times its force and moment on body j; the moment is shifted from the center of mass to the
+    joint point.
 
     Returns
     -------

@@ -45,7 +45,7 @@ class MotionTower:
     def of(cls, kin: Kinematics, order: int) -> MotionTower:
         """Return the motion of bodies whose velocities, linear and angular, are constant in the inertial frame.
 
-        The velocities are those of the state `kin`; `order` is the number K of time derivatives.
+        The velocities are taken from the state `kin`; `order` is the number K of time derivatives.
         """
         position = np.zeros((len(kin.position), order + 1, 3))
         spin = np.zeros((len(kin.position), max(order, 1), 3))

@@ -305,7 +305,7 @@ class Item(Node):
         return (self.owner,)
 
     def texts(self) -> Iterator[str]:
-        """Yield the quoted names before the brackets, then the one inside them."""
+        """Yield the quoted names before the brackets, then the quoted name inside the brackets."""
         yield from self.owner.texts()
         if isinstance(self.key, str):
             yield self.key

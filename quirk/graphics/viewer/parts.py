@@ -66,7 +66,7 @@ class Part(ABC):
 
     @abstractmethod
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the part in all pictures; `poses` are those of the bodies."""
+        """Return the poses of the part in all pictures; `poses` are the poses of the bodies."""
 
 
 @dataclass(frozen=True)

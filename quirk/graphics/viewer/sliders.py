@@ -191,7 +191,7 @@ def _held(system: System, one: SliderCoordinate) -> System:
 def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
     """Return the joint coordinates that get sliders.
 
-    They are those of active joints with one free axis, or with two axes that intersect. `size` is the size of the
+    Sliders are for active joints with one free axis, or with two axes that intersect. `size` is the size of the
     mechanism, m.
     """
     found = []

@@ -41,7 +41,7 @@ def place_of(leg: Mapping[str, Any] | None) -> str:
 def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
     """Return a segment as plain data for the journal.
 
-    `location` is where its states are stored; `system` and `events` are those of the run.
+    `location` is where its states are stored; `system` and `events` are the system and the events of the run.
     """
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):

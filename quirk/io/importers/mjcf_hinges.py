@@ -41,7 +41,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
     axes, a planar joint with a constant distance of two points. For skew axes, two points of one axis keep their
     distances from two points of the other, so that all six edges of a tetrahedron have constant length.
 
-    `stack` has the two hinges; `bodies` and `names` are those of the import.
+    `stack` has the two hinges; `bodies` and `names` are the bodies and names of the import.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     start = np.array(stack.model.m.jnt_pos[stack.hinges[0]], dtype=float)

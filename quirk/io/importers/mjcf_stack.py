@@ -133,7 +133,7 @@ class Stack:
     def kind(self, axes: np.ndarray) -> tuple[type[Joint], dict[str, Any]]:
         """Return the class of the equivalent joint, and its arguments besides the frames.
 
-        `axes` (3, 3) are those of `frame_axes`.
+        `axes` (3, 3) are the axes returned by `frame_axes`.
         """
         slides, turns = len(self.slides), len(self.hinges) + 3 * len(self.balls)
         along = bool(slides == 1 and turns == 1 and self._parallel(self.slides[0], self.hinges[0]))
@@ -156,8 +156,8 @@ class Stack:
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:
         """Return poses of the frames of the equivalent joint in the parent and in the body.
 
-        Its coordinates equal those of MuJoCo. `axes` (3, 3) are those of `frame_axes`; `anchor` (3,), m, is the origin
-        in body coordinates in the reference position, by default that of the first hinge or ball.
+        Its coordinates equal those of MuJoCo. `axes` (3, 3) are the axes returned by `frame_axes`; `anchor` (3,), m, is
+        the origin in body coordinates in the reference position, by default that of the first hinge or ball.
         """
         turns = [*self.hinges, *self.balls]
         if self.hinge_first:

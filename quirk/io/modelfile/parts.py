@@ -160,7 +160,7 @@ class PartMaker:
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
         """Return the value of an argument as its class or function needs it: names as parts, tables as objects.
 
-        `annotation` is that of the parameter; `depth` counts the lists and tables that contain the value.
+        `annotation` is the annotation of the parameter; `depth` counts the lists and tables that contain the value.
         """
         if isinstance(value, str):
             return self.part(value, path, title) if names_parts(annotation) else value

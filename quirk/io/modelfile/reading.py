@@ -137,7 +137,7 @@ def _section(tables: Mapping[str, Any], key: str, mistakes: Mistakes) -> dict[st
 def _options(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
     """Return the options in the section [system]: arguments of `System`, enabled and disabled parts, order of parts.
 
-    `tables` are those of the file.
+    `tables` are the tables of the file.
     """
     section = _section(tables, "system", mistakes)
     named = ("switched_on", "switched_off", "order")
@@ -204,7 +204,7 @@ def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> S
 def _run(tables: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> dict[str, Any]:
     """Return the arguments of `simulate` in the section [run].
 
-    `tables` are those of the file.
+    `tables` are the tables of the file.
     """
     section = dict(_section(tables, "run", mistakes))
     known = {key: p for key, p in inspect.signature(simulate).parameters.items() if key not in ELSEWHERE}

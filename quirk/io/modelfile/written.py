@@ -118,7 +118,7 @@ def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> d
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
     """Return the value of an argument as texts, numbers, Boolean values, lists and dicts.
 
-    `names` are the names of the parts by id; `annotation` is that of the parameter.
+    `names` are the names of the parts by id; `annotation` is the annotation of the parameter.
     """
     call = made_with(value)
     if call is not None and id(call) in names:

@@ -238,6 +238,6 @@ def _name_forces(table: VariableTable, chosen: Chosen) -> None:
 def _stacked(chosen: Chosen, arrays: list[np.ndarray], *shape: int) -> np.ndarray:
     """Return k arrays (nt, ...) of nt output times as one array (nt, k, ...).
 
-    `shape` is that of one entry, for an empty list.
+    `shape` is the shape of one entry, used for an empty list.
     """
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(chosen.result.time), 0, *shape))

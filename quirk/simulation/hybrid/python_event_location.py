@@ -59,7 +59,7 @@ class Crossings:
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
         """Set the reference angles for the count of revolutions in event functions.
 
-        `angles` (K, 3), rad, and `rates` (K, 3), rad/s, are those of K joints at time t, s.
+        `angles` (K, 3), rad, and `rates` (K, 3), rad/s, are the angles of K joints and their rates at time t, s.
         """
         self._watch.laws.refer(t, angles, rates)
 

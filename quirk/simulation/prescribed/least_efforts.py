@@ -91,7 +91,7 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the k efforts (nt, k) that replace required loads (nt, n, 6), with the least weighted sum of squares.
+        """Return the k efforts (nt, k) of least weighted sum of squares that produce required loads (nt, n, 6).
 
         Loads are in the inertial frame. The constraints carry the difference between the required loads and those of
         the efforts. `pushes` are the loads of the actuators for unit efforts.

@@ -274,7 +274,7 @@ def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray,
 def _flow(point: Point) -> np.ndarray:
     """Return the rates (n, 12) of the states of n bodies along the motion.
 
-    The twelve components are those of `quirk.dynamics.model.directions`.
+    The twelve components are described in `quirk.dynamics.model.directions`.
     """
     rates = np.zeros((point.bodies, 12))
     rates[:, SHIFT], rates[:, TURN] = point.state.velocity, point.state.angular_velocity

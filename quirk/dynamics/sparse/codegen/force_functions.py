@@ -139,7 +139,7 @@ class Applied:
     def exerted(self, outputs: np.ndarray) -> dict[str, Exerted]:
         """Return the loads and energies of each force element by name.
 
-        `outputs` (nt, outputs) are those of all laws at nt times.
+        `outputs` (nt, outputs) are the outputs of all laws at nt times.
         """
         found, first = {}, 0
         for element, layout in zip(self._elements, self.layouts, strict=True):

@@ -240,8 +240,8 @@ def finite(y: np.ndarray) -> bool:
 def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
     """Add displacements of eight bodies to their poses, which are stored from element s of the state y.
 
-    `shift` (m, inertial frame) is that of the centers of mass, and `turn` (rad, body axes) a small rotation: the
-    quaternion q becomes q (1, turn / 2), scaled to unit length.
+    `shift` (m, inertial frame) is the displacement of the centers of mass, and `turn` (rad, body axes) a small
+    rotation: the quaternion q becomes q (1, turn / 2), scaled to unit length.
     """
     q = s + 8 * ORIENTATION
     store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))

@@ -147,7 +147,7 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
     """Return the inertia that remains when a freedom n is eliminated: I - p p^T / (n . p), with the momentum p along n.
 
-    `momentum` is that of unit velocity along the freedom, and `compliance` is 1 / (n . p).
+    `momentum` is the momentum for unit velocity along the freedom, and `compliance` is 1 / (n . p).
     """
     (of_shifts, of_turns, _), (shifts, mixed, turns) = momentum, inertia
     a, b = times(of_shifts, compliance), times(of_turns, compliance)
@@ -162,8 +162,8 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     """Eliminate a freedom of a joint, and return the inertia that the joint transmits.
 
-    `momentum` is that of unit velocity along the freedom, followed by the inertia along the freedom. The momentum and
-    the inverse of this inertia are stored in `joints`, from element `place` on.
+    `momentum` is the momentum for unit velocity along the freedom, followed by the inertia along the freedom. The
+    momentum and the inverse of this inertia are stored in `joints`, from element `place` on.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance

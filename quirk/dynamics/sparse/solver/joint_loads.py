@@ -63,7 +63,7 @@ class JointLoads:
         Parameters
         ----------
         G, multipliers : rows, and multipliers (m,) of m rows, of each of K orders
-            Gradients of relations are those of the last evaluation.
+            Gradients of relations are taken from the last evaluation.
         position, R : positions (K, n + 1, 3) and rotation matrices (K, n + 1, 3, 3) of n bodies and the ground
         """
         orders = len(multipliers)

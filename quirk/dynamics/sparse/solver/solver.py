@@ -416,7 +416,7 @@ class Solver:
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return Phi with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation at a state.
 
-        The derivatives are those of bodies without acceleration; gradients are with respect to translations and
+        The derivatives are computed for bodies without acceleration; gradients are with respect to translations and
         rotations of the frames' bodies in the inertial frame.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
@@ -504,7 +504,7 @@ class Solver:
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation.
 
-        If they are not unique, they are those of minimum norm in the model's row scale.
+        If they are not unique, the multipliers of minimum norm in the model's row scale are returned.
         """
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 

@@ -328,8 +328,8 @@ def crossings_of(between: Kernel, estimate: Kernel, parts: Kernel) -> Kernel:
     ) -> float:
         """Return the first time between a and b, to round-off, at which event function e no longer has the sign `side`.
 
-        ga and gb are its values at a and b. Uses the Illinois variant of false position, with bisection where that is
-        slow. A function that reaches zero has crossed, unless it was zero at the start.
+        ga and gb are its values at a and b. The root is found by the Illinois variant of false position, with bisection
+        where this variant is slow. A function that reaches zero has crossed, unless it was zero at the start.
         """
         width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
         ga = on_side(side, ga, gb) if gb != 0.0 else ga

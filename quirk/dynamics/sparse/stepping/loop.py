@@ -210,7 +210,7 @@ def tolerance_of_work(
 ) -> tuple[float, float]:
     """Return the tolerance of the work in a step: a part in J, and a part per step size in W; see `work_error`.
 
-    The state y, whose rates are `slope`, must be the one evaluated last.
+    The state y, whose rates are `slope`, must have been evaluated last.
     """
     before = run.clock[EXCHANGED] + exchanged(mechanism.forces, run.y, y)
     h = run.clock[T_NEW] - run.clock[T]

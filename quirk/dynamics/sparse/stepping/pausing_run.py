@@ -106,7 +106,7 @@ class PausingRun(CompiledRun):
         return super()._march_on(most)
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store nothing: the only output state is that at the pause, which `keep_now` stores."""
+        """Store nothing: the only output is the state at the pause, which `keep_now` stores."""
 
     def _note_outcome(self, outcome: int) -> None:
         """Store whether the run has paused, and which event functions with actions cross zero at the present time.

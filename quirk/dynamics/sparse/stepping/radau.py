@@ -235,7 +235,7 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform a state y, in the inertial frame, to the rotating axes; the result is written to `out`.
 
-    The axes are those at the start of the step for `at_point` = 0, and those at a collocation point for 1 to s.
+    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
@@ -351,7 +351,7 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform the slope y' of the state in `seen` to the rotating axes; the result is written to `out`.
 
-    The axes are those at the start of the step for `at_point` = 0, and those at a collocation point for 1 to s.
+    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)

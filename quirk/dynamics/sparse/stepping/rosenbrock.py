@@ -153,7 +153,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
     """Compute the Jacobian and the partial time derivative of y' at the start of a step.
 
-    The state y must be the one evaluated last.
+    The state y must have been evaluated last.
     """
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))

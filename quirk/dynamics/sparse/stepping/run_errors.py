@@ -57,7 +57,7 @@ def error_of(
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
     """Raise an InputError for a force whose function returns other values when called again with the same arguments.
 
-    The arguments are those at the state y and time t, which must have been evaluated just before. Functions that change
+    The function is called at the state y and time t, which must have been evaluated just before. Functions that change
     their own data are excluded; for these a `StatefulWarning` is issued.
     """
     applied, remembers = solver.applied, solver.refuse.remembers

@@ -144,7 +144,7 @@ def allow_work(
 ) -> None:
     """Store the tolerance of work at the state y.
 
-    The state must be the one evaluated last, so that its multipliers are still stored; `slope` is its y'.
+    The state must have been evaluated last, so that its multipliers are still stored; `slope` is its y'.
     """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power

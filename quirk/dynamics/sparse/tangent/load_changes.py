@@ -157,7 +157,7 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Return arrays (..., 9) of a value and eight derivatives, joined to one array with all derivatives."""
+    """Join arrays (..., 9), each with a value and eight of its derivatives, to one array with all derivatives."""
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 

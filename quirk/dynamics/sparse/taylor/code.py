@@ -201,7 +201,7 @@ class _Writer:
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
         """Generate loads of one number per element from an array; return them as a vector.
 
-        The index of the number is that of the element in row `slot` of `places`, plus `offset`.
+        The index of the number is the index of the element in row `slot` of `places`, plus `offset`.
         """
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):

@@ -261,7 +261,7 @@ def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
     """Append guards to a tape; return their line numbers.
 
-    A guard is a quantity that changes sign where a line of the tape switches its branch. Branches are those of
+    A guard is a quantity that changes sign where a line of the tape switches its branch. Branches arise from
     comparisons, the sign under a root, the turns of an angle, and rounding.
     """
     guards: set[int] = set()

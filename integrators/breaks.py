@@ -1,4 +1,4 @@
-"""Breaks: times at which steps end because the integrand may be discontinuous there.
+"""Breaks: times at which steps end because the integrand may be discontinuous at these times.
 
 Terms: a piece is an interval between two breaks.
 """

@@ -97,7 +97,7 @@ class SaveWarning(UserWarning):
 class CheckpointWarning(UserWarning):
     """Warning about a checkpoint.
 
-    A damaged part of it is computed again, or values that events have set in Python are missing in it.
+    A damaged part of the checkpoint is computed again, or it lacks values that events have set in Python.
     """
 
 

@@ -109,8 +109,9 @@ class Damping(OnBodies):
 class ForceField(OnBodies):
     """A force and torque law for several bodies, each with its own motion; forces act at the centers of mass.
 
-    The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)``, with s, m,
-    quaternion (4,), m/s, the vectors in the inertial frame, and rad/s in body axes.
+    The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)``, with the time
+    (s), the position (m) and velocity (m/s) in the inertial frame, the quaternion (4,), and the angular velocity
+    (rad/s) in body axes.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class ForceField(OnBodies):
     torque : (3,) or function, optional
         N m.
     frame : "inertial" or "body"
-        Axes of both.
+        Axes of force and torque.
 
     Examples
     --------

@@ -274,8 +274,8 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
     """Return a length (m) from the user's argument `given`; zero if it is left out.
 
-    The argument is required if `needed` is True. It is an error if `needed` or `allowed` is False; `why` gives the
-    reason in the message.
+    The argument is required if `needed` is True. Giving the argument is an error if `needed` or `allowed` is False;
+    `why` gives the reason in the message.
     """
     if given is None:
         if needed:

@@ -169,8 +169,8 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
     """Add the loads of the energy that is stored in the coordinates to `loads`, and return this energy, J.
 
     The energy is differentiated with respect to the coordinates, and the coordinates with respect to the poses. This
-    takes fewer derivatives than the gradient of the energy with respect to all poses. `law` is the element with its
-    values at the time.
+    takes fewer derivatives than the gradient of the energy with respect to all poses. `law` is the element with the
+    values of its parameters at this time.
     """
     if len(coordinates) > LANES:
         stored = law.stored(time, list(coordinates))
@@ -208,7 +208,7 @@ def _act_along(
     """Add the loads given by the method `along` to `loads`.
 
     The coordinates, their rates and the forces or torques along them are written to `outputs`. `law` is the element
-    with its values at the time.
+    with the values of its parameters at this time.
     """
     rates = [x.rate for x in coordinates]
     multipliers: list[Any] = [0.0] * len(rates)
@@ -276,7 +276,7 @@ def _internal_rates(
 ) -> list[Any]:
     """Return the rates of the internal variables as a list of jets.
 
-    `law` is the element with its values at the time, and `frames` are its moving frames.
+    `law` is the element with the values of its parameters at this time, and `frames` are its moving frames.
     """
     given: Sequence[Any] = frames
     if element.has("coordinate"):

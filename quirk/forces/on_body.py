@@ -55,8 +55,9 @@ class Force(_OnBody):
     ----------
     force : (3,) numbers or Motions, or function
         N; components may be a `Motion` over time; or a function ``f(t, position, orientation, velocity,
-        angular_velocity)`` of the body's motion: s, m, quaternion (4,), m/s, the vectors in the inertial frame, and
-        rad/s in body axes; or a function ``f(t, state)`` of the whole state, see docs/forces.md.
+        angular_velocity)`` of the time (s) and the body's position (m) and velocity (m/s) in the inertial frame,
+        quaternion (4,), and angular velocity (rad/s) in body axes; or a function ``f(t, state)`` of the whole state,
+        see docs/forces.md.
     point : (3,), body axes
         Point of action, m.
     frame : "inertial" or "body"

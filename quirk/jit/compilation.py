@@ -88,7 +88,7 @@ class Library(JITCodeLibrary):
 
 
 class KernelLibrary(Library):
-    """Unoptimized code of one kernel, which is linked into entries and optimized there.
+    """Unoptimized code of one kernel, which is linked into entries and optimized together with their code.
 
     By default numba links each kernel with all functions that it calls, optimizes the result and generates machine
     code, and repeats this at each level of calls. That would take three fifths of the compilation time.

@@ -152,7 +152,7 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 
 @functools.lru_cache(MOST_COMPILED)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
-    """Return the machine code of LLVM code `text` from the disk cache; if it is not there, compile and store it.
+    """Return the machine code of LLVM code `text` from the disk cache; if the code is missing, compile and store it.
 
     The second result is the list of names of the functions that the code calls.
     """

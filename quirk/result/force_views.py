@@ -88,7 +88,7 @@ class ForceView:
         return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame there.
+        """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame on this body.
 
         `frame` is as for `force`.
         """
@@ -283,7 +283,7 @@ class FrictionView(ForceView):
         return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
-        """Return the torque (nt, 3), N m, on body j, or on body i for end 0, about the origin of the frame there.
+        """Return the torque (nt, 3), N m, on body j, or body i for end 0, about the origin of the frame on that body.
 
         `frame` is as for `force`.
         """

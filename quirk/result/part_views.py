@@ -188,8 +188,8 @@ class JointView:
     i on body j at the origin of frame j.
 
     `angle` and `travel`, with their rates, are the free coordinates of a joint, as in quantities by name such as
-    "hinge.angle". `effort` is the load of a driver along its coordinate. Constraints that do not have them raise an
-    InputError.
+    "hinge.angle". `effort` is the load of a driver along its coordinate. An InputError is raised for constraints
+    without these quantities.
     """
 
     def __init__(self, result: Result, constraint: Constraint) -> None:

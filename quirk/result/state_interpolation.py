@@ -107,8 +107,8 @@ class Interpolant:
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
         """Return the counted quarter turns (p, K, 2) of K joints at p points.
 
-        `flat` (p, 13 n + k) are the flat states there. The turns are the nearest to those of the outputs before and
-        after.
+        `flat` (p, 13 n + k) are the flat states at the points. The turns nearest to those of the outputs before and
+        after each point are chosen.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
@@ -123,7 +123,7 @@ class Interpolant:
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
         """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points, with all revolutions counted.
 
-        `flat` (p, 13 n + k) are the flat states there.
+        `flat` (p, 13 n + k) are the flat states at the points.
         """
         turns = self.segment.turns
         found = Turns(turns.joints, self.quadrants(place, flat), turns.whole)

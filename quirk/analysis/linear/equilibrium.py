@@ -137,8 +137,8 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
     """Return the ConvergenceError of a search that has failed.
 
-    The error holds the best state found, `state`, and names the body with the largest acceleration there. `left` is the
-    residual, and `pushes` are the gaps of the system.
+    The error holds the best state found, `state`, and names the body with the largest acceleration at this state.
+    `left` is the residual, and `pushes` are the gaps of the system.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
@@ -180,7 +180,7 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
     """Return the contact forces (c,) at the c gaps of a system in equilibrium, N or N m; zero at open gaps.
 
-    Equilibrium does not determine how redundant contacts share a load. Then the forces of least norm are returned.
+    Equilibrium does not determine how redundant contacts share a load; the forces of least norm are returned for these.
 
     Parameters
     ----------

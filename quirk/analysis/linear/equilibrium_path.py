@@ -212,7 +212,7 @@ class _Follower:
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
     def past_corner(self, here: _Place, tangent: _Tangent) -> _Step | None:
-        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps there.
+        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps near it.
 
         `tangent` is the tangent of the path at `here`.
         """

@@ -44,7 +44,10 @@ class NullSpaceBasis:
 
     @classmethod
     def at(cls, point: Point) -> NullSpaceBasis:
-        """Return the basis at an operating point; an InputError is raised if the constraints are singular there."""
+        """Return the basis at an operating point.
+
+        Singular constraints at the point raise an InputError.
+        """
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)

@@ -242,7 +242,7 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
     """Return the operating point that a steady motion reaches after a time tau, and tau, s.
 
-    Returns None if the accelerations there do not fit, so that the motion is not steady.
+    Returns None if the accelerations at this point do not fit, so that the motion is not steady.
     """
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length

@@ -139,8 +139,8 @@ def row_tower(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default the order of the motion. It must be 0 if `known` values of relations are passed, which have
-    been computed before.
+    K is `order`, by default the order of the motion. K must be 0 if values of relations that have been computed before
+    are passed as `known`.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)

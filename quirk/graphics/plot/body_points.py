@@ -53,8 +53,8 @@ def checked_points(owner: str, argument: str, points: Any, system: System) -> li
 def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[str]:
     """Return names of body points for a legend.
 
-    A point gets the name of a frame or joint that lies there; other points are "point of rod", numbered if there are
-    several.
+    A point gets the name of a frame or joint at the same position; other points are "point of rod", numbered if there
+    are several.
     """
     labels = [_named(system, name, local) for name, local in points]
     unnamed = [name for (name, _), label in zip(points, labels, strict=True) if not label]
@@ -68,7 +68,7 @@ def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[
 
 
 def _named(system: System, name: str, local: np.ndarray) -> str:
-    """Return the name of a point of a body, from a frame or joint there; an empty text if it has none."""
+    """Return the name of a frame or joint at a point of a body; an empty text if there is none."""
     body = system[name]
     if not local.any():
         return shown(name)

@@ -176,7 +176,7 @@ def versions() -> dict[str, str]:
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
     """Return the system as text, with those events of the run that have replaced parts, and "".
 
-    If this fails, "" and an error message are returned. `told` is the JSON data of the result.
+    If the system cannot be written, "" and an error message are returned. `told` is the JSON data of the result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system

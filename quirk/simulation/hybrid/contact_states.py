@@ -24,7 +24,7 @@ NO_PULL, UNLOADED = 1e-12, 1e-9
 class ContactState:
     """State of contacts and friction: closed contacts, loaded contacts, and the state of each friction element.
 
-    A gap is identified by the name of its constraint and its index there.
+    A gap is identified by the name of its constraint and its index among the gaps of this constraint.
 
     Attributes
     ----------

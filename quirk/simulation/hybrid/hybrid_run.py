@@ -112,7 +112,7 @@ class HybridRun:
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
     def start(self, leg: RestartPoint) -> None:
-        """Start from a restart point, after the impacts of contacts that are closed and approaching there."""
+        """Start from a restart point, after the impacts of contacts that are closed and approaching at this point."""
         t, y, angles = leg.t, leg.y, leg.angles
         self._base, self._resting, self._often = leg.base, ContactState(), Counter(leg.often)
         self._before = self._tried

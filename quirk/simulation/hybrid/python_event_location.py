@@ -127,7 +127,7 @@ class Crossings:
     def settle(self, step: InterpolatedStep) -> list[tuple[Hashable, int]]:
         """Record all zeros of event functions in a step, or in its part after an event.
 
-        Returns the keys and directions of functions with an action that are zero at its end.
+        Returns the keys and directions of functions with an action that are zero at the end of the step.
         """
         hits: list[tuple[Hashable, int]] = []
         self._at_speed[:] = 0
@@ -154,7 +154,7 @@ class Crossings:
     def _about(self, e: int, end: np.ndarray, together: float) -> bool:
         """Whether an event function is zero at the end of a step, up to round-off.
 
-        `end` is its value and rate there, and `together` the interval of simultaneous events, s.
+        `end` is its value and rate at the end, and `together` the interval of simultaneous events, s.
         """
         side, (g, rate) = self._side[e], end
         if self._direction(e) * side > 0:

@@ -123,7 +123,8 @@ class Backwards:
         ----------
         stretch : interval of the steps
         parts : steps, in groups with the same method
-        times, sources : (nt,) output times, s, and (nt, 13 n + k) partial derivatives with respect to the states there
+        times, sources : (nt,) output times, s, and (nt, 13 n + k) partial derivatives with respect to the states at
+            these times
         angles : joint angles at the end of the steps
         behind : (13 n + k,) derivatives with respect to the state at the end of the steps
         """
@@ -191,7 +192,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return groups of steps, and for each group the index of the output at the end of each step, -1 for none.
+    """Return groups of steps, each with the output indices at the ends of its steps, -1 for ends without output.
 
     The output `times` (s) are all different.
     """

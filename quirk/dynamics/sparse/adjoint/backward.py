@@ -143,7 +143,7 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
 def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
     """Propagate the gradient from the end of step `last - 1` to the start of step `first`.
 
-    If `stop` (1,) is set meanwhile, the function returns early. At the start of step 0 the gradient is propagated
+    If `stop` (1,) is set during the call, the function returns early. At the start of step 0 the gradient is propagated
     through the initial projection.
     """
     width = STEP_HEAD + adjoint.now.shape[0]

@@ -113,7 +113,7 @@ def _evaluated(
 
 
 def residuals_along(solver: Solver, times: np.ndarray, states: State) -> np.ndarray:
-    """Return Phi and its rate for m rows, (m, 2) each, at nt times and states, as an array (nt, m, 2)."""
+    """Return the residuals Phi of m rows and their rates at nt times and states, as an array (nt, m, 2)."""
     return _along(solver, solver.residuals, (2,), times, states)
 
 

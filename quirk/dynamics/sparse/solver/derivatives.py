@@ -141,7 +141,7 @@ class UnreachedError(Exception):
 class Differentiator:
     """Computes time derivatives of the velocities of a model up to `order`.
 
-    No other object may use the solver meanwhile.
+    No other object may use the solver at the same time.
     """
 
     def __init__(self, solver: Solver, order: int) -> None:

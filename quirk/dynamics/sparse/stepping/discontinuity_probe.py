@@ -210,7 +210,7 @@ def overlooked(
 
     `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
     maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures
-    of a function between stages are ignored, as the run itself may never call it there.
+    of a function between stages are ignored, as the run itself may never call the function at these times.
     """
     t, h, low, high = step
     count = asked.limit.shape[0] // 2

@@ -49,7 +49,7 @@ class PausingRun(CompiledRun):
             self._refer_to(float(self.run.asked[-1]))
 
     def request(self, t: float) -> None:
-        """Set the next output time t (s); the run pauses there."""
+        """Set the next output time t (s), at which the run pauses."""
         self.run.asked[0], self.run.counts[ASKED], self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
@@ -117,7 +117,7 @@ class PausingRun(CompiledRun):
         super()._note_outcome(outcome)
 
     def resume(self) -> bool:
-        """Continue to the requested time if it lies within the last step; return whether it lies there."""
+        """Continue to the requested time if this lies within the last step, and return True; otherwise return False."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
             return False

@@ -41,7 +41,7 @@ class EventFunction:
     title : name in messages
     quantity : a force element without loads, with one coordinate, or a `Reading`
     direction : -1, 0 or 1, direction of crossings that are events
-    acts : whether the event has an action, so that a step must end there
+    acts : whether the event has an action, so that a step must end at the event
     positive : whether it is known to be positive, up to round-off, at the start of a run and after jumps of the state
     """
 

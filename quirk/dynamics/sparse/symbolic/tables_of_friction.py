@@ -88,7 +88,7 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
 
 
 def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """Return the multipliers that determine the normal load of a contact, each with its weight in it."""
+    """Return the multipliers that determine the normal load of a contact, each with its weight in this load."""
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), weight)

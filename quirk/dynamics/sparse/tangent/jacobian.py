@@ -16,7 +16,7 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Computes the Jacobian of one model; no other object may use the solver meanwhile."""
+    """Computes the Jacobian of one model; no other object may use the solver at the same time."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._differential = solver, Differential(solver)

@@ -72,7 +72,7 @@ def changed_loads(
 ) -> ChangedLoads:
     """Return the derivatives of accelerations and loads along a motion.
 
-    No other object may use the solver of `differential` meanwhile.
+    No other object may use the solver of `differential` at the same time.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers there."""
+    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers at this state."""
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
     for p in range(places):

@@ -58,7 +58,7 @@ ORIGIN = 3
 
 
 class Differential:
-    """Computes derivatives of the accelerations of a model; no other object may use the solver meanwhile."""
+    """Computes derivatives of the accelerations of a model; no other object may use it at the same time."""
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver

@@ -46,7 +46,7 @@ def expand(
 ) -> None:
     """Compute all Taylor coefficients of body motions and auxiliary states, from the state y evaluated last.
 
-    `slope` is y' there. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
+    `slope` is y' at this state. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
     `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first. Multipliers
     are solved to the corresponding accuracy only: projection at the end of a step removes the remaining constraint
     violation.

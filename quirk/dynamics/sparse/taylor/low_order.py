@@ -84,7 +84,7 @@ def apply_loads(
 ) -> None:
     """Fill FORCE and TORQUE in `present` with Taylor coefficient k of the applied loads at time t (s) and state y.
 
-    They are set to zero if the motion is `driven`, that is fully determined by the constraints.
+    The coefficients are set to zero if the motion is `driven`, i.e. fully determined by the constraints.
     """
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)

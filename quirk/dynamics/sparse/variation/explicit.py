@@ -186,7 +186,7 @@ def vary(
 
 @kernel
 def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Store the norm of the pose variations at the end of a step, and the smallest pivot of the rows there."""
+    """Store the norm of the pose variations and the smallest pivot of the rows at the end of a step."""
     put(variation.pivots, step, at(mechanism.work.summary, LEAST))
     size = variation.stage.shape[0]
     for d in range(variation.directions):

@@ -103,7 +103,7 @@ class ExplicitCourse:
 
 
 class Varied:
-    """Computes the state variations of a run in D directions; no other object may use the solver meanwhile.
+    """Computes the state variations of a run in D directions; no other object may use the solver at the same time.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Varied:
         start : (D, 13 n + k) variations of the initial state; projected onto the constraints if the run uses projection
         directions : directions in parameters; their state part is not used
         motions : variations of prescribed motions
-        asked : output times (nt,), s, and the states (nt, 13 n + k) there
+        asked : output times (nt,), s, and the states (nt, 13 n + k) at these times
         sizes : (D,) magnitudes of the parameters, see `resolution_of`
         """
         inputs, parts = self.solver.applied.table.inputs, []

@@ -17,6 +17,7 @@ from quirk.graphics.plot.plot import Plotter
 NAMES = [
     "Actuator",
     "AssemblyError",
+    "AttitudeControl",
     "Batch",
     "Beam",
     "BeamSegment",
@@ -32,6 +33,7 @@ NAMES = [
     "DegreesWarning",
     "Coupling",
     "Controller",
+    "ComputedTorque",
     "CurveOnCurve",
     "CustomRows",
     "Cylindrical",
@@ -57,6 +59,7 @@ NAMES = [
     "Generic",
     "Friction",
     "GravityGradient",
+    "GravityCompensation",
     "Implicit",
     "InconsistentStateError",
     "InputError",

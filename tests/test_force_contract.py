@@ -17,8 +17,11 @@ from quirk.simulation.sensitivity.parameters import parameters_of
 from quirk.simulation.sensitivity.part_parameters import remade
 from quirk.util.construction import made_with
 
-# Friction is in proportion to loads of constraints, which are not those of its law alone: see test_friction.py.
-KINDS = sorted(name for name in forces.__all__ if name not in {"ForceElement", "Friction"})
+# Friction is in proportion to loads of constraints, which are not those of its law alone: see test_friction.py. The
+# control laws of robots and spacecraft act on systems of a form of their own: see test_robot_control.py and
+# test_attitude_control.py.
+ELSEWHERE = {"Friction", "AttitudeControl", "ComputedTorque", "GravityCompensation"}
+KINDS = sorted(name for name in forces.__all__ if name not in {"ForceElement", *ELSEWHERE})
 # When, and along which random motion: one that keeps clear of half a turn.
 T, MOTION = 0.3, 19
 
@@ -63,7 +66,7 @@ def test_every_class_has_a_builder():
     assert all(issubclass(getattr(quirk, name), quirk.ForceElement) for name in KINDS)
     exported = {name for name in dir(quirk) if inspect.isclass(getattr(quirk, name))
                 and issubclass(getattr(quirk, name), quirk.ForceElement)}  # fmt: skip
-    assert exported == {*KINDS, "ForceElement", "Friction", "BeamSegment"}  # the last two have tests of their own
+    assert exported == {*KINDS, *ELSEWHERE, "ForceElement", "BeamSegment"}  # beams have tests of their own
 
 
 @pytest.mark.parametrize(("kind", "variant"), VARIANTS)
@@ -178,7 +181,10 @@ def test_all_numbers_that_follow_from_an_argument_change_with_it(kind, variant):
         for k, change in enumerate(parameter.changes):
             h = 1e-4 * (np.abs(value).max() or 1.0) * np.eye(value.size)[k].reshape(value.shape)
             try:
-                one, other = (remade(element, {name: value + x}).placed(system.bodies).numbers for x in (h, -h))
+                one, other = (
+                    remade(element, {name: value + x}).placed(system.bodies, system.constraints).numbers
+                    for x in (h, -h)
+                )
             except quirk.InputError:
                 continue  # there is no such element, as with a negative length
             found = change.numbers["law", "f", 0][: element.numbers.size]

@@ -56,14 +56,16 @@ def member_numbers(
         if any(isinstance(system[name], Constraint) for name in changes):
             model = varied_system(system, changes).model
             numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
-        bodies = [maker.made(body) for body in system.bodies]
+        bodies, constraints = ([maker.made(one) for one in parts] for parts in (system.bodies, system.constraints))
         for row, (old, new) in enumerate(zip(system.bodies, bodies, strict=True)):
             if new is not old:
                 refuse_moved(old, new, changes)
                 numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
         for element in system.forces:
             new = maker.made(element)
-            if new is not element and not _law_filled(solver, element, new.placed(bodies), numbers.inputs[k]):
+            if new is not element and not _law_filled(
+                solver, element, new.placed(bodies, constraints), numbers.inputs[k]
+            ):
                 return None
     return numbers
 
@@ -134,7 +136,7 @@ def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNu
     for k, new in zip(extremes, made, strict=True):
         expected = fixed_inputs(part, layout)
         expected[place] = values[k]
-        new = new.placed(system.bodies)
+        new = new.placed(system.bodies, system.constraints)
         if new.layout() != layout or new.structure != part.structure:
             return False
         if not np.array_equal(fixed_inputs(new, layout), expected):

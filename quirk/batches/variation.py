@@ -174,7 +174,6 @@ class MemberMaker:
     def __init__(self, system: System, changes: Changes) -> None:
         self._changes = changes
         self._parts = {id(part) for part in system}
-        self._bodies = {id(body) for body in system.bodies}
         self._made: dict[int, Any] = {}
 
     def made(self, part: Any) -> Any:
@@ -207,10 +206,9 @@ class MemberMaker:
                 new[name] = remade(new.get(name, held), {number: value})
             else:
                 new[name] = value
-        on_all = isinstance(part, ForceElement) and any(
-            id(body) in self._bodies and self.made(body) is not body for body in part.bodies
-        )
-        return remade(part, new, left_out) if new or on_all else part
+        reads = part.reads if isinstance(part, ForceElement) else ()
+        changed = any(id(one) in self._parts and self.made(one) is not one for one in reads)
+        return remade(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
         """Return an argument in which parts are replaced, or the argument itself if it contains none that changes."""

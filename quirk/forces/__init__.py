@@ -4,6 +4,7 @@ Uniform gravity is not one of them: it is a property of the system, `System(...,
 """
 
 from .actuator import Actuator, Controller
+from .attitude_control import AttitudeControl
 from .bushing import Bushing
 from .drag import Drag
 from .element import ForceElement
@@ -15,13 +16,16 @@ from .interaction import Interaction
 from .joint_actuation import JointForce, JointTorque
 from .joint_friction import JointFriction
 from .on_body import Force, Torque
+from .robot_control import ComputedTorque, GravityCompensation
 from .spacecraft import ReactionWheel, Thruster
 from .spring import Damper, Spring
 from .torsion_spring import TorsionSpring
 
 __all__ = [
     "Actuator",
+    "AttitudeControl",
     "Bushing",
+    "ComputedTorque",
     "Controller",
     "Damper",
     "Damping",
@@ -31,6 +35,7 @@ __all__ = [
     "ForceElement",
     "ForceField",
     "Friction",
+    "GravityCompensation",
     "GravityGradient",
     "Interaction",
     "JointForce",

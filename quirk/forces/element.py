@@ -12,6 +12,7 @@ import numpy as np
 
 from ..bodies.body import Body, Ground, checked_body
 from ..bodies.frame import Frame
+from ..constraints import Constraint
 from ..errors import InputError
 from ..functions.motion import Motion
 from ..functions.user_function import read_only
@@ -242,12 +243,18 @@ class ForceElement(Immutable):
         """Whether the element can store energy, by `potential` or `stored`."""
         return self.has("potential") or self.has("stored")
 
-    def placed(self, bodies: Sequence[Body]) -> Self:
-        """Return the element for a system of these bodies.
+    def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
+        """Return the element for a system of these bodies and constraints.
 
-        It is the element itself, or a copy that acts on all of them if it was declared for all bodies.
+        It is the element itself, or a copy that acts on all of them if it was declared for all bodies, or whose law
+        contains numbers of them.
         """
         return self
+
+    @property
+    def reads(self) -> tuple[Any, ...]:
+        """Bodies and constraints whose numbers, such as masses, may be among the parameters of the law."""
+        return self.bodies
 
     @property
     def functions(self) -> list[Value]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..bodies.body import Body, Ground
 from ..bodies.frame import Frame
+from ..constraints import Constraint
 from ..errors import InputError
 from ..util import validate
 from .element import ForceElement
@@ -50,7 +51,7 @@ class OnBodies(ForceElement):
         """Bodies that the user has listed; none if the element acts on all bodies."""
         return () if self.everywhere else self.bodies
 
-    def placed(self, bodies: Sequence[Body]) -> Self:
+    def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system of these bodies.
 
         An element that acts on all bodies is copied for them; others are returned as they are.

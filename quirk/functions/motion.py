@@ -354,3 +354,22 @@ def _sum_of_functions(motions: list[Motion]) -> Motion:
     given = zip(*(motion.functions for motion in motions), strict=True)
     summed = tuple(None if None in of else total(of) for of in given)
     return Motion(FUNCTION, np.zeros(2), np.zeros((1, 0)), summed)
+
+
+def derivative_of(motion: Motion) -> Motion:
+    """Return the time derivative of a motion as a motion; it has the further derivatives of a user's function."""
+    return Motion.sum([_derivative_alone(part) for part in motion.parts])
+
+
+def _derivative_alone(motion: Motion) -> Motion:
+    """Return the derivative of a motion that is not a sum."""
+    if motion.kind == FUNCTION:
+        return Motion(FUNCTION, motion.breaks, motion.coefficients, (*motion.functions[1:], None))
+    if motion.kind == SINUSOID:
+        amplitude, frequency, phase, _ = motion.coefficients[0]
+        slope = [amplitude * frequency, frequency, phase + 0.5 * np.pi, 0.0]
+        return Motion(SINUSOID, motion.breaks, np.array([slope]))
+    slopes = motion.coefficients[:, 1:] * np.arange(1, motion.coefficients.shape[1])
+    if not slopes.size:
+        slopes = np.zeros((len(motion.coefficients), 1))
+    return Motion(PIECES, motion.breaks, slopes, bounded=motion._bounded, period=motion.period)

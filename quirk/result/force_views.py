@@ -12,7 +12,7 @@ from ..bodies import rotation
 from ..bodies.body import Body
 from ..dynamics.model.applied_loads import Exerted
 from ..errors import InputError
-from ..forces import Controller, Friction, JointFriction
+from ..forces import AttitudeControl, Controller, Friction, JointFriction
 from ..forces.joint_actuation import Actuated
 from ..forces.spring import BetweenPoints
 from ..forces.stored_loads import stored_loads
@@ -33,6 +33,7 @@ UNITS = {
     "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
     "": {"m": "", "m/s": "1/s", "N": "N m"},
     "1/m": {"m": "1/m", "m/s": "1/(m s)", "N": "N m^2"},
+    "N m": {"m": "N m", "m/s": "N m/s", "N": "N m"},
     "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
 }
 
@@ -341,6 +342,8 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
         return "m/s"
     if isinstance(force, BeamSegment):
         return "1/m" if STRAINS.index(coordinate) >= 3 else ""
+    if isinstance(force, AttitudeControl) and coordinate != "angle":
+        return "N m"
     if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
         return "rad"
     return "m" if force.built_in else "m or rad"

@@ -50,14 +50,15 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
 
 
 def needs(part: Part, system: System) -> list[object]:
-    """Return the objects that a system with this part must contain: bodies, a joint, and inputs that the part sets."""
+    """Return the objects that a system with this part must contain: bodies, joints, and inputs that the part sets."""
     if isinstance(part, Sampled):
         return [system[name] for name in part.inputs]
     if isinstance(part, Body | Beam | Event):
         return []  # an event looks its quantities up by name when a run begins
     joint = getattr(part, "joint", None)
     bodies: Iterable[object] = part.needs if isinstance(part, ForceElement) else part.bodies
-    return [*bodies, *([joint] if isinstance(joint, Constraint) else [])]
+    joints = [joint] if isinstance(joint, Constraint) else getattr(part, "joints", None) or ()
+    return [*bodies, *joints]
 
 
 def carried_over(old: System, new: System) -> State:

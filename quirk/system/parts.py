@@ -45,11 +45,12 @@ class Parts:
         for item in [*listed, *companions]:
             self._add(item)
         self.bodies = [part for part in self if isinstance(part, Body)]
+        self.constraints = [part for part in self if isinstance(part, Constraint)]
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
-                part.check_names()
-                self._by_name[name] = in_state(part.placed(self.bodies), self._by_name)
-        self.constraints = [part for part in self if isinstance(part, Constraint)]
+                placed = part.placed(self.bodies, self.constraints)
+                placed.check_names()
+                self._by_name[name] = in_state(placed, self._by_name)
         self.forces = [part for part in self if isinstance(part, ForceElement)]
         self.events = [part for part in self if isinstance(part, Event)]
         self.sampled = [part for part in self if isinstance(part, Sampled)]

@@ -89,15 +89,15 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
 def dependents(system: System, old: Any) -> list[Any]:
     """Return all constraints and forces that were constructed from a part, in the order of the system.
 
-    Constraints on a body depend only on its pose; some force elements depend on its mass.
+    Constraints on a body depend only on its pose; some force elements depend on its mass, or on the frames of joints.
     """
     rebuilt: dict[int, Any] = {id(old): None}
     for part in (*system.constraints, *system.forces):
         constructed = made_with(part)
         if part is old or constructed is None or (isinstance(old, Body) and isinstance(part, Constraint)):
             continue
-        on_all = isinstance(old, Body) and isinstance(part, ForceElement) and old in part.bodies
-        if on_all or any(_substituted(x, rebuilt) is not x for x in constructed.arguments.values()):
+        read = isinstance(part, ForceElement) and any(one is old for one in part.reads)
+        if read or any(_substituted(x, rebuilt) is not x for x in constructed.arguments.values()):
             rebuilt[id(part)] = part
     return list(rebuilt.values())[1:]
 
@@ -105,15 +105,18 @@ def dependents(system: System, old: Any) -> list[Any]:
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
     """Return the part `new` and all `others`, constructed again with it in place of `old`."""
     replaced: dict[int, Any] = {id(old): new}
-    bodies = [replaced.get(id(body), body) for body in system.bodies]
     if isinstance(new, ForceElement):
-        replaced[id(old)] = new.placed(bodies)
+        replaced[id(old)] = new.placed(system.bodies, system.constraints)
     for part in others:
         constructed = made_with(part)
         assert constructed is not None
         arguments = {name: _substituted(x, replaced) for name, x in constructed.arguments.items()}
         again = remade(part, {name: x for name, x in arguments.items() if x is not constructed.arguments[name]})
-        replaced[id(part)] = again.placed(bodies) if isinstance(again, ForceElement) else again
+        replaced[id(part)] = again
+        if isinstance(again, ForceElement):
+            bodies = [replaced.get(id(body), body) for body in system.bodies]
+            constraints = [replaced.get(id(one), one) for one in system.constraints]
+            replaced[id(part)] = again.placed(bodies, constraints)
     return list(replaced.values())
 
 

@@ -1,0 +1,286 @@
+"""Trees of links on the ground, joined by hinges and slides: the model in the control laws of robots.
+
+A link consists of bodies that are welded together. Its frame is the frame of its inward joint on the link's side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..bodies.body import GROUND, Body, Ground
+from ..constraints import Constraint, Coupling, Drive, Fixed, Joint, Prismatic, Revolute
+from ..constraints.unilateral import Unilateral
+from ..errors import InputError
+
+# Index of the ground among the parents of links.
+BASE = -1
+
+
+@dataclass(frozen=True)
+class JointTree:
+    """Topology and numbers of n links, each after its parent.
+
+    Attributes
+    ----------
+    joints : inward joint of each link
+    parents : index of the parent of each link, BASE for the ground
+    signs : 1.0 if the link is body j of its joint, -1.0 if it is body i
+    axes : (n, 3, 3) joint frame on the parent's side at coordinate zero, as columns in the frame of the parent
+    offsets : (n, 3) its origin in the frame of the parent, m
+    masses : (n,) kg
+    centers : (n, 3) centers of mass in the frames of the links, m
+    inertias : (n, 3, 3) about the centers of mass, in the axes of the links, kg m^2
+    armatures : (n,) inertias of the rotors at the joints, kg m^2 or kg
+    leaders : index of the link whose joint leads the joint of each link, by a `Coupling`; its own index without one
+    ratios : (n,) rate of each joint over the rate of its leader
+    reads : bodies and joints from which these numbers are computed
+    """
+
+    joints: tuple[Joint, ...]
+    parents: tuple[int, ...]
+    signs: tuple[float, ...]
+    axes: np.ndarray
+    offsets: np.ndarray
+    masses: np.ndarray
+    centers: np.ndarray
+    inertias: np.ndarray
+    armatures: np.ndarray
+    leaders: tuple[int, ...]
+    ratios: np.ndarray
+    reads: tuple[Any, ...]
+
+
+@dataclass
+class Lump:
+    """Mass distribution of bodies that are welded together, in one frame.
+
+    Attributes
+    ----------
+    masses, centers, inertias : of each body; inertias are about its center of mass, in the axes of the frame
+    """
+
+    masses: list[float] = field(default_factory=list)
+    centers: list[np.ndarray] = field(default_factory=list)
+    inertias: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, body: Body, axes: np.ndarray, center: np.ndarray) -> None:
+        """Add a body with its axes, as columns, and its center of mass (3,), m, in the frame."""
+        self.masses.append(body.mass)
+        self.centers.append(center)
+        self.inertias.append(axes @ body.inertia @ axes.T)
+
+    def total(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the total mass, kg, its center (3,), m, and the inertia (3, 3) about the center, kg m^2."""
+        mass = sum(self.masses)
+        center = sum(m * c for m, c in zip(self.masses, self.centers, strict=True)) / mass
+        inertia = np.zeros((3, 3))
+        for m, c, own in zip(self.masses, self.centers, self.inertias, strict=True):
+            arm = c - center
+            inertia += own + m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        return mass, center, inertia
+
+
+def is_hinge_or_slide(part: Any) -> bool:
+    """Whether a part of a system is an enabled joint with one freedom that a tree may contain."""
+    return isinstance(part, Revolute | Prismatic) and part.active
+
+
+def joint_tree(
+    owner: str, joints: Sequence[Joint] | None, bodies: Mapping[str, Body], constraints: Sequence[Constraint]
+) -> JointTree:
+    """Return the tree on the ground that contains some joints, with all links that hang on it.
+
+    Parameters
+    ----------
+    owner : title of the element for errors
+    joints : hinges and slides of the tree; None for all of the constraints
+    bodies, constraints : those of the system; bodies by name
+
+    Raises
+    ------
+    InputError
+        If there is no such joint, the tree is not connected to the ground, it has other kinds of joints or loops, or
+        another constraint acts on it.
+    """
+    rotors = {id(part): rotor for rotor in _rotors(constraints) for part in rotor}
+    others = [one for one in constraints if one.active and id(one) not in rotors and not _permitted(one)]
+    couplings = [one for one in others if type(one) is Coupling and len(one.coefficients) == 2]
+    following = {one.joint_j.name for one in couplings}
+    free = [one for one in others if is_hinge_or_slide(one) and one.name not in following]
+    chosen: list[Any] = free if joints is None else list(joints)
+    if not chosen:
+        raise InputError(f"{owner}: the system has no enabled Revolute or Prismatic joint")
+    known = {one.name for one in others}
+    for joint in chosen:
+        if joint.name not in known:
+            raise InputError(
+                f"{owner}: joints names {joint}, which is not an enabled joint of the system: leave it out"
+            )
+        if joint.name in following:
+            raise InputError(f"{owner}: joints names {joint}, which follows another by a Coupling: leave it out")
+    names = {joint.name for joint in chosen}
+    robot = _component([one for one in others if one.name in names], others)
+    links = _Links(owner, bodies, [one for one in others if robot & _names(one) and one not in couplings])
+    leaders, ratios = list(range(len(links.joints))), np.ones(len(links.joints))
+    for one in couplings:
+        if not robot & _names(one):
+            continue
+        leader, follower = (links.number.get(joint.name, BASE) for joint in (one.joint_i, one.joint_j))
+        if BASE in (leader, follower) or leaders[follower] != follower or one.joint_i.name in following:
+            raise InputError(
+                f"{owner}: {one} must couple two joints of its tree, of which the first follows no other one: "
+                "leave it out, disable it, or use quirk.inverse_dynamics"
+            )
+        leaders[follower], ratios[follower] = leader, one.coefficients[1]
+        links.reads.append(one)
+    armatures = np.zeros(len(links.joints))
+    for wheel, bearing, coupling in _rotors(constraints):
+        if coupling.joint_i.name in links.number:
+            axis, wheel = bearing.frame_j.matrix[:, 2], bodies[wheel.name]
+            k = links.number[coupling.joint_i.name]
+            armatures[k] += coupling.coefficients[1] ** 2 * (axis @ wheel.inertia @ axis)
+            links.reads += [wheel, coupling]
+    total = [lump.total() for lump in links.lumps]
+    return JointTree(
+        joints=tuple(links.joints),
+        parents=tuple(links.parents),
+        signs=tuple(links.signs),
+        axes=np.array(links.axes).reshape(-1, 3, 3),
+        offsets=np.array(links.offsets).reshape(-1, 3),
+        masses=np.array([mass for mass, _, _ in total]),
+        centers=np.array([center for _, center, _ in total]).reshape(-1, 3),
+        inertias=np.array([inertia for _, _, inertia in total]).reshape(-1, 3, 3),
+        armatures=armatures,
+        leaders=tuple(leaders),
+        ratios=ratios,
+        reads=tuple(links.reads),
+    )
+
+
+class _Links:
+    """Links of a tree in the order of a breadth-first search from the ground.
+
+    Parameters
+    ----------
+    owner : title for errors
+    bodies : bodies of the system by name
+    constraints : all constraints on the bodies of the tree
+    """
+
+    def __init__(self, owner: str, bodies: Mapping[str, Body], constraints: Sequence[Constraint]) -> None:
+        self._bodies = bodies
+        for one in constraints:
+            if not isinstance(one, Revolute | Prismatic | Fixed):
+                raise InputError(
+                    f"{owner}: {one} acts on the tree of its joints, which may contain Revolute, Prismatic and Fixed "
+                    "joints only: leave it out, disable it, or use quirk.inverse_dynamics"
+                )
+        self.joints: list[Joint] = []
+        self.parents: list[int] = []
+        self.signs: list[float] = []
+        self.axes: list[np.ndarray] = []
+        self.offsets: list[np.ndarray] = []
+        self.lumps: list[Lump] = []
+        self.reads: list[Any] = list(constraints)
+        # Link of each body by name, and the pose of the body in the frame of the link: axes and center of mass.
+        self._places: dict[str, tuple[int, np.ndarray, np.ndarray]] = {GROUND.name: (BASE, np.eye(3), np.zeros(3))}
+        waiting, remaining = [GROUND.name], list(constraints)
+        while waiting:
+            parent = waiting.pop(0)
+            outward = [one for one in remaining if parent in _names(one)]
+            remaining = [one for one in remaining if parent not in _names(one)]
+            for joint in outward:
+                assert isinstance(joint, Joint)
+                end = 0 if joint.body_i.name == parent else 1
+                child = joint.ends[1 - end][0].name
+                if child in self._places:
+                    raise InputError(
+                        f"{owner}: {joint} closes a loop: the joints must form a tree; "
+                        "use quirk.inverse_dynamics for mechanisms with loops"
+                    )
+                self._attach(joint, end, parent, child)
+                waiting.append(child)
+        if remaining:
+            raise InputError(
+                f"{owner}: {remaining[0]} is not connected to the ground by joints: a tree with a moving base is not "
+                "supported; weld its base to quirk.GROUND"
+            )
+
+    @property
+    def number(self) -> dict[str, int]:
+        """Index of the link of each joint, by name of the joint."""
+        return {joint.name: k for k, joint in enumerate(self.joints)}
+
+    def _attach(self, joint: Joint, end: int, parent: str, child: str) -> None:
+        """Add the body `child` on the outer side of a joint; the body `parent` is the one at `end` of the joint."""
+        link, *place = self._places[parent]
+        if isinstance(joint, Fixed):
+            _, turned, center = pose_beyond(joint, end, *place)
+        else:
+            outer = joint.ends[1 - end][1]
+            turned, center = outer.matrix.T, -outer.matrix.T @ outer.origin
+            self.joints.append(joint)
+            self.parents.append(link)
+            self.signs.append(1.0 if end == 0 else -1.0)
+            inner = joint.ends[end][1]
+            self.axes.append(place[0] @ inner.matrix)
+            self.offsets.append(place[1] + place[0] @ inner.origin)
+            self.lumps.append(Lump())
+            link = len(self.joints) - 1
+        self._places[child] = link, turned, center
+        if link != BASE:
+            self.lumps[link].add(self._bodies[child], turned, center)
+            self.reads.append(self._bodies[child])
+
+
+def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the axes of a joint frame, and the axes and the center of mass of the body beyond, at coordinate zero.
+
+    Parameters
+    ----------
+    joint : Joint
+    end : end of the joint on the inner side, 0 for body i and 1 for body j
+    R, p : axes and center of mass (m) of the body on the inner side
+    """
+    inner, outer = joint.ends[end][1], joint.ends[1 - end][1]
+    axes = R @ inner.matrix
+    turned = axes @ outer.matrix.T
+    return axes, turned, p + R @ inner.origin - turned @ outer.origin
+
+
+def _permitted(constraint: Constraint) -> bool:
+    """Whether a constraint leaves a tree as it is: a driver of a joint, a contact, or a constraint without rows."""
+    return isinstance(constraint, Unilateral | Drive) or constraint.row_count == 0
+
+
+def _component(chosen: Iterable[Constraint], constraints: Sequence[Constraint]) -> set[str]:
+    """Return the names of all bodies that constraints connect with the chosen ones, without passing the ground."""
+    reached = set().union(*(_names(one) for one in chosen)) - {GROUND.name}
+    size = 0
+    while len(reached) > size:
+        size = len(reached)
+        for one in constraints:
+            if reached & _names(one):
+                reached |= _names(one) - {GROUND.name}
+    return reached
+
+
+def _names(constraint: Constraint) -> set[str]:
+    return {body.name for body, _ in constraint.ends}
+
+
+def _rotors(constraints: Sequence[Constraint]) -> Iterator[tuple[Body, Revolute, Coupling]]:
+    """Yield the flywheels that represent rotors, see `quirk.constraints.armature`, with bearing and coupling."""
+    for one in constraints:
+        bearing = one.joint_j if type(one) is Coupling else None
+        if not isinstance(bearing, Revolute) or not isinstance(bearing.body_j, Body) or not one.active:
+            continue
+        wheel = bearing.body_j
+        alone = all(other is one or other is bearing for other in constraints if wheel.name in _names(other))
+        balanced = isinstance(bearing.body_i, Ground) and not bearing.frame_j.origin.any()
+        if len(one.coefficients) == 2 and alone and balanced:
+            yield wheel, bearing, one

@@ -102,7 +102,7 @@ class Loose(Unilateral):
 
 
 def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[Any, ...]:
-    """Return, in a tuple, the force element that acts between the flanks of a mesh."""
+    """Return a tuple with the force element that acts between the flanks of a mesh."""
     from ..forces.flanks import Flanks
 
     checked_travel(f"{owner}", relation, play)

@@ -251,7 +251,7 @@ class Recorded(Scalar):
     def function(self, name: str, *numbers: Any) -> Any:
         """Record the function called `name`, and return its result.
 
-        It is a function of the module `math`, or "rint".
+        `name` is the name of a function of the module `math`, or "rint".
         """
         values = [_value(x) for x in numbers]
         if None not in values:

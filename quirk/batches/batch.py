@@ -261,8 +261,8 @@ class Batch:
     def summary(self) -> str:
         """Return a text about the computation of the members.
 
-        They are computed eight at a time in vector lanes, or one by one; the text gives the reason if they are computed
-        one by one.
+        The text states whether the members are computed eight at a time in vector lanes or one by one, and in the
+        latter case the reason.
         """
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"

@@ -65,7 +65,7 @@ def dataset_of(
 ) -> xarray.Dataset:
     """Return the data of all members as one Dataset.
 
-    The values that differ between members are its coordinates; vectors have a dimension of their own. `varied` are
+    The values that differ between members are the coordinates; vectors have a dimension of their own. `varied` are
     these values, `outcomes` the stored data of each member.
     """
     from ..sweeps.dataset import RUN, dataset

@@ -24,7 +24,8 @@ class BatchState:
     velocity : (count, n, 3) of the centers of mass in the inertial frame, m/s
     angular_velocity : (count, n, 3) in body axes, rad/s
     angles : dict
-        Angles (count, 3), rad, of joints by name. Poses determine angles up to full turns; these select the turn.
+        Angles (count, 3), rad, of joints by name. Poses determine angles up to full turns; `angles` selects the number
+        of turns.
     internal : dict
         Internal variables (count, s) of force elements by name, such as the integral of a `Controller`.
     """

@@ -109,9 +109,9 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
 def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNumbers) -> bool:
     """Write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
-    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. To
-    verify it, the parts of the members with the smallest and largest values are constructed; a value that the part
-    refuses raises its error. Returns whether the parameter has been written.
+    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. This
+    is verified by constructing the parts of the members with the smallest and largest values; an invalid value raises
+    the error of the part. Returns whether the parameter has been written.
     """
     part, values = system[one.part], one.values
     if values.ndim > 1 or "." in one.parameter:

@@ -36,7 +36,7 @@ class VariedNumber:
     Attributes
     ----------
     part : name of the part, "" for the gravity of the system
-    parameter : name of the argument, followed by that of a number of a motion or a frame, as in "motion.amplitude"
+    parameter : name of the argument or, as in "motion.amplitude", of the argument and a parameter of its value
     values : (count, ...) value of each member
     """
 
@@ -103,7 +103,7 @@ def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.nd
 def _value_of(part: Any, parameter: str) -> np.ndarray:
     """Return the present value of a parameter.
 
-    If there is none of this name, an InputError with all names is raised.
+    If there is no parameter of this name, an InputError that lists all names is raised.
     """
     known = numeric_arguments(part)
     name, _, number = parameter.partition(".")

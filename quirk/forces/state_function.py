@@ -188,8 +188,8 @@ def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
 def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any]) -> list[str]:
     """Return the names of the parts that a function of (t, state) reads.
 
-    They are those that it reads at the initial state, and those that its code contains as texts, which it may read at
-    other states.
+    The result contains the names that the function reads at the initial state, and all names that occur as strings in
+    its code, because the function may read these at other states.
 
     Raises
     ------

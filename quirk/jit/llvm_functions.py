@@ -91,7 +91,8 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
 def written(write: Callable[..., None], *, keep: bool) -> Native:
     """Compile a function whose instructions are emitted by ``write(builder, t, inputs, outputs)``.
 
-    It may have several blocks, with branches between them. If `keep` is true, the machine code is cached on disk.
+    The function may have several blocks, with branches between them. If `keep` is true, the machine code is cached on
+    disk.
     """
     module = ir.Module(PLACEHOLDER)
     made = ir.Function(module, FUNCTION, PLACEHOLDER)

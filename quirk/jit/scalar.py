@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 class Scalar:
     """Base class of a number, of eight lanes, or of an array, on which jets and force laws operate as on floats.
 
-    Numbers have `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have `load`,
-    `store` and `zero`, and arrays of kernels also `halved` and `lanes`.
+    Numbers have the methods `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have
+    `load`, `store` and `zero`, and arrays of kernels also `halved` and `lanes`.
     """
 
     load: Any

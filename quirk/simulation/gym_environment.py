@@ -57,9 +57,9 @@ def gym_environment(
     period : float
         Interval between actions, s.
     duration : float, optional
-        Time after which an episode is truncated, s; by default it never is.
+        Time after which an episode is truncated, s; by default episodes are not truncated.
     terminated : function of (observation), optional
-        Whether the episode has ended in a terminal state. An event with the action "stop" ends it, too.
+        Whether the episode has ended in a terminal state. An event with the action "stop" ends the episode, too.
     initial : function of a numpy.random.Generator, optional
         Returns the initial state of an episode; default: that of the system.
     method, rtol, atol, step, max_step

@@ -29,7 +29,7 @@ class LoopInput:
     Attributes
     ----------
     element : ForceElement
-    argument : name of the attribute with this number
+    argument : name of the attribute that holds the parameter
     shape : () or (3,)
     """
 

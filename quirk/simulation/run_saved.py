@@ -210,5 +210,5 @@ class _Reader(pickle.Unpickler):
         self._part = names.part
 
     def persistent_load(self, name: Any) -> Any:
-        """Return the object of the run for a name."""
+        """Return the object of the run that a name denotes."""
         return self._part(*name)

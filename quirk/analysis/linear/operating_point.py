@@ -192,7 +192,7 @@ class OperatingVariation:
     Attributes
     ----------
     directions : the variations z
-    tangent : derivatives of accelerations and multipliers along them
+    tangent : derivatives of accelerations and multipliers along the variations
     bodies : (n, 12, D) time derivatives of the variations of poses and velocities, as in
         `quirk.dynamics.model.directions`
     internal : (k, D) time derivatives of the variations of internal variables

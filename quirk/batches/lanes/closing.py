@@ -1,7 +1,7 @@
 """Rows that close the loops of the spanning forest, in lanes: their multipliers correct the motion of the forest.
 
-The C rows are A, with right-hand sides b. a_0 are the accelerations of the forest without them, and X its accelerations
-due to unit multipliers of each row. Then the multipliers x solve A X x = b - A a_0.
+The C rows are A, with right-hand sides b. a_0 are the accelerations of the forest without these rows, and X its
+accelerations due to unit multipliers of each row. Then the multipliers x solve A X x = b - A a_0.
 """
 
 from __future__ import annotations

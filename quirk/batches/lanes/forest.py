@@ -136,7 +136,7 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 def inertia_at(array: Any, o: Any) -> Any:
     """Return the three blocks (3, 3) of the inertia stored from element o on.
 
-    They belong to translations, to translations with rotations, and to rotations.
+    The blocks couple translations, translations with rotations, and rotations.
     """
     numbers = [load(array, o + 8 * k) for k in range(21)]
     return (

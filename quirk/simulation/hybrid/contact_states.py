@@ -30,7 +30,7 @@ class ContactState:
     ----------
     pushing : for each constraint that carries a load, by name: index of its row, and the multiplier below which the
         contact opens, which is zero up to round-off
-    idle : closed gaps without a row, because it would depend on other rows
+    idle : closed gaps without a row, because the row would depend on other rows
     rubbing : state of friction elements, by name
     loads : watched loads by gap; a contact with friction opens when its load falls below zero
     below : tolerated negative value by gap, m or rad, for contacts that open from slight interpenetration
@@ -95,7 +95,7 @@ class ImpactOutcome:
     y : (13 n + k,) flat state after the impacts
     resting : contact state after the impacts
     impulse : impulses by name of constraint
-    restitution_kept : factor, at most 1, on coefficients of restitution with which the impact gains no energy
+    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
     """
 
     y: np.ndarray

@@ -63,7 +63,7 @@ class EventState:
     y : (13 n + k,) flat state
     configuration : active constraints and forces, without contacts
     impulse : impulses so far by name of constraint
-    restitution_kept : factor, at most 1, on coefficients of restitution with which impacts gain no energy
+    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
     stopped : whether the run must end
     """
 

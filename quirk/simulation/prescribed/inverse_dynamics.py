@@ -177,7 +177,8 @@ class _Problem:
     def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
         """Return the loads (nt, n, 6) that actuators and constraints must exert on n bodies.
 
-        They are the inertial loads minus gravity and the loads of all force elements, except those named in `but`.
+        These loads are the inertial loads minus gravity and the loads of all force elements, except those named in
+        `but`.
         """
         return self.needed - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 

@@ -64,9 +64,9 @@ class KinematicResult(Result):
 def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
     """Compute the motion of a mechanism whose freedoms are all driven.
 
-    Positions are computed by Newton's method, continued from one time to the next, with loops and redundant rows;
-    velocity, acceleration, jerk and snap by linear solves with the same rows; loads of joints and drivers by inverse
-    dynamics.
+    Positions are computed by Newton's method, continued from one time to the next; velocity, acceleration, jerk and
+    snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics. The mechanism may have
+    loops and redundant constraint rows.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     -------
     KinematicResult
         ``result["rod"].jerk``, ``result["hinge"].force()`` and all views of simulation results. If the analysis is
-        interrupted from the keyboard, the results so far, with ``result.status == "interrupted"``.
+        interrupted from the keyboard, it holds the results so far, and ``result.status == "interrupted"``.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class UnreachedFreedomsError(Exception):
 
     Attributes
     ----------
-    row : index of the time at which they cannot
+    row : index of the time at which a freedom is not reached
     reached, freedoms : number of freedoms reached, and total number
     """
 
@@ -38,8 +38,8 @@ class UnreachedFreedomsError(Exception):
 def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return the inertial loads (nt, n, 6) of n bodies: force, and moment about the center of mass, inertial frame.
 
-    They are M a plus gyroscopic terms. Accelerations (nt, n, 3) are `linear`, inertial frame, m/s^2, and `angular`,
-    body axes, rad/s^2.
+    Inertial loads are M a plus gyroscopic terms. Accelerations (nt, n, 3) are `linear`, inertial frame, m/s^2, and
+    `angular`, body axes, rad/s^2.
     """
     turning = np.einsum("nij,tnj->tni", model.inertia, angular) + gyroscopic(model, state.angular_velocity)
     moment = np.einsum("tnij,tnj->tni", rotation.matrix(state.orientation), turning)
@@ -124,7 +124,8 @@ class ActuatorMap:
     def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
         """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time index `row`.
 
-        They are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit efforts.
+        The accelerations are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit
+        efforts.
         """
         return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 

@@ -44,7 +44,7 @@ class SingularRows:
     t : time, s
     value : the smallest singular value, relative to the largest one
     left, right : (m,) and (6 n,) singular vectors
-    missed : (D,) components of Phi_p along `left`, relative to the norm of Phi_p
+    missed : (D,) components along `left` of Phi_p, the derivatives of the residuals, over the norm of Phi_p
     """
 
     t: float

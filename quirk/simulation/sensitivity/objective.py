@@ -25,7 +25,7 @@ class Objective:
         "hinge.angle_rate".
     function : callable
         ``f(values)`` with the quantities (nt, q) at all output times, SI units; returns the value and its derivatives
-        (nt, q). A sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
+        (nt, q). For example, a sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
 
     Examples
     --------

@@ -46,7 +46,7 @@ class Sought:
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
         """Return the inputs that vary along the directions, or that depend on varied motions.
 
-        They are the inputs of relations if `of_relations`, otherwise of force laws.
+        The inputs belong to relations if `of_relations`, otherwise to force laws.
         """
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]

@@ -74,7 +74,7 @@ def add_scaled(into: np.ndarray, scale: float, more: np.ndarray) -> None:
 def add_source(adjoint: Adjoint, n: int) -> None:
     """Add the partial derivatives with respect to the state at the start of step n to the present gradient.
 
-    There are none unless this state belongs to an output time.
+    Only states at output times have such derivatives.
     """
     size, row = adjoint.now.shape[0], adjoint.rows[n]
     if row >= 0:

@@ -1,6 +1,6 @@
 """Callbacks for user functions that are compiled with numba.
 
-They are C functions that compiled code calls, and they check the returned value. The type of the value is checked when
+A callback is a C function that compiled code calls; it checks the returned value. The type of the value is checked when
 the C function is created, its length and finiteness at each call. If a call fails, `outputs[FAILED]` is set; the law
 then repeats the call in Python, which raises an error with the cause.
 """

@@ -107,7 +107,7 @@ def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t:
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
     """Return the magnitude below which values of event function e are not significant.
 
-    They are then due to round-off or to the drift of constraints.
+    Smaller values are due to round-off or to the drift of constraints.
     """
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]

@@ -43,7 +43,7 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Fill tangents.accelerations with the accelerations of all bodies, in the inertial frame, from y' in `ydot`.
 
-    They are linear accelerations (m/s^2) and angular accelerations (rad/s^2); `kin` holds the rotation matrices.
+    Linear accelerations are in m/s^2, angular ones in rad/s^2; `kin` holds the rotation matrices.
     """
     accelerations = tangents.accelerations
     for slot in tangents.occupied:

@@ -85,9 +85,9 @@ def begin(
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
     """Compute coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
-    Positions and rotations are then known to two more orders, angular velocities to one. Angular velocities in the
-    inertial frame are computed only if a force law depends on them (`spinning`). Only the first `whole` blocks have
-    more than four bodies.
+    Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. Angular velocities
+    in the inertial frame are computed only if a force law depends on them (`spinning`). Only the first `whole` blocks
+    have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders

@@ -571,8 +571,8 @@ class _Writer:
     def _right_side(self, place: int) -> Any:
         """Return the right-hand side of the equation for the accelerations of one constraint row.
 
-        With coefficient k of the residual, the result of line `place`, it is -(k - 1) k Phi_k for a row on poses and -k
-        psi_k for a row on velocities.
+        The right-hand side is -(k - 1) k Phi_k for a row on poses and -k psi_k for a row on velocities; Phi_k and psi_k
+        are coefficient k of the residual, the result of line `place`.
         """
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
@@ -582,7 +582,7 @@ class _Writer:
     def _added(self, place: int, kind: int) -> Any:
         """Return the coefficient that is added to the destination of an output.
 
-        For a load it is coefficient k, for the integral of a rate coefficient k + 1.
+        Coefficient k of a load is added, and coefficient k + 1 of the integral of a rate.
         """
         if kind == LOAD:
             return self.values[place]

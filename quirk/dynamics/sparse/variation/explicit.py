@@ -1,6 +1,6 @@
 """State variations in eight directions over the steps of an explicit run, in compiled code.
 
-Terms: variations are derivatives of the state along directions of the initial state and of parameters.
+Variations are derivatives of the state along directions of the initial state and of parameters.
 
 The steps of the run are repeated, and at each stage the derivatives of the accelerations are computed with the
 factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
@@ -246,7 +246,7 @@ def land_at(
 
 @kernel
 def write_start(variation: Any, start: float) -> None:
-    """Store the variations at the start of a run, if it is an output time."""
+    """Store the variations at the start of a run if the start is an output time."""
     size, wanted = variation.stage.shape[0], variation.asked.shape[0]
     while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
         place = variation.written[0] * size

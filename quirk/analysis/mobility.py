@@ -68,8 +68,8 @@ class Mobility:
         axes; orthonormal in the mass metric
     nearly_dependent : independent rows that nearly depend on other rows, by label, each with its distance from the span
         of these rows over its length, for equal bodies
-    singular_values : the smallest nonzero ones, of rows scaled to unit length, for equal bodies; a value close to zero
-        means a nearly singular configuration
+    singular_values : smallest nonzero singular values of the rows, scaled to unit length, for equal bodies; a value
+        close to zero means a nearly singular configuration
     loads : for each active constraint, whether its force and torque are unique
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
         constraints hold: the constraints carry their efforts, and nothing moves

@@ -1,6 +1,6 @@
 """Applied forces and torques.
 
-Uniform gravity is not one of them: it is a property of the system, `System(..., gravity=...)`.
+Uniform gravity is a property of the system instead: `System(..., gravity=...)`.
 """
 
 from .actuator import Actuator, Controller

@@ -1,6 +1,6 @@
 """A force or torque on one body.
 
-It is constant, a function of time, or a function of the motion of the body.
+The load is constant, a function of time, or a function of the motion of the body.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ class Thruster(ForceElement):
 class ReactionWheel(ForceElement):
     """A reaction wheel with a prescribed speed w(t): torque -I (w' a + omega x w a) on the body.
 
-    The mass and inertia of the wheel at rest are part of the body's, which then moves as a gyrostat. For a wheel driven
-    by a motor, use a separate body with a `Revolute` joint and an `Actuator`.
+    The mass and inertia of the wheel at rest are included in those of the body, which then moves as a gyrostat.  For a
+    wheel driven by a motor, use a separate body with a `Revolute` joint and an `Actuator`.
 
     Parameters
     ----------

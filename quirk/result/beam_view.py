@@ -85,7 +85,7 @@ class BeamView:
     def force(self, frame: str = "section") -> np.ndarray:
         """Return section forces (nt, N, 3), N: tension and shear forces along y and z, or in the inertial frame.
 
-        They act from the part of the beam towards its end on the part towards its start, and include damping.
+        The forces act from the part of the beam towards its end on the part towards its start, and include damping.
         """
         return self._turned(self._loads[..., :3], frame)
 

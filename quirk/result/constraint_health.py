@@ -35,8 +35,8 @@ class Health:
     ----------
     time : (nt,) s
     rank : (nt,) number of independent constraint rows
-    smallest_singular_value : (nt,) relative to the largest, of the rows that are usually independent, scaled to unit
-        length, for equal bodies; it approaches zero at a singular configuration
+    smallest_singular_value : (nt,) smallest singular value of the rows that are usually independent, over the largest
+        one, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
     nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
     position, velocity : (nt,) largest residual ``|Phi|`` and its rate ``|Phi_dot|`` over all rows
     norm : (nt,) largest deviation of a quaternion from unit length

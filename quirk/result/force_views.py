@@ -115,7 +115,8 @@ class ForceView:
     def load(self, name: str | None = None) -> np.ndarray:
         """Return the total force (N) or torque (N m), (nt,) of the element along a coordinate.
 
-        Positive if it increases the coordinate: a spring under tension has a negative load along its length.
+        The load is positive if it increases the coordinate: a spring under tension has a negative load along its
+        length.
 
         Raises
         ------

@@ -32,7 +32,8 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : powers as a dict
-    work : work (nt,), J, of each since the first time, and of "impacts", if there were any. For gravity and elements
+    work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any.  For
+        gravity and elements
        that only store energy it is minus the change of that energy, without jumps at events; for all others the run
        integrates it with the motion, to its tolerance. Of redundant drivers, those whose rows are kept do all the work.
        In kinematics, without integration, it is computed by splines of degree 7 through the power at the output times,

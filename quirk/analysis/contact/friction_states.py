@@ -127,7 +127,8 @@ class Frictions:
     def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
         """Return the event functions of all friction elements in the states `rubbing`.
 
-        They detect the end of slip, the limit of static friction, and states beyond which there is no unique solution.
+        These functions detect the end of slip, the limit of static friction, and states beyond which there is no unique
+        solution.
         """
         found, slides = [], False
         for friction in self.all:

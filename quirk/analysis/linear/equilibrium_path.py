@@ -376,7 +376,7 @@ def equilibrium_path(
     InputError
         If an argument is invalid, or `build` returns something else.
     ConvergenceError
-        If there is no equilibrium at `start`, or the path cannot be continued; with its last state.
+        If there is no equilibrium at `start`, or the path cannot be continued; the error has its last state.
 
     Examples
     --------

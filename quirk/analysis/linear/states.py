@@ -81,7 +81,7 @@ class States:
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
         """Return B (F, i) for i variations of parameters.
 
-        The variations of the motion that they cause at constant x are returned as well.
+        The variations of the motion that the parameters cause at constant x are returned as well.
         """
         point = self.free.point
         completed = self.free.completed(directions)
@@ -102,9 +102,9 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Return the derivatives (c, 3, D) of c coordinates, their rates and their second time derivatives.
+    """Return the derivatives (c, 3, D) of c coordinates, their rates and second time derivatives, in D directions.
 
-    They are taken along D directions. `chosen` are the coordinates, and `changes` has the derivatives of the motion.
+    `chosen` are the coordinates, and `changes` has the derivatives of the motion.
     """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]

@@ -252,7 +252,7 @@ def applied_derivative(
 def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerted]) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each of n bodies, the sum over all loads of the magnitude of the acceleration due to the load.
 
-    `laws` are the loads of all force elements at the state, by name. Returned are the sums of linear accelerations
+    `laws` are the loads of all force elements at the state, by name. The results are the sums of linear accelerations
     (n,), m/s^2, and of angular accelerations (n,), rad/s^2.
     """
     R, n = kin.rotation[:-1], len(model.mass)

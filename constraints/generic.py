@@ -74,7 +74,7 @@ def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], 
 def half_turns(i: np.ndarray, j: np.ndarray) -> list[Jet]:
     """Return twice the vector part (3,) of the quaternion from axes i to axes j, (3, 3) each.
 
-    It vanishes only for equal axes.
+    The vector vanishes only for equal axes.
     """
     R = i.T @ j
     w = (1.0 + R[0, 0] + R[1, 1] + R[2, 2]).sqrt()  # 2 cos(angle / 2)

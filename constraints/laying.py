@@ -54,8 +54,8 @@ class RopeStop(NamedTuple):
 def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
     """Return the initial geometry of a rope over n points and drums.
 
-    Returned are the constants of each drum, the lengths (n - 1,) of the straight parts (m), and the total length of the
-    arcs (m).
+    The results are the constants of each drum, the lengths (n - 1,) of the straight parts (m), and the total length of
+    the arcs (m).
     """
     for k in range(len(stops) - 1):
         _check_part(owner, k, stops[k], stops[k + 1])

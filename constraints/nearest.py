@@ -1,9 +1,10 @@
 """Search along splines for the point nearest to a given point, with tables of the splines' coefficients.
 
 A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
-the margin of the parameter beyond its ends, which is zero for closed curves. For each piece follow its parameter
-length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last elements are
-radius and center of spheres around groups of adjacent pieces, with which distant groups are excluded from the search.
+the margin of the parameter beyond its ends, which is zero for closed curves. Then the table has for each piece the
+parameter length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last
+elements are radius and center of spheres around groups of adjacent pieces, with which distant groups are excluded from
+the search.
 
 In the functions, `table` is an array of one or more such tables, `curve` the index of the first element of a curve, `k`
 the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
@@ -116,7 +117,7 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return half the squared distance (m^2) of (x, y, z) from the point at parameter u of the piece at element o.
 
-    Also returned are its first and second derivative with respect to u.
+    The first and second derivative of this quantity with respect to u are also returned.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):

@@ -32,8 +32,8 @@ def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
 
     `path` are the frames of its stops (points and drums), in order, and `drums` is true for the drums. The constants
     are, in this order: the length; the change of length by full turns of the drums at the ends; a weight for each
-    straight part; and then for each stop its position in its frame. For a drum follow its axes (3, 3), the radii of the
-    previous stop, of itself and of the next one, and the initial wrapped angle.
+    straight part; and then for each stop its position in its frame. The position of a drum is followed by its axes (3,
+    3), the radii of the previous stop, of the drum and of the next stop, and the initial wrapped angle.
     """
     last = len(path) - 1
 

@@ -250,8 +250,8 @@ def _still(frame: Any) -> MovingFrame:
 def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     """Return two tangents perpendicular to a unit normal (3,), all in the inertial frame.
 
-    They depend on the normal and the frame `one` only. They follow Frisvad, J. Graphics Tools 16 (2012), and are smooth
-    unless the normal is opposite to `side` times z of the frame.
+    The tangents depend only on the normal and on the frame `one`. They are computed by the method of Frisvad, J.
+    Graphics Tools 16 (2012), and are smooth unless the normal is opposite to `side` times z of the frame.
     """
     x, y, z = one.rotation.T @ normal
     room = 1.0 + z * side

@@ -36,7 +36,7 @@ class BeamPiece:
 def pieces(line: CenterLine, section: Section, elements: int) -> list[BeamPiece]:
     """Return the rigid pieces of a beam with N segments, one around each of its N + 1 nodes.
 
-    Those at the ends have half the length. `elements` is N.
+    The pieces at the ends have half the length. `elements` is N.
     """
     half = 0.5 * line.length / elements
     roots, weights = np.polynomial.legendre.leggauss(GAUSS_POINTS)

@@ -44,8 +44,8 @@ class State:
     angular_velocity : (n, 3) in body axes, rad/s
     angles : dict, optional
         Angles (3,), rad, of joints by name, as in `result[joint].rotation`. Poses determine angles up to full turns;
-        these select the turn and need not be exact. Angles of unlisted joints are in (-pi, pi]. States from runs
-        include all joints; unknown names are ignored.
+        `angles` selects the number of turns and need not be exact.  Angles of unlisted joints are in (-pi, pi]. States
+        from runs include all joints; unknown names are ignored.
     internal : dict, optional
         Internal variables (s,) of force elements by name, such as the integral of a `Controller`. States from runs
         include all of them; unlisted elements start from their initial values.

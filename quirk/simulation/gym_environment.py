@@ -41,8 +41,8 @@ def gym_environment(
 ) -> Environment:
     """Return a `gymnasium.Env` of a system, for reinforcement learning; see docs/learning.md.
 
-    Needs ``pip install "quirk-dynamics[gym]"``. A step of the environment holds the actions for `period` seconds in a
-    `quirk.Run`, whose method chooses the steps of the integration.
+    This function needs ``pip install "quirk-dynamics[gym]"``.  A step of the environment holds the actions for `period`
+    seconds in a `quirk.Run`, whose method chooses the steps of the integration.
 
     Parameters
     ----------

@@ -25,8 +25,8 @@ def computed_on(
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs on a cluster; yield each outcome when it is available, and None from time to time.
 
-    It ends soon after `stop` (1,) is set. `job` is the pickled Job. The scheduler repeats runs whose worker died, up to
-    its configured limit ("distributed.scheduler.allowed-failures"). `client` is the client of the cluster.
+    The iteration ends soon after `stop` (1,) is set. `job` is the pickled Job. The scheduler repeats runs whose worker
+    died, up to its configured limit ("distributed.scheduler.allowed-failures"). `client` is the client of the cluster.
     """
     import cloudpickle
 

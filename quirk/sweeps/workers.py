@@ -213,8 +213,8 @@ def computed_here(
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs in worker processes; yield each outcome when it is available, and None from time to time.
 
-    It ends soon after `stop` (1,) is set, without waiting for runs in progress. `count` is the number of processes, and
-    `retries` how often a run is repeated if its process dies.
+    The iteration ends soon after `stop` (1,) is set, without waiting for runs in progress. `count` is the number of
+    processes, and `retries` how often a run is repeated if its process dies.
 
     Raises
     ------

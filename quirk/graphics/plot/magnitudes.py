@@ -66,7 +66,7 @@ class Magnitudes:
     def force(self) -> float:
         """Largest force, N.
 
-        It is taken over joint forces, joint torques divided by the length, weights and centripetal forces.
+        The maximum is taken over joint forces, joint torques divided by the length, weights and centripetal forces.
         """
         loads = self._result._joint_loads
         sizes = [np.linalg.norm(load, axis=2).max(axis=0, initial=0.0) for load in loads.values()]

@@ -81,7 +81,7 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
     """Return a time step, s, and the values of a quantity at equally spaced times in the same range.
 
-    They are interpolated by splines between events.
+    The values are interpolated by splines between events.
     """
     steps = np.diff(time)
     step = float(time[-1] - time[0]) / (len(time) - 1)

@@ -62,8 +62,8 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
     """Return the points (k, 3) of a rope over sheaves, inertial frame, m, in the picture with index `t`.
 
-    It consists of straight parts and arcs. `centers` and `axes` are the centers and axes of the sheaves. `pulley` is
-    the constraint of the rope.
+    The rope consists of straight parts and arcs. `centers` and `axes` are the centers and axes of the sheaves. `pulley`
+    is the constraint of the rope.
     """
     parts = []
     for k, drum in enumerate(pulley.drums):
@@ -83,8 +83,8 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
     """Return the radius (m) of the sheave with index `n`.
 
-    It is negative if the sheave rotates opposite to the axes `own` (3, 3). `axes` are the axes of the sheaves, and `t`
-    is the index of the picture.
+    The radius is negative if the sheave rotates opposite to the axes `own` (3, 3). `axes` are the axes of the sheaves,
+    and `t` is the index of the picture.
     """
     drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))

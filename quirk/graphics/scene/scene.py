@@ -171,7 +171,7 @@ class Scene:
     def corners_of(self, name: str) -> np.ndarray:
         """Return the paths of the corners of a body's bounding box and of its center of mass, (nt, k, 3).
 
-        They are in the inertial frame, m.
+        The paths are in the inertial frame, m.
         """
         faces = self.faces[name]
         ends = (

@@ -49,7 +49,7 @@ class Wheel:
     def faces(self) -> list[np.ndarray]:
         """Return the quadrilaterals (4, 3), body coordinates, m, that show the wheel.
 
-        They are a rim with spokes, or spokes on both sides of a disk that the body has as a shape.
+        The quadrilaterals form a rim with spokes, or spokes on both sides of a disk that the body has as a shape.
         """
         x, y, z = axes_with_z(self.axis).T
         if self.ring:

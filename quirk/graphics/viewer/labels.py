@@ -65,7 +65,7 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
     """Return names that are placed beside the pixels `dots` (k, 2) without overlap.
 
-    They also avoid the names of the coordinate axes at the pixels `letters` (j, 2). `texts` are the k names.
+    The names also avoid those of the coordinate axes at the pixels `letters` (j, 2). `texts` are the k names.
     """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []
@@ -90,7 +90,7 @@ def _candidates(text: str) -> list[tuple[Label, float]]:
 def _box(dot: np.ndarray, width: float, above: float) -> np.ndarray:
     """Return the borders (4,) of a name on the screen, pixels: left, upper, right, lower.
 
-    It begins at the pixel `dot`, with its upper border `above` below it.
+    The name begins at the pixel `dot`; its upper border is the distance `above` below this pixel.
     """
     return np.array([dot[0], dot[1] + above, dot[0] + width, dot[1] + above + LINE])
 

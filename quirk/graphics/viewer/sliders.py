@@ -115,7 +115,8 @@ class SliderMechanism(View):
     def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
         """Move a slider to a value, rad or m, and return the value that the mechanism could reach.
 
-        `coordinate` is "rotation" or "translation", for joints that have both. InputError if there is no such slider.
+        `coordinate` is "rotation" or "translation", for joints that have both. An InputError is raised if there is no
+        such slider.
         """
         found = [
             k

@@ -27,7 +27,7 @@ OF_FREE = {"angle": "rad", "travel": "m"}
 def values_of(result: Result, part: Part, time: float) -> str:
     """Return the name of a part and its values at a time (s) as Markdown text.
 
-    For vectors it has the magnitude and the components.
+    For vectors the text contains the magnitude and the components.
     """
     name = part.name if isinstance(part, BodyPart) else getattr(part, "of", part.name)
     lines = [f"**{name}** at {time:.4g} s"]

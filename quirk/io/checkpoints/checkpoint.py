@@ -158,14 +158,14 @@ class Checkpoint:
 def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
     """Return the part of a run that has been written to a checkpoint; the run may still be in progress.
 
+    If the checkpoint is damaged, a `CheckpointWarning` is issued, and the result ends before the damage.
+
     Parameters
     ----------
     path : str or Path
         Value of the argument `checkpoint` of `simulate`.
     system : System, optional
         The simulated system; required if it contains Python functions, or if the first line of the journal is damaged.
-
-    Damage causes a `CheckpointWarning`; the result ends before it.
 
     Raises
     ------

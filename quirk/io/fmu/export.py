@@ -49,8 +49,8 @@ def export_fmu(
 ) -> None:
     """Write a system as a functional mock-up unit (FMU) for co-simulation, FMI 2.0 or 3.0; see docs/fmu.md.
 
-    Needs ``pip install "quirk-dynamics[fmi]"``. The FMU contains the system as a model file, and runs `quirk.Run` in
-    the Python of the program that loads it, where QuIRK must be installed.
+    This function needs ``pip install "quirk-dynamics[fmi]"``. The FMU contains the system as a model file, and runs
+    `quirk.Run` in the Python of the program that loads it, where QuIRK must be installed.
 
     Parameters
     ----------

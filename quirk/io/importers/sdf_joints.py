@@ -213,7 +213,7 @@ class SdfJoints:
         """Yield a universal joint and the elements about its two axes, which act on joints without constraints.
 
         The first angle is measured as the motion of the parent relative to the child, about the reversed axis, which
-        makes it the last of the 1-2-3 angles; results contain these.
+        makes it the last of the 1-2-3 angles; results contain the 1-2-3 angles.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)

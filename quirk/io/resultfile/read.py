@@ -224,7 +224,7 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
     """Return an array of numbers after a check of its shape, in which None is any size.
 
-    `finite` requires finite numbers. `data` is the group of the file that has it by `name`.
+    `finite` requires finite numbers. `data` is the group of the file that contains the array `name`.
     """
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":

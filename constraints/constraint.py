@@ -310,7 +310,7 @@ def initial_point(body: Body | Ground, local: np.ndarray) -> np.ndarray:
 def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
     """Return a frame in body coordinates from its origin `point` (3,), m, and its axes (3, 3).
 
-    Both are in the inertial frame; the axes are the columns. The body is at its initial pose.
+    Origin and axes are in the inertial frame; the axes are the columns. The body is at its initial pose.
     """
     R = rotation.matrix(body.orientation)
     turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))

@@ -189,8 +189,8 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
     """Return frames i and j of joint i of a coupling, as moving frames.
 
-    Each is fixed in one of the `frames` of the constraint. `path` holds the indices of these two frames, and the first
-    constants in `numbers` are the origins and axes of frames i and j in them.
+    Each frame is fixed in one of the `frames` of the constraint. `path` holds the indices of these two frames, and the
+    first constants in `numbers` are the origins and axes of frames i and j in them.
     """
     return [
         frames[end].carried(

@@ -13,8 +13,8 @@ from ..jit.tracing import TracedValue
 class Lookup:
     """A compiled function of an array and further numbers that returns `count` floats.
 
-    It can be called from Python and from functions that are being translated into machine code. Its results have no
-    derivatives: they select a polynomial piece of a curve and give the starting point of an iteration.
+    The function can be called from Python and from functions that are being translated into machine code. Its results
+    have no derivatives: they select a polynomial piece of a curve and give the starting point of an iteration.
     """
 
     def __init__(self, function: Callable[..., tuple[float, ...]], count: int) -> None:

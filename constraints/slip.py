@@ -1,7 +1,7 @@
 """Slip velocities of joints and contacts with friction, and the loads conjugate to them.
 
-Each component of slip is a relative velocity, m/s, linear in the velocities of the bodies. It comes with the load on
-both bodies of a unit force along it. The same functions are used by the friction law during sliding and by the
+Each component of slip is a relative velocity, m/s, linear in the velocities of the bodies. With it, the load on both
+bodies of a unit force along it is returned. The same functions are used by the friction law during sliding and by the
 constraint rows of sticking. Their arguments are the time, the moving frames i and j, and constants.
 """
 

@@ -54,7 +54,7 @@ def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[J
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
     """Return the residual phi_j' - ratio phi_i' - motion', rad/s, of angle rates.
 
-    It is used for ratios that are not ratios of integers.
+    This residual is used for ratios that are not ratios of integers.
     """
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)

@@ -240,7 +240,8 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 def _rounded(system: System, miss: float) -> str:
     """Return text for an error message that suggests a closure tolerance, or an empty string.
 
-    It suggests one if the violation `miss`, relative to the system's size, may come from rounded coordinates.
+    A closure tolerance is suggested if the violation `miss`, relative to the system's size, may come from rounded
+    coordinates.
     """
     if not miss <= ROUNDED:
         return ""

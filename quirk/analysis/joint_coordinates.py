@@ -124,7 +124,7 @@ def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
     """Return a joint coordinate at a state, rad or m; `name` is the name of the coordinate.
 
-    It is computed as the residual of a driver whose motion is zero.
+    The coordinate is computed as the residual of a driver whose motion is zero.
     """
     drive = _hold(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model

@@ -42,8 +42,8 @@ MOST_NAMED = 6
 class Uniqueness:
     """Whether force and torque of a joint are determined by the motion.
 
-    Each is "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that only the sum over all
-    constraints between the same two bodies is determined, with torques about any common point.
+    Each of the two is "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that only the sum
+    over all constraints between the same two bodies is determined, with torques about any common point.
     """
 
     force: str

@@ -175,8 +175,8 @@ class _Search:
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
     """Return 1 / h, the inverse curvature of half the squared distance from the start along a step.
 
-    It follows from the step and the change of the gradient, both (6 n,) in coordinates of the mass metric. The result
-    is 1 if h would not be positive.
+    The result follows from the step and the change of the gradient, both (6 n,) in coordinates of the mass metric. The
+    result is 1 if h would not be positive.
     """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0

@@ -1,7 +1,7 @@
 """Masses, inertias, gravity, joint geometry and force law inputs of all members of a batch, as arrays.
 
-They are derived from the system of the batch and its varied parameters. The system of a member is constructed only if
-parts other than bodies and force elements differ.
+The arrays are derived from the system of the batch and its varied parameters. The system of a member is constructed
+only if parts other than bodies and force elements differ.
 """
 
 from __future__ import annotations

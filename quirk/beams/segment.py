@@ -120,7 +120,7 @@ def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
 def _bend(square: Any) -> Any:
     """Return the factor b of the module's formula, 1/rad^2, from `square`, which is |v|^2 / 4.
 
-    It uses the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
+    The function uses the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
     """
     rest: Any = float(DENOMINATORS[-1])
     for denominator in reversed(DENOMINATORS[:-1]):

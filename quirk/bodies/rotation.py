@@ -121,8 +121,8 @@ def _entries(w: Any, x: Any, y: Any, z: Any) -> list[Any]:
 def from_matrix(R: np.ndarray) -> np.ndarray:
     """Return the unit quaternion (4,), w >= 0, of a direction-cosine matrix (3, 3).
 
-    It is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control Dyn. 23
-    (2000)). The method needs no case distinction, and gives the nearest rotation if R has round-off.
+    The quaternion is the eigenvector to the largest eigenvalue of a symmetric matrix (Bar-Itzhack, J. Guid. Control
+    Dyn. 23 (2000)). The method needs no case distinction, and gives the nearest rotation if R has round-off.
     """
     trace, difference = np.trace(R), R - R.T
     K = np.empty((4, 4))

@@ -60,7 +60,7 @@ class Shape(metaclass=ConstructorMeta):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, of a solid of this shape.
 
-        It refers to the center and axes of the shape; `mass` is in kg.
+        The inertia refers to the center and axes of the shape; `mass` is in kg.
         """
 
     @abstractmethod

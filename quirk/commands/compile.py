@@ -90,6 +90,6 @@ def _options(work: str) -> dict[str, Any]:
 def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
     """Return the sum of `values`, and its derivatives with respect to them.
 
-    It is the objective of a sensitivity analysis.
+    This function is the objective of a sensitivity analysis.
     """
     return float(values.sum()), np.ones_like(values)

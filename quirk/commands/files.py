@@ -37,8 +37,8 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 def checked(command: str, names: Sequence[str]) -> list[Path]:
     """Return the paths of output files, or raise an error if one has an unknown format or cannot be written.
 
-    It is called before anything is computed. `command` is the name of the command for messages, `names` are the names
-    of the files.
+    This function is called before anything is computed. `command` is the name of the command for messages, `names` are
+    the names of the files.
     """
     for name in names:
         if Path(name).suffix.lower() not in WRITERS:

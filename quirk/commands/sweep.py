@@ -81,7 +81,7 @@ def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
 def _parameters(options: argparse.Namespace) -> Any:
     """Return the parameters of a sweep from the command line and the parameter file.
 
-    They are a dict of lists, one for each parameter, or a list of dicts, one for each run.
+    The result is a dict of lists, one for each parameter, or a list of dicts, one for each run.
     """
     found: dict[str, list[Any]] = {}
     for text in options.param:

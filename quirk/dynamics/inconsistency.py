@@ -1,6 +1,6 @@
 """Diagnosis of contradictory constraints for error messages.
 
-It finds the violated rows, the size of their violation, and the constraints on which they depend.
+This module finds the violated rows, the size of their violation, and the constraints on which they depend.
 
 Notation: Phi are the residuals of the constraint rows.
 """

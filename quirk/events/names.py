@@ -65,8 +65,8 @@ class Reading:
 class Shared(Reading):
     """A watched quantity of a force that is determined by the multipliers of several constraint rows.
 
-    It is used for loads that redundant contacts share. The quantity is one force, or the margin of a contact against
-    slipping.
+    This class is used for loads that redundant contacts share. The quantity is one force, or the margin of a contact
+    against slipping.
 
     Attributes
     ----------

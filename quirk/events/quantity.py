@@ -136,7 +136,7 @@ class Quantity(ForceElement):
     def structure(self) -> tuple[Any, ...]:
         """Key of the compiled code: everything in the law except the values of its parameters.
 
-        It includes the frames and free axes of the constraints that the function may use.
+        The key includes the frames and free axes of the constraints that the function may use.
         """
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]

@@ -146,7 +146,8 @@ class Controller(OfJoint):
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the rate of the error's integral, rad or m.
 
-        It is the error or, at a limit of the effort, the error minus the term that keeps the integral from growing.
+        The rate is the error or, at a limit of the effort, the error minus the term that keeps the integral from
+        growing.
         """
         error: Any = self.target - x
         if self.limits is None:

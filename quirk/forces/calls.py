@@ -149,7 +149,7 @@ class NumberCall:
     def __call__(self, t: Jet, *arguments: Any) -> Any:
         """Return the value of the user function.
 
-        It is a jet with time derivatives if time derivatives of loads are evaluated.
+        The value is a jet with time derivatives if time derivatives of loads are evaluated.
         """
         return self.value.along(self.order, t, *arguments)
 

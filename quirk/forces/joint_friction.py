@@ -140,7 +140,7 @@ class JointFriction(OfJoint, StickSlip):
     def load_per_effort(self) -> float:
         """Constant normal load of the slip's only component, per unit of effort.
 
-        It is one over the arm (1/m) for a rotation, whose slip is the rate times an arm, and 1 for a translation.
+        The load is one over the arm (1/m) for a rotation, whose slip is the rate times an arm, and 1 for a translation.
         """
         return 1.0 / float(self.radii[0])
 
@@ -178,7 +178,7 @@ def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFr
 def _arm(joint: Joint) -> float:
     """Return the arm (m) at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
 
-    It only sets the scale of tolerances.
+    The arm only sets the scale of tolerances.
     """
     bodies = (body for body in (joint.body_i, joint.body_j) if isinstance(body, Body))
     return max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in bodies)

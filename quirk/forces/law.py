@@ -404,8 +404,8 @@ def _add(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 def _add_given(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
     """Add a force and a torque on a frame to the load on its body; the force acts at the origin of the frame.
 
-    Both are in the inertial frame. `load` has an array of eight numbers for each Taylor coefficient; `zero` is such an
-    array of zeros.
+    Force and torque are in the inertial frame. `load` has an array of eight numbers for each Taylor coefficient; `zero`
+    is such an array of zeros.
     """
     if not _is_nothing(force):
         force = _vector("force", force)

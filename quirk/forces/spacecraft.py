@@ -112,7 +112,7 @@ class ReactionWheel(ForceElement):
     def load(self, t: Any, place: Place) -> Any:
         """Return no force, and the torque (N m), inertial frame.
 
-        It is minus the rate of the wheel's relative angular momentum.
+        The torque is minus the rate of the wheel's relative angular momentum.
         """
         axis, speed = place.direction(self.axis), self.speed
         return 0, -self.inertia * (speed.rate * axis + np.cross(place.spin, speed * axis))

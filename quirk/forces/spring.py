@@ -192,7 +192,7 @@ class Spring(BetweenPoints):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the force along the length (N) that stores no energy; positive if it pushes the ends apart.
 
-        It is minus the tension of a user function, or the damping force of a one-sided spring.
+        The force is minus the tension of a user function, or the damping force of a one-sided spring.
         """
         if self.law is not None:
             return -self.law(t, x, rate)
@@ -207,7 +207,7 @@ class Spring(BetweenPoints):
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the damping force (N) on both bodies, inertial frame.
 
-        It is zero for a one-sided spring, whose damping force `along` returns.
+        The force is zero for a one-sided spring, whose damping force `along` returns.
         """
         if self.one_sided is not None:
             return (0, 0), (0, 0)
@@ -241,7 +241,7 @@ def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]
 def _damped(i: Place, j: Place, damping: Any) -> Any:
     """Return the force (N) of a damper on both bodies, inertial frame.
 
-    It acts along the line of the ends, or along their relative velocity if they coincide.
+    The force acts along the line of the ends, or along their relative velocity if the ends coincide.
     """
     d, u = j.position - i.position, j.velocity - i.velocity
     square, along = d @ d, d @ u

@@ -144,7 +144,7 @@ class JointNow:
     def angle(self) -> Any:
         """Angle about the joint's single free axis, rad, in (-pi, pi].
 
-        It jumps by a full turn at the ends of this range. The quantity by name, such as "hinge.angle", counts
+        The angle jumps by a full turn at the ends of this range. The quantity by name, such as "hinge.angle", counts
         revolutions and does not jump.
         """
         of_three = isinstance(self._constraint, Joint) and self._constraint.of_three

@@ -61,7 +61,7 @@ _NOTE = _KEYBOARD.note
 class DeferredInterrupt:
     """Context manager that defers Ctrl-C until the end of the block.
 
-    It does nothing outside the main thread, or if the signal is ignored or not handled by Python.
+    The context manager does nothing outside the main thread, or if the signal is ignored or not handled by Python.
 
     Parameters
     ----------

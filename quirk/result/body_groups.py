@@ -54,7 +54,7 @@ class CenterOfMass:
     def acceleration(self) -> np.ndarray:
         """Acceleration of the center of mass (nt, 3) in the inertial frame, m/s^2.
 
-        It equals the sum of all external forces on the bodies, divided by the total mass.
+        The acceleration equals the sum of all external forces on the bodies, divided by the total mass.
         """
         return self._mean(self._result._accelerations[0])
 

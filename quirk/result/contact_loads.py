@@ -199,7 +199,8 @@ class ContactLoads:
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows of their own.
 
-        Each is given by the name of its constraint, and the indices of its rows among all gaps and slip components.
+        Each element is given by the name of its constraint, and the indices of its rows among all gaps and slip
+        components.
         """
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []

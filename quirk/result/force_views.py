@@ -62,7 +62,7 @@ class ForceView:
     def exerted(self) -> Exerted:
         """Loads about the centers of mass, energy and coordinates of the element over time, as its law returns them.
 
-        All are zero while the element is disabled.
+        All values are zero while the element is disabled.
         """
         found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:

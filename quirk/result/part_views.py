@@ -282,7 +282,7 @@ class JointView:
     def relative_velocity(self) -> np.ndarray:
         """Difference (nt, 3) of the inertial velocities of both frames' origins, in the axes of frame i, m/s.
 
-        It differs from `velocity` by omega_i x displacement, with omega_i the angular velocity of body i.
+        The difference from `velocity` is omega_i x displacement, with omega_i the angular velocity of body i.
         """
         return relative.relative_velocity(*self._frames)
 
@@ -316,7 +316,8 @@ class JointView:
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
         """Motion of both joint frames in the inertial frame.
 
-        Each has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt, 3, 3).
+        Each motion has the attributes `origin` (m), `velocity` (m/s) and `spin` (rad/s), (nt, 3) each, and `axes` (nt,
+        3, 3).
         """
         return self._frames
 

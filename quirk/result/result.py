@@ -603,7 +603,7 @@ class Result(Renamed, ResultOutput):
     def _verdict(self) -> Verdict:
         """Selection of the independent constraint rows in the middle of the run.
 
-        It includes the distance of each row from the span of the other rows.
+        The result includes the distance of each row from the span of the other rows.
         """
         row = self._middle
         segment, _ = self._segment_at(row)
@@ -612,7 +612,7 @@ class Result(Renamed, ResultOutput):
     def health(self) -> Health:
         """Return accuracy and conditioning of the constraints over time.
 
-        It uses dense algebra, and suits small and medium systems.
+        The method uses dense algebra, and suits small and medium systems.
         """
         from .constraint_health import health
 

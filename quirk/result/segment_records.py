@@ -53,7 +53,7 @@ def rebuilt(
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
     """Return the configuration of a segment, and the changes since the start of the run.
 
-    They are reconstructed from the data of `described`.
+    Both are reconstructed from the data of `described`.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
 def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
     """Yield the actions that replace a constraint or force.
 
-    Each comes with the name of its event and its index in this event.
+    With each action, the name of its event and its index in this event are returned.
     """
     for event in events:
         for number, action in enumerate(_flat(event.actions)):

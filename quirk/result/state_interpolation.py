@@ -81,7 +81,7 @@ class Interpolant:
     def uncertainty(self, place: Abscissa) -> np.ndarray:
         """Return the estimated interpolation error (p,), m; rotations are multiplied by the size of the system.
 
-        It is the difference from polynomials with one derivative less at both ends.
+        The estimate is the difference from polynomials with one derivative less at both ends.
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))

@@ -326,7 +326,7 @@ class Run:
     def save(self) -> SavedRun:
         """Return a snapshot from which the run can be continued bit for bit.
 
-        It can be pickled. States stored so far for `result` are not included.
+        The snapshot can be pickled. States stored so far for `result` are not included.
 
         Examples
         --------

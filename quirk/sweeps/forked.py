@@ -39,7 +39,7 @@ def safe() -> bool:
 class Forked:
     """A fork of this process that answers requests through pipes.
 
-    It has the methods of `subprocess.Popen` that workers need.
+    The class has the methods of `subprocess.Popen` that workers need.
 
     Parameters
     ----------

@@ -163,7 +163,7 @@ class System(Renamed):
     def configuration_of(self, state: State) -> Configuration:
         """Return the configuration in which a run from a state starts.
 
-        It is the present configuration with the changes by events that the state records.
+        This is the present configuration with the changes by events that the state records.
         """
         found = self.configuration
         for name, on in state.switched.items():
@@ -247,7 +247,7 @@ class System(Renamed):
     def initial_state(self) -> State:
         """Return a copy of the state in which runs start.
 
-        It has the poses and velocities of the bodies' declarations, or those that `assemble` has found.
+        The state has the poses and velocities of the bodies' declarations, or those that `assemble` has found.
         """
         return self._initial.copy()
 
@@ -316,7 +316,8 @@ class System(Renamed):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        It uses dense algebra, with a cost cubic in the number of rows. Default: the initial state. Time t is in s.
+        The method uses dense algebra, with a cost cubic in the number of rows. Default: the initial state. Time t is in
+        s.
         """
         from ..analysis.mobility import mobility
 

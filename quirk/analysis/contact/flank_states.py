@@ -87,7 +87,7 @@ class FlankStates:
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
     """Return the flank in contact after events, 1 or -1, or 0 for none.
 
-    It follows from the flank in contact before, the crossings of event functions, the deviation x and its rate.
+    The result follows from the flank in contact before, the crossings of event functions, the deviation x and its rate.
     """
     if (flanks.name, MEETS) in crossed:
         return crossed[flanks.name, MEETS]

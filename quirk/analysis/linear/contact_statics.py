@@ -109,7 +109,7 @@ class Pushes:
     def units(self) -> np.ndarray:
         """Units (c,) in which gaps are measured.
 
-        They are the characteristic length of the system (m) for lengths, and 1 rad for angles.
+        The unit is the characteristic length of the system (m) for lengths, and 1 rad for angles.
         """
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
@@ -137,8 +137,8 @@ class Pushes:
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a step towards equilibrium, without a guess of the closed gaps.
 
-    It consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for which
-    the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
+    The step consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for
+    which the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
     least-squares problem with it gives the initial guess of the closed gaps for `near_step`.
 
     Parameters

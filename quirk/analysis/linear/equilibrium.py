@@ -172,7 +172,7 @@ def _falls(free: NullSpaceBasis) -> bool:
 def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Return the part of accelerations g (f,) that no displacement can balance.
 
-    It is the part outside the range of K (f, f), the derivative of g with respect to displacements.
+    This part is outside the range of K (f, f), the derivative of g with respect to displacements.
     """
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 

@@ -180,8 +180,8 @@ class _Follower:
     def tangent(self, at: _Place, slope: _Slope, ahead: _Tangent | None) -> _Tangent:
         """Return the unit tangent of the path at the point `at`.
 
-        It points along the previous tangent `ahead` or, if this is None, towards the end of the range. `slope` is the
-        derivative g_p.
+        The tangent points along the previous tangent `ahead` or, if this is None, towards the end of the range. `slope`
+        is the derivative g_p.
         """
         along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
         sign = float(along[-1]) if ahead is None else float(self._row(at, ahead) @ along)

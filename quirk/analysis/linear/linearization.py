@@ -90,7 +90,7 @@ class Linearization:
     def to_control(self) -> Any:
         """Return the system as a `control.StateSpace` with named signals.
 
-        It needs python-control, the extra `quirk-dynamics[control]`.
+        This method needs python-control, the extra `quirk-dynamics[control]`.
         """
         try:
             import control

@@ -67,8 +67,8 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    There are `wanted` - 2 of them; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians, and `steady`
-    is the steady motion.
+    The number of eigenvalues is `wanted` - 2; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians,
+    and `steady` is the steady motion.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu

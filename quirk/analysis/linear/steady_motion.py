@@ -128,7 +128,7 @@ def _internal_size(point: Point) -> np.ndarray:
 def load_rate(point: Point) -> float:
     """Return the rate (1/s) of the motion that loads would cause if they did not cancel.
 
-    It is the square root of the largest acceleration over the characteristic length of the system.
+    The rate is the square root of the largest acceleration over the characteristic length of the system.
     """
     return _scales(point)[0]
 
@@ -228,8 +228,8 @@ def _candidates(point: Point) -> list[Steady]:
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
     """Yield the steady motions that match velocities and accelerations of a moving state, now and at a later time.
 
-    Each comes with the later operating point and the time until then, s. Whether the coefficients of small motions are
-    constant is not tested.
+    With each motion, the later operating point and the time until then (s) are returned. Whether the coefficients of
+    small motions are constant is not tested.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return

@@ -120,8 +120,8 @@ def _bearing(
 ) -> tuple[Changing, Changing, Changing]:
     """Return the axis of a joint, and its force and torque on body j about the joint point of j, each with derivatives.
 
-    All are in the inertial frame. `friction` is the friction element of the joint; `directions` and `constant` are as
-    for `with_changed_friction`.
+    All vectors are in the inertial frame. `friction` is the friction element of the joint; `directions` and `constant`
+    are as for `with_changed_friction`.
     """
     count = len(constant.tangent.multipliers)
     own_rows = model.joint_rows[friction.on.name]

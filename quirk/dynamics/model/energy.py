@@ -33,7 +33,7 @@ def linear_momentum(model: Model, state: State) -> np.ndarray:
 def angular_momentum(model: Model, state: State) -> np.ndarray:
     """Return the angular momentum about the inertial origin (..., 3), kg m^2/s, in the inertial frame.
 
-    It is the sum of r x m v + R J omega over the bodies.
+    The angular momentum is the sum of r x m v + R J omega over the bodies.
     """
     spin = np.einsum("...nij,njk,...nk->...i", rotation.matrix(state.orientation), model.inertia,
                      state.angular_velocity)  # fmt: skip

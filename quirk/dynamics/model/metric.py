@@ -69,7 +69,7 @@ def inverse_root(inertia: np.ndarray) -> np.ndarray:
 def body_lengths(model: Model) -> np.ndarray:
     """Return a characteristic length (n,), m, of each of n bodies.
 
-    It is the longest arm to a joint point, or the radius of gyration for a body without arms.
+    This length is the longest arm to a joint point, or the radius of gyration for a body without arms.
     """
     n = len(model.mass)
     arms = np.zeros(n + 1)

@@ -31,7 +31,7 @@ NEAR = 0.5
 def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
     """Return the center of the pictures (nt, 3), inertial frame, m.
 
-    It is the followed body, the center of mass of all bodies, or a fixed point.
+    The center is the followed body, the center of mass of all bodies, or a fixed point.
     """
     if follow == GROUND.name or (follow is None and (scene.trails or not _speck(scene))):
         return np.tile(0.5 * (scene.low + scene.high), (len(scene.times), 1))
@@ -104,6 +104,6 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the planes fixed in the inertial frame that bodies touch or on which they roll.
 
-    Each is a point (3,), m, and a normal (3,), inertial frame.
+    Each plane is given by a point (3,), m, and a normal (3,), inertial frame.
     """
     return [(plane.point, plane.normal) for plane in planes_of(result.system) if plane.body is GROUND]

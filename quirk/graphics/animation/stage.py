@@ -188,8 +188,8 @@ class Stage:
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return a point (3,) on the edge of the box for tick labels of an axis, and the edge's outward normal.
 
-        It is the lowest or leftmost edge in the picture; the normal (2,) is in the picture. `low` and `high` (3,) are
-        the corners of the box.
+        The edge is the lowest or leftmost one in the picture; the normal (2,) is in the picture. `low` and `high` (3,)
+        are the corners of the box.
         """
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)

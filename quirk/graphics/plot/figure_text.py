@@ -51,7 +51,7 @@ class Fit:
 def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
     """Return the length available for a text centered on axes, pixels.
 
-    It is the width for `direction` 0 and the height for 1; `axes` are all axes of the figure.
+    The length is the width for `direction` 0 and the height for 1;  `axes` are all axes of the figure.
     """
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]

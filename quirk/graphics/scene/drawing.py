@@ -31,7 +31,7 @@ EDGE = 0.8
 def moving(extent: np.ndarray) -> list[int]:
     """Return the indices of the coordinates that show a motion with the extent (3,), m.
 
-    There are two of them if the motion is planar.
+    A planar motion has two such coordinates.
     """
     flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
     return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]

@@ -75,8 +75,8 @@ class Wheel:
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
         """Return slightly more than half the thickness (m) of a shape of the body that fills the circle.
 
-        It is None if there is no such shape. x, y and z (3,) are unit vectors in the plane of the circle and along its
-        axis.
+        The result is None if there is no such shape. x, y and z (3,) are unit vectors in the plane of the circle and
+        along its axis.
         """
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
             corners = np.concatenate(shape.faces()) - self.center
@@ -135,8 +135,8 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
     """Yield the pitch circles of two gears with parallel axes.
 
-    There are none if the axes coincide or are unknown. `gear` is the constraint, and `carrier` the body on which both
-    gears rotate.
+    Nothing is yielded if the axes coincide or are unknown. `gear` is the constraint, and `carrier` the body on which
+    both gears rotate.
     """
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
@@ -183,8 +183,8 @@ def _in_inertial(body: Body | Ground, vector: np.ndarray) -> np.ndarray:
 def _bearing(system: System, body: Body | Ground, carrier: Body | Ground, axis: np.ndarray) -> np.ndarray | None:
     """Return the center of rotation (3,) of a gear on its carrier at the initial poses, inertial frame, m.
 
-    It is a point of a hinge about the axis (3,), inertial frame. Without a hinge it is the center of mass of the body;
-    for the ground it is unknown (None).
+    The center is a point of a hinge about the axis (3,), inertial frame. Without a hinge it is the center of mass of
+    the body; for the ground it is unknown (None).
     """
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint.rotation_axis is None:

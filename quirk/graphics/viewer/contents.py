@@ -67,7 +67,7 @@ class Extent:
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
         """Return center (3,) and half width (m) of a picture, inertial frame.
 
-        It shows the whole motion or, if the picture follows the mechanism (`followed`), only the mechanism.
+        The picture shows the whole motion or, if the picture follows the mechanism (`followed`), only the mechanism.
         """
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART

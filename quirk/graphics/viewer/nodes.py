@@ -26,7 +26,7 @@ def path_of(kind: str, *names: str) -> str:
 def node_name(part: Part) -> str:
     """Return the path of the node of a part in the scene.
 
-    It is under "bodies" for bodies and parts fixed in them, otherwise under "ground" or "between".
+    The path is under "bodies" for bodies and parts fixed in them, otherwise under "ground" or "between".
     """
     if isinstance(part, BodyPart):
         return path_of("bodies", part.name)
@@ -38,7 +38,7 @@ def node_name(part: Part) -> str:
 def label_of(part: Part) -> str:
     """Return the displayed name of a part.
 
-    It is empty for arrows, bodies of beams, and all marks of a joint but one.
+    The name is empty for arrows, bodies of beams, and all marks of a joint but one.
     """
     if isinstance(part, Arrow) or (isinstance(part, BodyPart) and not part.labeled):
         return ""

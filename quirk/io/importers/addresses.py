@@ -58,8 +58,8 @@ class Addresses:
 def checked_packages(owner: str, value: Any) -> Addresses:
     """Return the argument `packages` of an import as Addresses.
 
-    It is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the function
-    whose argument it is, for messages.
+    The argument is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the
+    function whose argument it is, for messages.
     """
     if value is None:
         return Addresses()

@@ -123,8 +123,8 @@ class Bodies:
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
         """Return the body that consists of all `members`, or None if its inertia is invalid.
 
-        It has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` is true if the body
-        is fixed to the ground.
+        The body has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` is true if
+        the body is fixed to the ground.
         """
         first = next(link for link in members if link.mass > 0)
         center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)

@@ -88,8 +88,8 @@ def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
     """Return axes in the parent and in the body whose first and third 1-2-3 angles are those of two hinges.
 
-    Both are (3, 3), in body coordinates in the reference position. The second of these angles is constant: the angle
-    between the hinge axes minus a right angle. `stack` has the two hinges.
+    Both sets of axes are (3, 3), in body coordinates in the reference position. The second of these angles is constant:
+    the angle between the hinge axes minus a right angle. `stack` has the two hinges.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     y = np.cross(b, a) / np.linalg.norm(np.cross(b, a))
@@ -99,9 +99,9 @@ def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
 def _axes_of_three(stack: Stack, place: int) -> tuple[np.ndarray, np.ndarray]:
     """Return axes in the parent and in the body for which a 1-2-3 angle is the angle of one of three hinges.
 
-    Both are (3, 3), in body coordinates in the reference position; `place` is 0, 1 or 2 for the first, second or third
-    hinge. If the hinge axes are left-handed, another axis is reversed, which reverses the sign of its angle. `stack`
-    has the three hinges.
+    Both sets of axes are (3, 3), in body coordinates in the reference position; `place` is 0, 1 or 2 for the first,
+    second or third hinge. If the hinge axes are left-handed, another axis is reversed, which reverses the sign of its
+    angle. `stack` has the three hinges.
     """
     axes = np.column_stack([stack.axis(k) for k in stack.hinges])
     if np.linalg.det(axes) < 0:

@@ -32,7 +32,7 @@ def relations(
 ) -> Iterator[Constraint | ForceElement]:
     """Yield the constraints and forces equivalent to equalities, tendons and actuators.
 
-    Those that QuIRK does not support are recorded as omissions. `made` has the joints of the file.
+    Elements that QuIRK does not support are recorded as omissions. `made` has the joints of the file.
     """
     m = model.m
     makers = (

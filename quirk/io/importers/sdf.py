@@ -192,7 +192,8 @@ def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) 
 def _canonical(model: Element, name: str) -> str | None:
     """Return the full name of the link to which a model's frame is attached.
 
-    It is the link that the attribute canonical_link names, or else the first one. `name` is the full name of the model.
+    This is the link that the attribute canonical_link names, or else the first link. `name` is the full name of the
+    model.
     """
     told = model.get("canonical_link")
     if told:

@@ -118,7 +118,7 @@ class Frames:
     def shift_models(self) -> None:
         """Move models whose pose specifies the pose of one of their frames instead of their own.
 
-        It must be called before any pose is computed.
+        This method must be called before any pose is computed.
         """
         for model, name in self.placement.items():
             frame = self.named[model]

@@ -251,7 +251,7 @@ def _connected(
 def _ignore_limits(joint: UrdfJoint) -> None:
     """Mark the limits of a joint as read if they are disabled or the joint is continuous.
 
-    They are then not listed as omissions.
+    Such limits are not listed as omissions.
     """
     limit = joint.element.one("limit")
     if limit is not None:

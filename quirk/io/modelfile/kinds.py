@@ -62,7 +62,7 @@ def kinds_of(wanted: type) -> list[str]:
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class or function by name.
 
-    They include those of the function to which it passes further keyword arguments.
+    The result includes the parameters of the function to which further keyword arguments are passed.
     """
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())

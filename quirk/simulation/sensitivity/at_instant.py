@@ -60,7 +60,7 @@ class Instant:
     def _explicit(self, one: Named) -> np.ndarray:
         """Return the derivatives (D,) of the quantity `one` at constant state.
 
-        These differ from zero if parameters displace joint frames on which the quantity depends.
+        The derivatives differ from zero if parameters displace joint frames on which the quantity depends.
         """
         if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
             return np.zeros(len(self._by))

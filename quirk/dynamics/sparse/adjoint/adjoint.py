@@ -75,8 +75,8 @@ class Sought:
     def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
         """Add the derivatives of the scalar function in all D directions to `into` (D,).
 
-        Each is the sum over inputs of the derivative with respect to the input, in `wanted`, and the variation of the
-        input along the direction, in `given` by index of the element and of the input.
+        Each derivative is the sum over inputs of the derivative with respect to the input, in `wanted`, and the
+        variation of the input along the direction, in `given` by index of the element and of the input.
         """
         directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(wanted.first) - 1):

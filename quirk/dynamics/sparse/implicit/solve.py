@@ -79,7 +79,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
     """Compute the variations dq and dv of poses and velocities at constant accelerations.
 
-    They follow from the right-hand side r.
+    Both variations follow from the right-hand side r.
     """
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:

@@ -123,8 +123,8 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Write the time-dependent inputs of the law of force element e.
 
-    These are its prescribed motions at time t (s), its internal variables, and the motion of its bodies; the last two
-    are copied from the state y and from `kin`.
+    The inputs are the prescribed motions at time t (s), the internal variables, and the motion of the bodies; the last
+    two are copied from the state y and from `kin`.
     """
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]

@@ -64,7 +64,7 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the rotation matrices and spins of all bodies in `kin`.
 
-    These suffice for constraint residuals and their rates, which do not depend on the metric.
+    These quantities suffice for constraint residuals and their rates, which do not depend on the metric.
     """
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)

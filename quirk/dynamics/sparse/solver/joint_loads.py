@@ -58,7 +58,7 @@ class JointLoads:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the Taylor coefficients of the forces and torques (K, c, 3) of c constraints, for K orders.
 
-        These are the loads on body j at the joint point of body j, in the inertial frame.
+        The loads act on body j at the joint point of body j, and are given in the inertial frame.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ from .watched_quantities import EventFunction, EventMonitor
 class CompiledRun:
     """A run with a given set of enabled parts.
 
-    It can be started repeatedly, from states that satisfy the constraints.
+    The run can be started repeatedly, from states that satisfy the constraints.
 
     Parameters
     ----------

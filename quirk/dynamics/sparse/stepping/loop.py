@@ -136,7 +136,7 @@ def wanted(settings: Settings, run: RunState) -> bool:
 def pauses(run: RunState) -> bool:
     """Whether the run pauses within the step just taken, because all output times have been reached.
 
-    It does not pause at the end of the step if an event with an action occurs at this time.
+    The run does not pause at the end of the step if an event with an action occurs at this time.
     """
     counts, last = run.counts, run.asked.shape[0] - 1
     if counts[PAUSES] == 0 or counts[ASKED] <= last:

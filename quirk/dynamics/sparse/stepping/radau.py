@@ -337,7 +337,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
     """Compute the state at collocation point i.
 
-    It is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
+    The state is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
     """
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):

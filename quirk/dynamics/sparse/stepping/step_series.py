@@ -83,8 +83,8 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
-    These are the coefficients of order `order` of poses, and of order `order` - 1 of all other components of the state.
-    The arrays `found` hold `orders` coefficients of each component.
+    The copied coefficients are those of order `order` of poses, and of order `order` - 1 of all other components of the
+    state. The arrays `found` hold `orders` coefficients of each component.
     """
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders

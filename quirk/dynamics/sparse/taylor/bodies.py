@@ -59,8 +59,8 @@ def begin(
 ) -> None:
     """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
 
-    These are poses up to order 2 and angular velocities up to order 1. `orders` is the number of coefficients of each
-    quantity in `bodies`.
+    The coefficients are those of poses up to order 2 and of angular velocities up to order 1. `orders` is the number of
+    coefficients of each quantity in `bodies`.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN

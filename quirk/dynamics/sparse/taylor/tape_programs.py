@@ -95,7 +95,7 @@ class Programs:
     def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
         """Return the tape lines whose coefficients of all orders must be stored.
 
-        These are guards, operands of sums over orders, and operands of lines in other programs.
+        Such lines are guards, operands of sums over orders, and operands of lines in other programs.
         """
         kept: set[int] = set(self.form.guards)
         for lines in programs:

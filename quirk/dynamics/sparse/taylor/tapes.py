@@ -178,9 +178,9 @@ def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index
 def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
     """Return input `o` of a function among the inputs of a frame that depend on the motion of its body.
 
-    These are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the body.
-    Origin and axes of the frame, which are constant, do not count. `terms` is the number of vectors for the position,
-    including its time derivatives.
+    These inputs are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the
+    body. Origin and axes of the frame, which are constant, do not count. `terms` is the number of vectors for the
+    position, including its time derivatives.
     """
     if o < 3 * terms:
         return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)

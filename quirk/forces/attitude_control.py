@@ -113,7 +113,7 @@ class AttitudeControl(ForceElement):
         vars(self).update(_numbers(str(self), self.body.name, self.joints, bodies, constraints))
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints, with the inertia of what is welded on."""
+        """Return the element for a system of these bodies and constraints, with the inertia of all welded bodies."""
         by_name = {body.name: body for body in bodies}
         known = {one.name for one in constraints if one.active}
         for joint in self.joints:
@@ -163,7 +163,7 @@ class AttitudeControl(ForceElement):
     def _error(self, body: Place) -> tuple[Any, Any, Any]:
         """Return the rotation vector from the body to the target, and the target's spin and acceleration.
 
-        All are in body axes; rad, rad/s and rad/s^2.
+        All three are (3,) in body axes, in rad, rad/s and rad/s^2.
         """
         if not self.motions:
             away = body.rotation.T @ self.target_axes
@@ -195,8 +195,8 @@ def _numbers(
     ----------
     owner : title for errors
     hub : name of the body that is controlled
-    joints : those of the wheels
-    bodies, constraints : those of the system; bodies by name
+    joints : joints of the wheels
+    bodies, constraints : bodies of the system by name, and constraints of the system
     """
     wheels = {joint.name for joint in joints}
     rigid: list[Any] = [one for one in constraints if one.active and (isinstance(one, Fixed) or one.name in wheels)]

@@ -246,8 +246,8 @@ class ForceElement(Immutable):
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system of these bodies and constraints.
 
-        It is the element itself, or a copy that acts on all of them if it was declared for all bodies, or whose law
-        contains numbers of them.
+        The result is the element itself or, if the element was declared for all bodies or its law contains numbers of
+        bodies or constraints, a copy for these parts.
         """
         return self
 

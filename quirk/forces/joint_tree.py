@@ -30,7 +30,7 @@ class JointTree:
     parents : index of the parent of each link, BASE for the ground
     signs : 1.0 if the link is body j of its joint, -1.0 if it is body i
     axes : (n, 3, 3) joint frame on the parent's side at coordinate zero, as columns in the frame of the parent
-    offsets : (n, 3) its origin in the frame of the parent, m
+    offsets : (n, 3) origin of this joint frame in the frame of the parent, m
     masses : (n,) kg
     centers : (n, 3) centers of mass in the frames of the links, m
     inertias : (n, 3, 3) about the centers of mass, in the axes of the links, kg m^2
@@ -60,7 +60,8 @@ class Lump:
 
     Attributes
     ----------
-    masses, centers, inertias : of each body; inertias are about its center of mass, in the axes of the frame
+    masses, centers, inertias : those of each body; inertias are about the center of mass of the body, in the axes of
+        the frame
     """
 
     masses: list[float] = field(default_factory=list)
@@ -92,13 +93,13 @@ def is_hinge_or_slide(part: Any) -> bool:
 def joint_tree(
     owner: str, joints: Sequence[Joint] | None, bodies: Mapping[str, Body], constraints: Sequence[Constraint]
 ) -> JointTree:
-    """Return the tree on the ground that contains some joints, with all links that hang on it.
+    """Return the tree on the ground that contains given joints, with all links that are connected to it.
 
     Parameters
     ----------
     owner : title of the element for errors
     joints : hinges and slides of the tree; None for all of the constraints
-    bodies, constraints : those of the system; bodies by name
+    bodies, constraints : bodies of the system by name, and constraints of the system
 
     Raises
     ------
@@ -253,7 +254,7 @@ def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[n
 
 
 def _permitted(constraint: Constraint) -> bool:
-    """Whether a constraint leaves a tree as it is: a driver of a joint, a contact, or a constraint without rows."""
+    """Whether a constraint does not change a tree: a driver of a joint, a contact, or a constraint without rows."""
     return isinstance(constraint, Unilateral | Drive) or constraint.row_count == 0
 
 

@@ -118,11 +118,10 @@ class OfTree(ForceElement):
     def inverse_dynamics(
         self, x: Sequence[Any], rates: Sequence[Any] | None, accelerations: Sequence[Any]
     ) -> list[Any]:
-        """Return the effort (N m or N) at each joint of the tree, at leading joints also that for their followers.
+        """Return the effort (N m or N) at each joint of the tree; at leading joints it includes those of the followers.
 
-        Without `rates` the tree is at rest.
-
-        `x`, `rates` and `accelerations` are those of the coordinates, in rad or m and s.
+        `x`, `rates` and `accelerations` are the coordinates and their time derivatives, in rad or m, and s. Without
+        `rates` the tree is at rest.
         """
         links: list[_Link] = []
         ground = _Link(None, None, -self.gravity)
@@ -168,7 +167,7 @@ class _Link:
         return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
 
     def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set the load to that of the link alone, by Newton and Euler."""
+        """Set the load to that of the link alone, by the Newton-Euler equations."""
         self.force = mass * self.at(center)
         self.moment = np.cross(center, self.force)
         if self.spin is not None:
@@ -176,7 +175,7 @@ class _Link:
 
 
 class _JointMotion:
-    """Relative pose of two links at a joint with z as its axis: the outer one turned about it, or displaced along it.
+    """Relative pose of two links at a joint with axis z, about which the outer link rotates or along which it slides.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ class _JointMotion:
         return link
 
     def transmit(self, outer: _Link, inner: _Link) -> None:
-        """Add the load of the outer link to the one of the inner link."""
+        """Add the load of the outer link to that of the inner link."""
         force = self._axes @ outer.force
         inner.force = inner.force + force
         inner.moment = inner.moment + self._axes @ outer.moment + np.cross(self._offset, force)
@@ -259,7 +258,7 @@ class GravityCompensation(OfTree):
         super().__init__(name, joints, gravity, limits)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the effort (N m or N) at each joint, zero at those without one."""
+        """Return the effort (N m or N) at each joint; zero at joints without effort."""
         efforts = self.inverse_dynamics(np.atleast_1d(x), None, ())
         return [limited(e, self.limits) if c < self.count else 0.0 for c, e in enumerate(efforts)]
 
@@ -369,7 +368,7 @@ def _checked_joints(owner: str, joints: Any) -> tuple[Joint, ...]:
 
 
 def _gains(owner: str, argument: str, value: Any, count: int) -> np.ndarray:
-    """Return `count` gains, none of them negative; a single number holds for all."""
+    """Return `count` gains, which must not be negative; a single number applies to all joints."""
     if np.ndim(value) == 0:
         return np.full(count, validate.non_negative(owner, argument, value))
     gains = validate.array(owner, argument, value, (count,))

@@ -357,7 +357,7 @@ def _sum_of_functions(motions: list[Motion]) -> Motion:
 
 
 def derivative_of(motion: Motion) -> Motion:
-    """Return the time derivative of a motion as a motion; it has the further derivatives of a user's function."""
+    """Return the time derivative of a motion as a motion; for a user's function it has the remaining derivatives."""
     return Motion.sum([_derivative_alone(part) for part in motion.parts])
 
 

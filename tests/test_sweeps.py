@@ -16,8 +16,9 @@ from mechanisms import pendulum
 import quirk
 from quirk.sweeps.dataset import dataset
 from quirk.sweeps.forked import safe
+from quirk.sweeps.in_lanes import Computer
 from quirk.sweeps.parameters import parameters_of_runs
-from quirk.sweeps.run import Job, SweepRun, outcomes
+from quirk.sweeps.run import Job, SweepRun
 from quirk.sweeps.sweep import runs_of
 from quirk.sweeps.table import rows_at
 
@@ -35,7 +36,7 @@ def computed(build, parameters, duration=0.5, reduce=None, output=0.1, quantitie
     job = Job(
         build, duration, {"output": output, **options}, quantities, reduce, times, frozenset({"status", *rows[0]})
     )
-    found = list(outcomes(job, [SweepRun(k, row) for k, row in enumerate(rows)]))
+    found = list(Computer(job).outcomes([SweepRun(k, row) for k, row in enumerate(rows)]))
     return dataset(rows, found, times, {}, {})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..bodies import rotation
 from ..bodies.state import State
 from ..constraints import Constraint
+from ..dynamics.model.model import Model
 from ..dynamics.sparse.solver.solver import Solver
 from ..forces.law import REFERENCE
 from ..system.system import System
@@ -24,10 +25,19 @@ from .variation import VariedNumber
 
 
 class LaneMembers:
-    """Fixed steps of the members of a batch, eight at a time."""
+    """Fixed steps of the members of a batch, eight at a time.
 
-    def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns) -> None:
+    Parameters
+    ----------
+    solver : compiled solver of the system of the batch
+    numbers : parameters of all members
+    runs : LaneRuns
+    axes : (count, k, 2, 3) of each member, or (1, k, 2, 3) of all, see `aligned_axes`
+    """
+
+    def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns, axes: np.ndarray | None = None) -> None:
         self._solver, self._numbers, self._runs = solver, numbers, runs
+        self._axes = aligned_axes(solver.model)[None] if axes is None else axes
         self._packed = runs.packed(numbers)
         self._turning = turning_places(solver)
 
@@ -66,14 +76,20 @@ class LaneMembers:
         return cls(solver, numbers, LaneRuns(solver, plan, options["method"], options["step"], threads))
 
     def motions(
-        self, members: np.ndarray, state: BatchState, inputs: BatchInputs, start: float, end: float, times: np.ndarray
+        self,
+        members: np.ndarray,
+        state: BatchState,
+        inputs: BatchInputs | None,
+        start: float,
+        end: float,
+        times: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
         """Return the motions of some members from their present states, or None if an output time lies within a step.
 
         Parameters
         ----------
         members : numbers of the members
-        state, inputs : present states and inputs of all members
+        state, inputs : present states and inputs of all members; without inputs these are as constructed
         start, end : interval of time, s
         times : (nt,) output times, s
 
@@ -86,7 +102,8 @@ class LaneMembers:
         steps = self._runs.outputs_at_steps(start, end, times)
         if steps is None:
             return None
-        with_inputs(self._numbers, self._solver, inputs)
+        if inputs is not None:
+            with_inputs(self._numbers, self._solver, inputs)
         self._refer(members, state, start)
         if len(members) == len(self._numbers.mass):
             numbers = self._packed
@@ -95,24 +112,25 @@ class LaneMembers:
             numbers = self._runs.packed(self._numbers.of(members))
         begin = state.bodies[members]
         states, good = self._runs.run(numbers, begin, start, end, steps.tolist())
-        good &= self._faces(begin)
+        good &= self._faces(members, begin)
         return states, good, self._counted(numbers, states[:, -1], end)
 
-    def _faces(self, states: np.ndarray) -> np.ndarray:
+    def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return a mask of the members without joints whose frames point in opposite directions.
 
         `states` (members, n, 13) are their states. Frames in opposite directions satisfy the rows of the joint, but
         single runs reject such states.
         """
         joints = self._solver.model.joint_bodies
-        aligned = [(joint, pair, axis) for joint, pair in joints for axis in joint.aligned_axes]
-        if not aligned:
+        pairs = np.array([pair for joint, pair in joints for _ in joint.aligned_axes])
+        if not len(pairs):
             return np.ones(len(states), dtype=bool)
-        axes = np.array([[joint.frame_i.matrix[:, axis], joint.frame_j.matrix[:, axis]] for joint, _, axis in aligned])
+        axes = self._axes if len(self._axes) == 1 else self._axes[members]
         ground = np.broadcast_to(rotation.IDENTITY, (len(states), 1, 4))
         R = rotation.matrix(np.concatenate([states[..., 3:7], ground], axis=1))
-        pairs = np.array([pair for _, pair, _ in aligned])
-        x, y = np.moveaxis(np.einsum("mkfab,kfb->mkfa", R[:, pairs], axes), 2, 0)
+        x, y = np.moveaxis(
+            np.einsum("mkfab,mkfb->mkfa", R[:, pairs], np.broadcast_to(axes, (len(R), *axes.shape[1:]))), 2, 0
+        )
         with np.errstate(invalid="ignore"):
             facing: np.ndarray = (np.einsum("mka,mka->mk", x, y) >= 0.0).all(axis=1)
         return facing
@@ -151,3 +169,13 @@ class LaneMembers:
         with np.errstate(invalid="ignore"):
             angles = joints.next_to(State.unpack(states.reshape(count, -1)), near)
         return {element.joint.name: angles[:, joints.number[element.joint.name]] for _, element in self._turning}
+
+
+def aligned_axes(model: Model) -> np.ndarray:
+    """Return the axes (k, 2, 3) of frames i and j, in body coordinates, that joints keep parallel, not antiparallel."""
+    axes = [
+        [frame.matrix[:, axis] for frame in (joint.frame_i, joint.frame_j)]
+        for joint, _ in model.joint_bodies
+        for axis in joint.aligned_axes
+    ]
+    return np.array(axes, dtype=float).reshape(-1, 2, 3)

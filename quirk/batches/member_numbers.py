@@ -73,7 +73,7 @@ def member_numbers(
 def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
     """Write the present values of the inputs that the caller sets to `numbers.inputs`, for all members."""
     for name, one in inputs.slots.items():
-        for first, element in _elements(solver):
+        for first, element in elements_of(solver):
             if element.name == name:
                 place = first + place_of(element, one.argument)
                 numbers.inputs[:, place : place + one.given.size] = inputs[name].reshape(len(numbers.inputs), -1)
@@ -84,10 +84,10 @@ def turning_places(solver: Solver) -> list[tuple[int, Any]]:
 
     The index locates, among the inputs of all force laws, the reference from which the turns are counted.
     """
-    return [(first + element.layout().parameters, element) for first, element in _elements(solver) if element.turning]
+    return [(first + element.layout().parameters, element) for first, element in elements_of(solver) if element.turning]
 
 
-def _elements(solver: Solver) -> list[tuple[int, Any]]:
+def elements_of(solver: Solver) -> list[tuple[int, Any]]:
     """Return the force elements, each after the index of its first input among the inputs of all force laws."""
     entries = solver.applied.table.entries
     return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
@@ -101,7 +101,7 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
     layout = old.layout()
     if new.layout() != layout or new.structure != old.structure:
         return False
-    first = next(place for place, element in _elements(solver) if element is old)
+    first = next(place for place, element in elements_of(solver) if element is old)
     inputs[first : first + layout.inputs] = fixed_inputs(new, layout)
     return True
 
@@ -131,7 +131,7 @@ def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNu
     if not (isinstance(part, ForceElement) and one.parameter in part.parameters):
         return False
     layout = part.layout()
-    first = next(place for place, element in _elements(solver) if element is part)
+    first = next(place for place, element in elements_of(solver) if element is part)
     place = place_of(part, one.parameter)
     for k, new in zip(extremes, made, strict=True):
         expected = fixed_inputs(part, layout)

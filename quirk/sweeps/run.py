@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,16 @@ from ..simulation.simulate import simulate
 from ..system.system import System
 from .table import SweepTable, kept_of, of_result
 
+T = TypeVar("T")
+
 # Options that must be equal for all runs with common output times.
 SHARED = ("output", "start")
+# Stored data, options, and default options of runs in vector lanes.
+MOTION = ("motion",)
+IN_LANES = frozenset({"method", "step", "output", "start", "solver", "stabilization", "projection_interval"})
+LANE_DEFAULTS: dict[str, Any] = {
+    "method": "auto", "start": 0.0, "stabilization": "projection", "projection_interval": 1, "max_step": None,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,19 @@ class Job:
     reduce: Callable[[Result], Any] | None
     times: np.ndarray | None
     taken: frozenset[str]
+
+    @property
+    def lanes(self) -> dict[str, Any] | None:
+        """Settings of the runs by name if they may be computed in vector lanes, see `quirk.sweeps.in_lanes`.
+
+        This requires fixed steps, the motions of all bodies as the stored data, and no option that lanes do not have.
+        """
+        given = {name: x for name, x in self.options.items() if x is not None and name != "progress"}
+        if self.reduce is not None or tuple(self.quantities) != MOTION or not IN_LANES.issuperset(given):
+            return None
+        if given.get("step") is None or given.get("solver", "sparse") != "sparse":
+            return None
+        return {**LANE_DEFAULTS, **given}
 
 
 @dataclass(frozen=True)
@@ -69,23 +90,21 @@ class Outcome:
     table: SweepTable = field(default_factory=SweepTable)
 
 
-def outcomes(job: Job, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
-    """Compute several runs one after the other; an error in one run does not affect the others."""
-    for run in runs:
-        yield outcome(job, run)
-
-
 def outcome(job: Job, run: SweepRun) -> Outcome:
     """Compute one run; an error becomes part of the outcome."""
+    return guarded(run, lambda: simulated(job, run, *built(job, run)))
+
+
+def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
+    """Return the value of a function; an error becomes the outcome of the run."""
     try:
-        return _computed(job, run)
+        return compute()
     except BaseException as error:  # user functions may raise any error
         return Outcome(run.number, "failed", said(error))
 
 
-def _computed(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; if it fails, the data computed before are stored."""
-    system, own = _built(job, run)
+def simulated(job: Job, run: SweepRun, system: System, own: Mapping[str, Any]) -> Outcome:
+    """Compute one run with its own options; if it fails, the data computed before are stored."""
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **own})
     except SimulationError as error:
@@ -94,7 +113,7 @@ def _computed(job: Job, run: SweepRun) -> Outcome:
     return Outcome(run.number, result.status, "", _kept(job, result))
 
 
-def _built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
+def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
     """Return the system of a run, and options of `simulate` for this run only."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})

@@ -98,8 +98,9 @@ def sweep(
     xarray.Dataset
         Dataset with dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is
         the status of its result, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns the
-        runs computed so far. Values at output times after the early end of a run are NaN. The values equal, to the last
-        bit, those of a single run on the same machine.
+        runs computed so far. Values at output times after the early end of a run are NaN. The values equal those of a
+        single run on the same machine to the last bit, or to round-off for fixed steps of explicit methods, which are
+        computed for eight runs at a time where the systems differ in numbers alone.
 
     Raises
     ------
@@ -128,10 +129,13 @@ def sweep(
     times = _times(duration, reduce, options)
     runs, seeds = runs_of(build, rows, seed)
     kept = _quantities(quantities, reduce)
-    job = _pickled(Job(build, duration, options, kept, reduce, times, COORDINATES.union(rows[0], seeds)))
+    job = Job(build, duration, options, kept, reduce, times, COORDINATES.union(rows[0], seeds))
+    pickled, lanes = _pickled(job), job.lanes is not None
     stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
-        computed_here(job, runs, count, retries, stop) if client is None else computed_on(client, job, runs, stop)
+        computed_here(pickled, runs, count, retries, stop, lanes)
+        if client is None
+        else computed_on(client, pickled, runs, stop)
     )
     found = _collected(stream, len(runs), progress, stop)
     _warn_of_failures([one for one in found if one is not None])

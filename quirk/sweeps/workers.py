@@ -24,7 +24,8 @@ import numpy as np
 
 from ..errors import QuirkError
 from .forked import Forked, safe
-from .run import Job, Outcome, SweepRun, outcomes, said
+from .in_lanes import Computer
+from .run import Job, Outcome, SweepRun, said
 
 # Program of a new worker, with the same import path.
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from quirk.sweeps.workers import serve; serve()"
@@ -120,10 +121,13 @@ class Crew:
     ----------
     found : queue of outcomes; a thread that ends adds None, or the exception that ended it
     left : runs that no thread has started
+
+    Runs in vector lanes (`lanes`) are computed together: if their process dies, they are repeated one by one until the
+    next outcome.
     """
 
-    def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int) -> None:
-        self._job, self._retries = job, retries
+    def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int, lanes: bool) -> None:
+        self._job, self._retries, self._lanes = job, retries, lanes
         self.left, self._lock, self._ended = deque(runs), threading.Lock(), False
         self._workers: dict[int, Worker] = {}
         self.found: queue.Queue[Outcome | BaseException | None] = queue.Queue()
@@ -167,13 +171,19 @@ class Crew:
     def _compute(self, own: int, batch: list[SweepRun]) -> None:
         """Compute several runs; one whose process dies is repeated in another process."""
         deaths: list[str] = []  # of the first run
+        sought = False  # whether the first run is computed alone, to find out which one ends the process
         while batch and not self._ended:
+            portion = batch[:1] if sought else batch[:]
             try:
-                for outcome in self._worker(own, batch).compute(tuple(batch)):
+                for outcome in self._worker(own, batch).compute(tuple(portion)):
                     self.found.put(outcome)
                     del batch[0], deaths[:]
+                sought = False
             except WorkerDiedError as death:
                 del self._workers[own]
+                sought = self._lanes
+                if self._lanes and len(portion) > 1:
+                    continue  # the runs are computed together
                 deaths.append(str(death))
                 if len(deaths) > self._retries and not self._ended:
                     error = f"the worker process died in each of {len(deaths)} attempts: {'; '.join(deaths)}"
@@ -209,7 +219,7 @@ def _copies(count: int) -> list[Forked]:
 
 
 def computed_here(
-    job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray
+    job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray, lanes: bool
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs in worker processes; yield each outcome when it is available, and None from time to time.
 
@@ -221,7 +231,7 @@ def computed_here(
     WorkersError
         If no process can be started.
     """
-    crew = Crew(job, runs, count, retries)
+    crew = Crew(job, runs, count, retries, lanes)
     working, done, trouble = count, 0, None
     try:
         while working and not stop[0]:
@@ -264,13 +274,14 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
         os.dup2(2, 1)  # output of user functions goes to standard error
     try:
         job: Job = pickle.loads(pickle.load(requests))
+        computer = Computer(job)
     except BaseException as error:
         _reply(replies, said(error))
         return
     _reply(replies, "")
     with contextlib.suppress(EOFError, BrokenPipeError):
         while True:
-            for outcome in outcomes(job, pickle.loads(pickle.load(requests))):
+            for outcome in computer.outcomes(pickle.loads(pickle.load(requests))):
                 try:
                     _reply(replies, outcome)
                 except (pickle.PicklingError, TypeError, AttributeError) as error:

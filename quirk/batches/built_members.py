@@ -1,0 +1,113 @@
+"""Systems that were constructed one by one and differ in numbers alone, computed in vector lanes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ..bodies.state import State
+from ..dynamics.model.applied_loads import fixed_inputs
+from ..system.system import System
+from .batch_state import BatchState
+from .lane_members import LaneMembers, aligned_axes
+from .lanes.lane_runs import LaneRuns
+from .lanes.numbers import MemberNumbers, geometry_of
+from .lanes.plan import LanePlan, planned, unsuited
+from .member_numbers import elements_of
+
+
+def structure_of(system: System) -> Hashable:
+    """Return a key that is equal for systems that differ in numbers alone, and are of about the same size."""
+    model = system.model
+    table = model.table
+    return (
+        tuple(body.name for body in system.bodies),
+        tuple((type(one), one.name) for one in system.constraints),
+        tuple((name, rows.start, rows.stop) for name, rows in model.joint_rows.items()),
+        tuple((type(one), one.name) for one in system.forces),
+        tuple((element.name, rows, element.structure, element.layout()) for element, rows in model.forces),
+        tuple(array.tobytes() for array in (table.kind, table.row, table.body)),
+        model.rank_tolerance,
+        round(math.log2(model.length)),
+    )
+
+
+class BuiltMembers:
+    """Fixed steps of systems with the same structure (`structure_of`), eight at a time.
+
+    Parameters
+    ----------
+    system : one of the systems, from which the others differ in numbers alone
+    plan : its tables for vector lanes
+    runs : LaneRuns
+    """
+
+    def __init__(self, system: System, plan: LanePlan, solver: Any, runs: LaneRuns) -> None:
+        self.system, self._plan, self._solver, self._runs = system, plan, solver, runs
+
+    @classmethod
+    def of(cls, system: System, state: State, options: Mapping[str, Any]) -> Self | None:
+        """Return the members that are like a system, or None if vector lanes cannot compute it.
+
+        Parameters
+        ----------
+        system, state : a system and its initial state
+        options : settings of the run by name, as in `simulate`
+        """
+        if unsuited(system, options):
+            return None
+        solver = system.plant.solver()
+        plan = planned(system.model, solver, state, options["start"], options["stabilization"] == "projection")
+        if isinstance(plan, str):
+            return None
+        return cls(system, plan, solver, LaneRuns(solver, plan, options["method"], options["step"], 1))
+
+    def fits(self, system: System) -> bool:
+        """Whether a system of the same structure differs only in numbers that may differ between lanes.
+
+        Which redundant rows are left out depends on the geometry, as do angles that a law counts.
+        """
+        if not (self._plan.drops or self.system.model.reads_angles):
+            return True
+        one, other = self.system.model.table, system.model.table
+        return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("arm", "direction", "offset"))
+
+    def motions(
+        self, systems: Sequence[System], states: Sequence[State], start: float, end: float, times: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the motions of systems, or None if an output time lies within a step.
+
+        Parameters
+        ----------
+        systems, states : the systems and their initial states
+        start, end : interval of time, s
+        times : (nt,) output times, s
+
+        Returns
+        -------
+        states : (count, nt, n, 13) at the output times
+        good : (count,) mask of the systems whose states are valid; the others must be computed by themselves
+        """
+        state = BatchState.repeated(states[0], len(states))
+        for k, own in enumerate(states):
+            state.put(k, own)
+        frames = np.array([aligned_axes(system.model) for system in systems])
+        members = LaneMembers(self._solver, self._numbers(systems), self._runs, frames)
+        found = members.motions(np.arange(len(systems)), state, None, start, end, times)
+        return None if found is None else (found[0], found[1])
+
+    def _numbers(self, systems: Sequence[System]) -> MemberNumbers:
+        """Return the masses, geometry and force law inputs of all systems."""
+        numbers = MemberNumbers.repeated(self.system.model, self._plan, self._solver.applied.table.inputs, len(systems))
+        elements = elements_of(self._solver)
+        for k, system in enumerate(systems):
+            model = system.model
+            numbers.mass[k], numbers.inertia[k], numbers.gravity[k] = model.mass, model.inertia, model.gravity
+            numbers.joints[k], numbers.closing[k] = geometry_of(model, self._plan)
+            for (first, _), (element, _) in zip(elements, model.forces, strict=True):
+                layout = element.layout()
+                numbers.inputs[k, first : first + layout.inputs] = fixed_inputs(element, layout)
+        return numbers

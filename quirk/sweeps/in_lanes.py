@@ -1,0 +1,143 @@
+"""Runs of a sweep in vector lanes: fixed steps of systems that differ in numbers alone, eight at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..batches.batch_dataset import COMPONENTS
+from ..batches.built_members import BuiltMembers, structure_of
+from ..bodies.state import State
+from ..dynamics.model.joint_angles import Turns
+from ..integrators import Statistics
+from ..result.result import Result
+from ..result.segment import Segment
+from ..simulation.arguments import checked_method, checked_settings
+from ..system.system import System
+from .run import Job, Outcome, SweepRun, built, guarded, outcome, simulated
+from .table import SweepTable, SweepVariable, of_result
+
+# Maximum number of structures whose tables are kept.
+MOST_STRUCTURES = 8
+
+
+@dataclass(frozen=True)
+class Built:
+    """A run whose system is constructed: the system, its options and its initial state."""
+
+    run: SweepRun
+    system: System
+    own: Mapping[str, Any]
+    state: State
+
+
+class Computer:
+    """Computes the runs of one job in a process: those that are suited in vector lanes, the others one by one."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._options = job.lanes
+        if self._options is not None:
+            method = guarded(
+                SweepRun(0, {}),
+                lambda: checked_method("sweep", self._options["method"], self._options["step"], "sparse"),
+            )
+            self._options = None if isinstance(method, Outcome) else {**self._options, "method": method}
+        self._members: dict[Hashable, tuple[BuiltMembers, SweepTable] | None] = {}
+
+    def outcomes(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
+        """Compute several runs; an error in one run does not affect the others."""
+        if self._options is None:
+            yield from (outcome(self._job, run) for run in runs)
+            return
+        groups: dict[Hashable, list[Built]] = {}
+        outcomes: dict[int, Outcome] = {}
+        for run in runs:
+            found = guarded(run, lambda run=run: self._constructed(run))
+            if isinstance(found, Outcome):
+                outcomes[run.number] = found
+            else:
+                groups.setdefault(found[0], []).append(found[1])
+        for key, group in groups.items():
+            outcomes.update({one.number: one for one in self._of_group(key, group)})
+        yield from (outcomes[run.number] for run in runs)
+
+    def _constructed(self, run: SweepRun) -> tuple[Hashable, Built]:
+        """Return the system of a run, after its structure; the structure is None if it is to be computed by itself."""
+        system, own = built(self._job, run)
+        one = Built(run, system, own, system.initial_state())
+        alone = set(own) - {"progress"} or system.sampled or one.state.switched or one.state.replaced
+        return None if alone or system.closure is not None else structure_of(system), one
+
+    def _of_group(self, key: Hashable, group: list[Built]) -> Iterator[Outcome]:
+        """Compute runs of systems of one structure; None is that of systems to be computed by themselves."""
+        job, good = self._job, np.zeros(len(group), dtype=bool)
+        known = None if key is None else self._known(key, group[0])
+        if known is not None:
+            members, table = known
+            suited = [k for k, one in enumerate(group) if members.fits(one.system)]
+            for chosen in (part for part in _by_axes(group, suited) if part):
+                motions, valid = self._motions(members, [group[k] for k in chosen])
+                good[chosen] = valid
+                for k, motion in zip(chosen, motions, strict=True):
+                    if good[k]:
+                        yield Outcome(group[k].run.number, "completed", "", _with(table, motion, self._times))
+        for k, one in enumerate(group):
+            if not good[k]:
+                yield guarded(one.run, lambda one=one: simulated(job, one.run, one.system, one.own))
+
+    def _motions(self, members: BuiltMembers, chosen: Sequence[Built]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the motions (runs, nt, n, 13) of some runs, and a mask of those that are valid."""
+        assert self._options is not None
+        systems, states = [one.system for one in chosen], [one.state for one in chosen]
+        start, duration = float(self._options["start"]), self._job.duration
+        found = members.motions(systems, states, start, start + duration, self._times)
+        return (np.empty((len(chosen), 0)), np.zeros(len(chosen), dtype=bool)) if found is None else found
+
+    @property
+    def _times(self) -> np.ndarray:
+        assert self._job.times is not None
+        return self._job.times
+
+    def _known(self, key: Hashable, first: Built) -> tuple[BuiltMembers, SweepTable] | None:
+        """Return the members of a structure, and a table of the stored data of one of them at one time."""
+        if key not in self._members:
+            while len(self._members) >= MOST_STRUCTURES:
+                del self._members[next(iter(self._members))]
+            found = guarded(first.run, lambda: self._prepared(first))
+            self._members[key] = None if isinstance(found, Outcome) else found
+        return self._members[key]
+
+    def _prepared(self, first: Built) -> tuple[BuiltMembers, SweepTable] | None:
+        assert self._options is not None
+        checked_settings(
+            "sweep", first.system, self._options["method"], self._options["start"], self._job.duration, rtol=None,
+            atol=None, baumgarte=(0.0, 0.0), every=False,
+            **{name: self._options[name] for name in ("step", "stabilization", "projection_interval")},
+        )  # fmt: skip
+        members = BuiltMembers.of(first.system, first.state, self._options)
+        if members is None:
+            return None
+        model, time = first.system.model, self._times[:1]
+        flat = model.carried.flat(first.state)[None]
+        segment = Segment(first.system.plant, time, flat, Turns.at_rest(model.joints, first.state), 0)
+        result = Result(first.system, [segment], Statistics(), "completed", options=[{}])
+        return members, of_result(result, self._job.quantities, time)
+
+
+def _by_axes(group: Sequence[Built], suited: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the runs whose bodies all have principal axes as body axes, and the others; lanes are faster for these."""
+    principal = [k for k in suited if not group[k].system.model.inertia[..., *np.triu_indices(3, 1)].any()]
+    return principal, [k for k in suited if k not in set(principal)]
+
+
+def _with(table: SweepTable, motion: np.ndarray, times: np.ndarray) -> SweepTable:
+    """Return the stored data of a run from its motion (nt, n, 13); `table` has the names, units and labels."""
+    variables = {
+        name: SweepVariable(variable.dims, motion[..., COMPONENTS[name]], variable.attributes)
+        for name, variable in table.variables.items()
+    }
+    return SweepTable(variables, {**table.labels, "time": times}, table.coordinates)

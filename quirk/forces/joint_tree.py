@@ -239,7 +239,7 @@ class _Links:
 
 
 def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the axes of a joint frame, and the axes and the center of mass of the body beyond, at coordinate zero.
+    """Return axes of a joint frame, and axes and center of mass of the body on its outer side, at coordinate zero.
 
     Parameters
     ----------

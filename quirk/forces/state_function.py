@@ -159,7 +159,7 @@ def ground() -> PresentBody:
 
 
 def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
-    """Return an element for a system of these parts: a copy if values of it are functions of the state.
+    """Return an element for a system of these parts: a copy if the element has functions of the state as values.
 
     The copy has further ends, at the centers of mass of the bodies that its functions read.
     """

@@ -31,8 +31,8 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 def counting_turns(owner: str, argument: str, value: Any) -> float:
     """Return an angle (rad) of any number of turns; warn if it was probably given in degrees.
 
-    The warning is issued if the number exceeds a full turn and is a multiple of ROUND; multiples of pi are no multiples
-    of ROUND.
+    The warning is issued if the number exceeds a full turn and is a multiple of ROUND; multiples of pi are not
+    multiples of ROUND.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)

@@ -253,7 +253,7 @@ class JointView:
     def _free(self, kind: str) -> int:
         """Return the index of the free axis for "angle" or "travel".
 
-        An InputError is raised if the joint has no single one.
+        An InputError is raised if the joint has no such axis, or several.
         """
         axis = getattr(self.of, FREE[kind], None)
         if axis is None:

@@ -466,9 +466,9 @@ class System(Renamed):
     def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
         """Return the state with the nearest velocities that all active constraints allow, and the same poses.
 
-        Nearest in the mass metric: the removed velocity has the least kinetic energy, and the momentum of all allowed
-        motions is conserved, as in a plastic impact of all constraints at once. Default: the initial state, which is
-        not changed.
+        The velocities are nearest in the mass metric: the removed velocity has the least kinetic energy, and the
+        momentum of all allowed motions is conserved, as in a plastic impact of all constraints at once. Default: the
+        initial state, which is not changed.
 
         Raises
         ------
@@ -493,8 +493,8 @@ class System(Renamed):
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
         Later runs start there. The result is a local minimum: from distant poses, other assembled poses may be nearer.
-        Nearest is meant in the mass metric: the least sum of ``m |dr|^2`` and ``theta.J theta`` over displacements and
-        rotation vectors, then the least kinetic energy of the change of velocity.
+        The poses and velocities are nearest in the mass metric: the least sum of ``m |dr|^2`` and ``theta.J theta``
+        over displacements and rotation vectors, then the least kinetic energy of the change of velocity.
 
         Parameters
         ----------

@@ -93,7 +93,7 @@ def _place(found: Equilibrium) -> list[str]:
 def _loads(found: Equilibrium) -> list[str]:
     """Return lines of text with the loads of the constraints, and whether they are unique.
 
-    If there are many, only the largest are listed. `found` is the equilibrium.
+    If there are many constraints, only the largest loads are listed.  `found` is the equilibrium.
     """
     loads, model = found.loads, found.system.model
     if not loads:

@@ -98,7 +98,7 @@ class Sheet:
         """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
 
         The legend marks the curves that are zero up to round-off. If all curves are zero, the axes become low and
-        contain a text instead. `what` and `unit` make the label of the vertical axis.
+        contain a text instead. The label of the vertical axis consists of `what` and `unit`.
         """
         ax.set_title(title)
         if label == TIME:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from ..autodiff.jet import Jet, where
 from ..bodies.body import Body, Ground, checked_body
+from ..errors import InputError
 from ..util import validate
 from ..util.immutable import Immutable
 
@@ -45,6 +46,8 @@ class Drum(Immutable):
         Axis in body axes. From its first to its last point, the rope winds about it by the right-hand rule.
     radius : float
         Radius of the rope's center line on the drum, m.
+    turns : int
+        Full turns of the rope about a sheave, in addition to the angle between its straight parts, as about a capstan.
 
     Examples
     --------
@@ -57,11 +60,14 @@ class Drum(Immutable):
     6
     """
 
-    def __init__(self, body: Body | Ground, center: ArrayLike, axis: ArrayLike, radius: float) -> None:
+    def __init__(self, body: Body | Ground, center: ArrayLike, axis: ArrayLike, radius: float, turns: int = 0) -> None:
         self.body = checked_body("Drum", "body", body)
         self.center = validate.array(f"{self}", "center", center, (3,))
         self.axis = validate.direction(f"{self}", "axis", axis)
         self.radius = validate.positive(f"{self}", "radius", radius)
+        if isinstance(turns, bool) or not isinstance(turns, int | np.integer) or turns < 0:
+            raise InputError(f"{self}: turns must be a whole number, zero or more; got {turns!r}")
+        self.turns = int(turns)
 
     def __str__(self) -> str:
         return f"Drum on {self.body.name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..errors import InputError
 from .constraint import initial_point
 from .drum import Drum, course, first_wrap
 from .gear import MOST_TEETH, tooth
+from .rope_path import RopePath
 
 # Sine of the largest angle between drum axes that counts as parallel.
 PARALLEL = 1e-9
@@ -51,41 +52,84 @@ class RopeStop(NamedTuple):
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
 
 
-def laid(owner: str, stops: Sequence[RopeStop]) -> tuple[list[tuple[float, ...]], np.ndarray, float]:
-    """Return the initial geometry of a rope over n points and drums.
+class Lay(NamedTuple):
+    """Initial geometry of a rope with n stops and m straight parts.
 
-    The results are the constants of each drum, the lengths (n - 1,) of the straight parts (m), and the total length of
-    the arcs (m).
+    Attributes
+    ----------
+    stops : points and drums
+    spans : (m, 3) straight parts as vectors along the rope, inertial frame, m
+    arcs : (n,) lengths of the arcs on the stops, m, zero for points and at the ends
+    numbers : numbers of the stops, see `RopePath.measured`
+    placed : length of all falls and arcs, m
     """
-    for k in range(len(stops) - 1):
-        _check_part(owner, k, stops[k], stops[k + 1])
+
+    stops: Sequence[RopeStop]
+    spans: np.ndarray
+    arcs: np.ndarray
+    numbers: tuple[float, ...]
+    placed: float
+
+    def angle(self, k: int) -> float:
+        """Return the angle (rad) by which the rope turns at stop k, which is not an end."""
+        drum = self.stops[k].drum
+        if drum is not None:
+            return float(self.arcs[k] / drum.radius)
+        one, two = self.spans[k - 1], self.spans[k]
+        return float(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
+
+    def section_lengths(self, sections: Any, path: RopePath, weights: np.ndarray) -> np.ndarray:
+        """Return the lengths of the sections of an elastic rope, m, see `quirk.forces.elastic_rope`."""
+        found = np.zeros(sections.count)
+        np.add.at(found, list(sections.of_span), weights * np.linalg.norm(self.spans, axis=1))
+        for k in path.inner:
+            for side in (sections.of_span[k - 1], sections.of_span[k]):
+                found[side] += 0.5 * self.arcs[k]
+        return found
+
+
+def laid(
+    owner: str, stops: Sequence[RopeStop], closed: bool = False
+) -> tuple[list[tuple[float, ...]], np.ndarray, np.ndarray]:
+    """Return the initial geometry of a rope over n points and drums, which may be `closed`.
+
+    The results are the constants of each drum, the straight parts (m, 3) as vectors along the rope in the inertial frame,
+    m, and the lengths of the arcs on the stops (n,), m, which are zero for points and at the ends.
+    """
+    path = RopePath((0,) * len(stops), tuple(stop.drum is not None for stop in stops), closed)
+    for k in range(len(stops) - (0 if closed else 1)):
+        _check_part(owner, k, stops, (k + 1) % len(stops))
     centers = [stop.center for stop in stops]
     ends = [[center, center] for center in centers]
     numbers: list[tuple[float, ...]] = []
-    arcs = 0.0
+    arcs = np.zeros(len(stops))
     for k, stop in enumerate(stops):
         if stop.drum is None:
             numbers.append(())
             continue
         axes = stop.turn @ axes_with_z(stop.drum.axis)
-        before = stops[k - 1].radius_about(stop) if k > 0 else 0.0
-        after = stops[k + 1].radius_about(stop) if k < len(stops) - 1 else 0.0
+        near, place = path.around(stops, k)
+        before = near[place - 1].radius_about(stop) if place > 0 else 0.0
+        after = near[place + 1].radius_about(stop) if place < len(near) - 1 else 0.0
         radii = before, stop.drum.radius, after
-        into, out, ends[k] = course(centers, k, axes, *radii)
+        into, out, ends[k] = course(*path.around(centers, k), axes, *radii)
         wrapped = 0.0
-        if 0 < k < len(stops) - 1:
-            wrapped = first_wrap(into, out)
-            arcs += stop.drum.radius * wrapped
-        x = stop.turn.T @ axes[:, :2] @ (out if k == 0 else into)
+        if k in path.inner:
+            wrapped = first_wrap(into, out) + 2 * np.pi * stop.drum.turns
+            arcs[k] = stop.drum.radius * wrapped
+        elif stop.drum.turns:
+            raise InputError(f"{owner}: {stop.drum} at an end of the rope takes any number of turns; leave out turns")
+        x = stop.turn.T @ axes[:, :2] @ (out if k == 0 and not closed else into)
         numbers.append((*axes_with_z(stop.drum.axis, x).ravel(), *radii, wrapped))
-    parts = [float(np.linalg.norm(two[0] - one[1])) for one, two in itertools.pairwise(ends)]
-    return numbers, np.array(parts), arcs
+    following = [*ends, *(ends[:1] if closed else [])]
+    return numbers, np.array([two[0] - one[1] for one, two in itertools.pairwise(following)]), arcs
 
 
-def _check_part(owner: str, k: int, one: RopeStop, two: RopeStop) -> None:
-    """Raise an InputError if no straight part is possible between stop k and the next one at the initial poses."""
+def _check_part(owner: str, k: int, stops: Sequence[RopeStop], after: int) -> None:
+    """Raise an InputError if no straight part is possible from stop k to the stop `after` at the initial poses."""
+    one, two = stops[k], stops[after]
     span = two.center - one.center
-    names = f"points[{k}] and points[{k + 1}]"
+    names = f"points[{k}] and points[{after}]"
     for stop, other in ((one, two), (two, one)):
         if stop.drum is None:
             continue

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,53 +19,54 @@ from ..bodies.frame import Frame
 from ..errors import InputError
 from ..util import validate
 from .constraint import Constraint, checked_ends
-from .drum import Drum, angle_between, course, wrap
-from .laying import RopeStop, laid, whole_turns
+from .drum import Drum, angle_between, wrap
+from .laying import Lay, RopeStop, laid, whole_turns
 from .relation import FORCE, Function, MovingFrame, Relation
+from .rope_path import RopePath
 
 LEFT = "its rope has left a sheave, or a point has come within the radius of a drum"
 
 
 @functools.cache
-def slack(path: tuple[int, ...], drums: tuple[bool, ...]) -> Function:
+def slack(path: RopePath) -> Function:
     """Return the constraint function of a rope: its length minus the weighted straight parts and the arcs.
 
-    `path` are the frames of its stops (points and drums), in order, and `drums` is true for the drums. The constants
-    are, in this order: the length; the change of length by full turns of the drums at the ends; a weight for each
-    straight part; and then for each stop its position in its frame. The position of a drum is followed by its axes (3,
-    3), the radii of the previous stop, of the drum and of the next stop, and the initial wrapped angle.
+    The constants are, in this order: the length; the change of length by full turns of the drums at the ends; a weight
+    for each straight part; and the numbers of the stops, see `RopePath.measured`.
     """
-    last = len(path) - 1
+    last = len(path.path) - 1
 
     def rope(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        given = iter(numbers)
-        left, turns, *weights = itertools.islice(given, 2 + last)
-        stops = [np.array([*itertools.islice(given, 16 if drum else 3)], dtype=object) for drum in drums]
-        centers = [frames[f].point(stop[:3]) for f, stop in zip(path, stops, strict=True)]
-        ends = [[center, center] for center in centers]
-        for k in np.flatnonzero(drums).tolist():
-            axes = frames[path[k]].rotation @ stops[k][3:12].reshape(3, 3)
-            before, radius, after, near = stops[k][12:]
-            into, out, ends[k] = course(centers, k, axes, before, radius, after)
-            left = left - radius * (wrap(into, out, near) if 0 < k < last else angle_between(into, out))
-        for weight, (one, two) in zip(weights, itertools.pairwise(ends), strict=True):
-            part = two[0] - one[1]
-            left = left - weight * (part @ part).sqrt()
-        return [left.wrapped(turns) if drums[0] or drums[-1] else left]
+        left, turns, *weights = numbers[: 2 + last]
+        found = path.measured(frames, numbers[2 + last :])
+        for k in np.flatnonzero(path.drums).tolist():
+            into, out = found.into[k], found.out[k]
+            assert into is not None and out is not None
+            angle = wrap(into, out, found.near[k]) if 0 < k < last else angle_between(into, out)
+            left = left - found.radius[k] * angle
+        for weight, straight in zip(weights, found.straight, strict=True):
+            left = left - weight * straight
+        return [left.wrapped(turns) if path.drums[0] or path.drums[-1] else left]
 
     return rope
 
 
 class Pulley(Constraint):
-    """A massless rope of constant length, without friction, over points and drums of bodies, 1 row.
+    """A massless rope over points and drums of bodies: of constant length, 1 row, or elastic, with friction.
 
+    A rope of constant length has no friction, and the row
     Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope
     tension, N, positive in tension. The row can also push, so check the sign. Body j is the body of the last point,
     where the rope ends, and the load is the force and torque of the rope on it: for a single fall a force along the
     rope equal to the tension; on a drum the force acts at its center, together with a torque.
 
-    A drum between other stops is a sheave, over which the rope slides whether or not it rotates. The rope is fixed to a
-    drum at an end: rotation winds or unwinds it, over any number of turns and without limit.
+    A drum between other stops is a sheave. A rope without friction slides over it whether or not it rotates. The rope
+    is fixed to a drum at an end: rotation winds or unwinds it, over any number of turns and without limit.
+
+    With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is
+    stiffness (l / L - 1) for a length l and an unstretched length L, and zero for a slack rope. With `friction` the
+    tensions before and behind a point or drum may differ, by a factor of at most exp(friction * angle). A drum takes
+    the rope along up to this limit, with elastic creep; beyond it the rope slips. Runs switch by events.
 
     Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,
     projected along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of
@@ -84,7 +85,16 @@ class Pulley(Constraint):
         Number of falls of the rope between adjacent points; default: one. Next to drums it must be one.
     length : float, optional
         Sum of all falls and arcs on sheaves, m, without the rope wound on drums at the initial poses; default: that at
-        the initial poses, from which it may differ by less than half a turn of such a drum.
+        the initial poses, from which it may differ by less than half a turn of such a drum. For an elastic rope the
+        length without load.
+    closed : bool
+        Whether the rope returns from the last stop to the first, as a belt does; it requires `stiffness`.
+    stiffness : float, optional
+        Axial stiffness EA, N: tension over strain. Default: a constant length.
+    friction : float or one for each stop between the ends, or for each stop of a closed rope, optional
+        Coulomb coefficient of friction at points and drums; default: zero. It requires `stiffness`.
+    pretension : float or one for each span, optional
+        Tension at the initial poses, N, in place of `length`; spans are the straight parts between consecutive stops.
 
     Examples
     --------
@@ -95,9 +105,28 @@ class Pulley(Constraint):
     >>> system = quirk.System([left, right, rope], gravity=[0, 0, -9.81])
     >>> system.acceleration(system.initial_state()).linear[:, 2].round(6)
     array([-3.27,  3.27])
+
+    Two weights on an elastic rope that slips over a fixed round bar:
+
+    >>> bar = quirk.Drum(quirk.GROUND, [0, 0, 0], "y", 0.5)
+    >>> rope = quirk.Pulley("rope", [(right, [0, 0, 0]), bar, (left, [0, 0, 0])], stiffness=1e4, friction=0.1)
+    >>> system = quirk.System([left, right, rope], gravity=[0, 0, -9.81])
+    >>> spans = quirk.simulate(system, 0.2, output=[0.2])["rope spans"]
+    >>> (spans.coordinate("tension 1") / spans.coordinate("tension 0")).round(6), np.exp(0.1 * np.pi).round(6)
+    (array([1.369107]), np.float64(1.369107))
     """
 
-    row_count = 1
+    row_count: ClassVar[int | None] = 1
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, stiffness: Any = None, **given: Any) -> Pulley:
+            """Return a rope of constant length, held by a row, or an elastic rope."""
+            if cls is Pulley and stiffness is not None:
+                from .elastic_pulley import ElasticPulley
+
+                cls = ElasticPulley
+            return object.__new__(cls)
 
     def __init__(
         self,
@@ -106,10 +135,15 @@ class Pulley(Constraint):
         *,
         weights: ArrayLike | None = None,
         length: float | None = None,
+        closed: bool = False,
+        stiffness: float | None = None,
+        friction: ArrayLike | None = None,
+        pretension: ArrayLike | None = None,
         active: bool = True,
     ) -> None:
         owner = f'Pulley "{validate.name("Pulley", name)}"'
         stops = _checked_points(owner, points)
+        self.closed = validate.flag(owner, "closed", closed)
         met = [stop.body for stop in stops]
         members = list({id(body): body for body in met}.values())
         first, last = met[0], met[-1]
@@ -122,23 +156,42 @@ class Pulley(Constraint):
         self.met, self.places = tuple(met), tuple(stop.place for stop in stops)
         self.drums = tuple(stop.drum for stop in stops)
         self._further = tuple((body, Frame()) for body in members[2:])
-        self.weights = _checked_weights(owner, weights, stops)
-        rounds, parts, arcs = laid(owner, stops)
-        placed = float(self.weights @ parts) + arcs
+        self.weights = _checked_weights(owner, weights, stops, self.closed)
+        rounds, spans, arcs = laid(owner, stops, self.closed)
+        placed = float(self.weights @ np.linalg.norm(spans, axis=1) + arcs.sum())
         self.length = placed if length is None else validate.positive(owner, "length", length)
-        turns = whole_turns(owner, stops)
-        if turns and abs(self.length - placed) >= 0.5 * turns:
-            raise InputError(
-                f"{owner}: length must be within {0.5 * turns:g} m of {placed:g} m, the length at the initial poses, "
-                f"because full turns of drums at its ends have no effect; got {self.length:g}"
-            )
         path = tuple(next(f for f, other in enumerate(members) if other is body) for body in met)
-        numbers = [self.length, turns, *self.weights]
+        self.path = RopePath(path, tuple(stop.drum is not None for stop in stops), self.closed)
+        numbers = []
         for f, stop, of_drum in zip(path, stops, rounds, strict=True):
             numbers += [*(stop.place - self.ends[f][1].origin), *of_drum]
-        drums = tuple(stop.drum is not None for stop in stops)
-        relation = Relation(slack(path, drums), ("slack",), (FORCE,), tuple(map(float, numbers)), undefined=LEFT)
-        self.primitives = (relation,)
+        elasticity = {"length": length, "stiffness": stiffness, "friction": friction, "pretension": pretension}
+        self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
+
+    def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
+        """Use the constant length of the rope as a constraint row; subclasses use its tension.
+
+        `elasticity` are the arguments length, stiffness, friction and pretension.
+        """
+        for argument, value in elasticity.items():
+            if value is not None and argument != "length":
+                raise InputError(
+                    f"{owner}: {argument} requires stiffness=, the axial stiffness EA of the rope in N: give it, or "
+                    f"leave out {argument}"
+                )
+        if self.closed:
+            raise InputError(
+                f"{owner}: a closed rope requires stiffness=, its axial stiffness EA in N, and pretension=, because "
+                "belts transmit loads by differences of tension"
+            )
+        turns = whole_turns(owner, lay.stops)
+        if turns and abs(self.length - lay.placed) >= 0.5 * turns:
+            raise InputError(
+                f"{owner}: length must be within {0.5 * turns:g} m of {lay.placed:g} m, the length at the initial "
+                f"poses, because full turns of drums at its ends have no effect; got {self.length:g}"
+            )
+        constants = tuple(map(float, (self.length, turns, *self.weights, *lay.numbers)))
+        self.primitives = (Relation(slack(self.path), ("slack",), (FORCE,), constants, undefined=LEFT),)
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
@@ -146,13 +199,13 @@ class Pulley(Constraint):
         return *super().ends, *self._further
 
 
-def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop]) -> np.ndarray:
-    """Check and return the number of falls (n - 1,) between adjacent stops of a rope with n stops."""
-    count = len(stops) - 1
+def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop], closed: bool) -> np.ndarray:
+    """Check and return the number of falls between adjacent stops of a rope, one less than stops if it is open."""
+    count = len(stops) - (0 if closed else 1)
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():
         raise InputError(f"{owner}: weights must be positive, one for each fall; got {falls.tolist()}")
-    for k, (one, two) in enumerate(itertools.pairwise(stops)):
+    for k, (one, two) in enumerate(itertools.pairwise([*stops, *stops[:1]] if closed else stops)):
         if falls[k] != 1 and (one.drum or two.drum):
             raise InputError(f"{owner}: weights[{k}] must be 1, as next to any drum; got {falls[k]:g}")
     return falls

@@ -820,6 +820,32 @@ def pulley_with_drums():
 
 
 @scene
+def belt():
+    """Belt around two wheels, tight below and slack above."""
+    s = Sketch(flat=True, size=(5, 2.6))
+    a, b, r, R = np.array([-1.5, 0, 0]), np.array([1.2, 0, 0]), 0.45, 0.9
+    tilt = np.arcsin((R - r) / (b - a)[0])
+    upper = np.array([-np.sin(tilt), np.cos(tilt), 0])
+    s.fill(s.circle(a, Z, r), I)
+    s.fill(s.circle(b, Z, R), J)
+    for center in (a, b):
+        s.fill(s.circle(center, Z, 0.05), DARK)
+    turned = np.linspace(np.arctan2(upper[1], upper[0]), -np.arctan2(upper[1], upper[0]), 60)
+    far = b + R * np.column_stack([np.cos(turned), np.sin(turned), 0 * turned])
+    back = np.linspace(2 * np.pi - np.arctan2(upper[1], upper[0]), np.arctan2(upper[1], upper[0]), 60)
+    near = a + r * np.column_stack([np.cos(back), np.sin(back), 0 * back])
+    s.line([a + r * upper, *far], DARK, 1.4)
+    s.line([*far[-1:], *near], DARK, 3.2)
+    s.turn(a, Z, 0.62, 200, 150, both=False)
+    s.turn(b, Z, 1.1, 30, -20, both=False)
+    s.text(0.5 * (a + b) + [0, 0.68, 0], "slack", (0, 0.2), size=11)
+    s.text(0.5 * (a + b) + [0, -0.68, 0], "tight", (0, -0.2), size=11)
+    s.text(a, "0", (0.15, 0.1))
+    s.text(b, "1", (0.15, 0.1))
+    return s
+
+
+@scene
 def point_on_curve():
     """Bead on a bent wire."""
     s = Sketch(elevation=24)

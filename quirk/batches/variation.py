@@ -10,7 +10,7 @@ import numpy as np
 
 from ..bodies.body import Body
 from ..bodies.frame import Frame
-from ..constraints import Constraint
+from ..constraints import Constraint, Drum
 from ..errors import InputError
 from ..forces import ForceElement
 from ..functions.motion import Motion
@@ -217,4 +217,7 @@ class MemberMaker:
         if isinstance(x, tuple | list):
             parts = [self._substituted(element) for element in x]
             return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
+        if isinstance(x, Drum):
+            body = self._substituted(x.body)
+            return x if body is x.body else remade(x, {"body": body})
         return x

@@ -21,6 +21,7 @@ from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
 from ..events.actions import After, Follow, Replace
+from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.friction import Friction
 from ..forces.joint_friction import JointFriction
@@ -162,6 +163,8 @@ def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> 
         return {**name, "by": "sliding", "direction": [part.direction], "floor": part.floor, "side": 1, "part": 0}
     if isinstance(part, Flanks):
         return {**name, "by": "flank", "side": int(part.side)}
+    if isinstance(part, ElasticRope):
+        return {**name, "by": "rope", "states": list(part.states)}
     if isinstance(part, Unilateral):
         return {**name, "by": "closed", "gap": [one is part for one in own.closed].index(True)}
     for (event, number), action in actions.items():
@@ -200,6 +203,8 @@ def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, in
             return own.sliding(direction, float(one["floor"]), *on, shares)
         case "flank":
             return own.on_side(int(one["side"]))
+        case "rope":
+            return own.in_state(tuple(int(state) for state in one["states"]))
         case "closed":
             return own.closed[int(one["gap"])]
         case "length":

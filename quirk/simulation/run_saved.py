@@ -13,6 +13,7 @@ from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
 from ..events.actions import After, Follow, Replace
+from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.stick_slip import StickSlip
 from ..result.segment_records import described_part, rebuilt_part
@@ -173,7 +174,7 @@ class PartNames:
         """Return the name or the description of an object, or None if it has neither."""
         if id(value) in self._names:
             return "part", self._names[id(value)]
-        if isinstance(value, Sticking | StickSlip | Flanks) and value.name in self._system:
+        if isinstance(value, Sticking | StickSlip | Flanks | ElasticRope) and value.name in self._system:
             return "stand-in", described_part(value, self._system)
         return None
 

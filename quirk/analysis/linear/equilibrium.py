@@ -15,6 +15,7 @@ import numpy as np
 from quirk.bodies.state import State
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import ConvergenceError, InputError
+from quirk.forces.elastic_rope import ElasticRope
 from quirk.forces.stick_slip import that_stick
 from quirk.system.quantities import JointLoad
 from quirk.util.misuse import explained
@@ -112,6 +113,12 @@ class Equilibrium(State):
 
 def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     """Return an equilibrium near the state `start` at time t (s); see `System.equilibrium`."""
+    rope = next((force for force in system.forces if isinstance(force, ElasticRope) and force.internal), None)
+    if rope is not None:
+        raise InputError(
+            f"{OWNER}: {rope}: with friction, or on winding drums, where a rope rests depends on how it came there: "
+            "simulate the motion with damping until it rests, or leave out friction and winding drums"
+        )
     rubbing = [force.name for force in that_stick(system.forces)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)

@@ -29,6 +29,7 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.tangent.tangent import Differential
 from quirk.errors import InputError
 from quirk.forces import Friction, JointFriction
+from quirk.forces.elastic_rope import ElasticRope
 from quirk.forces.law import COORDINATE
 from quirk.forces.stick_slip import StickSlip
 
@@ -118,6 +119,10 @@ class Point:
                 rate = outputs[entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate + 1]
                 if not abs(rate) * element.radii[0] > STANDS * fastest:
                     raise self._without_slip(element)
+            if isinstance(element, ElasticRope):
+                first = entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().first_coordinate
+                shown = outputs[first : first + COORDINATE * len(element.coordinates) : COORDINATE]
+                element.check_smooth(dict(zip(element.coordinates, shown.tolist(), strict=True)), STANDS * fastest)
 
     @staticmethod
     def _without_slip(friction: StickSlip) -> InputError:

@@ -65,19 +65,20 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
     The rope consists of straight parts and arcs. `centers` and `axes` are the centers and axes of the sheaves. `pulley`
     is the constraint of the rope.
     """
-    parts = []
+    parts, count = [], len(centers)
     for k, drum in enumerate(pulley.drums):
         if drum is None:
             parts.append(centers[k][None])
             continue
         own = axes[k][t]
-        radii = [_radius(pulley, axes, own, t, n) for n in (k - 1, k, k + 1)]
-        _, _, ends = course(centers, k, own, *radii)
-        if 0 < k < len(centers) - 1:
+        neighbors = ((n % count if pulley.closed else n) for n in (k - 1, k, k + 1))
+        radii = [_radius(pulley, axes, own, t, n) for n in neighbors]
+        _, _, ends = course(*pulley.path.around(centers, k), own, *radii)
+        if k in pulley.path.inner:
             parts.append(_arc(centers[k], own, drum.radius, ends))
         else:
             parts.append(ends[1 if k == 0 else 0][None])
-    return np.concatenate(parts)
+    return np.concatenate([*parts, *([parts[0][:1]] if pulley.closed else [])])
 
 
 def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:

@@ -24,6 +24,7 @@ from quirk.analysis.contact.flank_states import FlankStates
 from quirk.analysis.contact.friction_states import FLOOR, Frictions, head
 from quirk.analysis.contact.gap_functions import Gaps, Opening
 from quirk.analysis.contact.parts_touched import border_guards
+from quirk.analysis.contact.rope_states import RopeStates
 from quirk.bodies.rotation import matrix
 from quirk.bodies.state import State
 from quirk.constraints import Contact
@@ -78,6 +79,7 @@ class Contacts:
         self._system, self._phases = system, phases
         self._frictions = Frictions(system, at_values=not phases.trailing)
         self._flanks = FlankStates(system)
+        self._ropes = RopeStates(system)
         self._gaps = Gaps(system, self._frictions.all)
         self._frictional = Frictional(self._gaps, self._frictions)
         self._touches = self._gaps.touches
@@ -89,7 +91,7 @@ class Contacts:
         self._in_sequence = phases.options.get("impacts") == SEQUENTIAL
 
     def __len__(self) -> int:
-        return len(self._touches) + len(self._frictions.all) + len(self._flanks.all)
+        return len(self._touches) + len(self._frictions.all) + len(self._flanks.all) + len(self._ropes.all)
 
     @property
     def names(self) -> frozenset[str]:
@@ -101,7 +103,7 @@ class Contacts:
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
-        base = self._flanks.configured(base, resting.sides)
+        base = self._ropes.configured(self._flanks.configured(base, resting.sides), resting.ropes)
         base = self._frictions.configured(base, resting.rubbing, resting.parts)
         if not resting.pushing:
             return base
@@ -133,7 +135,8 @@ class Contacts:
             gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
             functions.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
         functions += border_guards(self._system, resting.parts)
-        return [*functions, *self._frictions.guards(resting.rubbing), *self._flanks.guards(base, resting.sides)]
+        functions += self._frictions.guards(resting.rubbing)
+        return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
         """Raise an InputError if an event function depends on a load that several contacts share.
@@ -305,6 +308,7 @@ class Contacts:
             state = self._system.model.carried.state(settled.y)
             sides = self._flanks.sides(sides, (), t, state, base)
         settled.resting.sides = sides
+        settled.resting.ropes = self._ropes.states(resting.ropes, hit, t, state, base)
         return settled
 
     def _settle(

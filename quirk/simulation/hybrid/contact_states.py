@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from quirk.analysis.contact.friction_states import SlidingContact
+from quirk.analysis.contact.rope_states import RopeState
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import Patch, Shared
 
@@ -38,6 +39,7 @@ class ContactState:
     returns : watched loads by gap: a closed contact without load, next to sliding contacts, becomes loaded again when
         this load becomes positive
     sides : flank in contact, 1, -1 or 0 for none, of elastic meshes with free play, by name
+    ropes : state of elastic ropes with friction, by name
     patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
     """
 
@@ -50,6 +52,7 @@ class ContactState:
     returns: dict[tuple[str, int], Shared] = field(default_factory=dict)
     patched: frozenset[tuple[str, int]] = frozenset()
     sides: dict[str, int] = field(default_factory=dict)
+    ropes: dict[str, RopeState] = field(default_factory=dict)
 
     def closed(self, name: str) -> bool:
         """Whether the unilateral constraint of this name is closed."""
@@ -83,6 +86,7 @@ class ContactState:
             tuple(self.returns.items()),
             self.patched,
             tuple(sorted(self.sides.items())),
+            tuple(self.ropes.items()),
         )
 
 

@@ -34,6 +34,7 @@ from quirk.events.actions import (
     checked_actions,
 )
 from quirk.forces import ForceElement
+from quirk.forces.elastic_rope import ElasticRope
 from quirk.forces.flanks import Flanks
 from quirk.forces.stick_slip import StickSlip
 from quirk.system.configuration import Configuration
@@ -123,7 +124,7 @@ class ActionExecutor:
         old, new = self.system[action.name], action.force
         assert isinstance(old, ForceElement)
         bodies = {id(body) for body in self.system.bodies}
-        if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks):
+        if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks | ElasticRope):
             raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")
         if any(value.of_state for value in new.functions):
             raise InputError(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quirk.analysis.contact.flank_states import MEETS, RETURNS
+from quirk.analysis.contact.rope_states import HOLDS, TAUTENS
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import exerted
 from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
@@ -456,7 +457,7 @@ class HybridRun:
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
             self._count(now.t, name)
-            closes = not keys or any(key[2] in ("gap", MEETS, RETURNS) for key in keys)
+            closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
             way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
             energies = before, self._energy(now)
             self.happenings.append(EventRecord(now.t, name, way, *energies, now.impulse, now.restitution_kept))

@@ -20,6 +20,7 @@ from quirk.bodies.frame import Frame
 from quirk.constraints import Constraint
 from quirk.errors import InputError, UnknownNameError
 from quirk.forces import ForceElement
+from quirk.forces.elastic_rope import ElasticRope
 from quirk.forces.flanks import Flanks
 from quirk.forces.value import Value
 from quirk.functions.motion import Motion
@@ -108,6 +109,12 @@ def checked_parameters(
     loose = next((force for force in system.forces if isinstance(force, Flanks) and force.switches), None)
     if parameters and loose is not None:
         raise InputError(f"{OWNER}: {loose}: the instants at which flanks with free play meet are not differentiated")
+    rope = next((force for force in system.forces if isinstance(force, ElasticRope) and force.switches), None)
+    if parameters and rope is not None:
+        raise InputError(
+            f"{OWNER}: {rope}: the instants at which a rope with friction slips and sticks are not differentiated: "
+            "leave out its friction"
+        )
     if parameters and checkpoint is not None:
         raise InputError(f"{OWNER}: not available in a run with checkpoint=: leave out one of them")
     return parameters

@@ -1,0 +1,112 @@
+"""Elastic ropes and belts with friction, declared as a `Pulley` with stiffness.
+
+Spans are the straight parts between consecutive stops, points or drums. Where a stop has friction the tension may
+differ on its two sides; the parts of a rope between such stops are its sections, see `quirk.forces.elastic_rope`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..util import validate
+from .laying import PARALLEL, Lay
+from .pulley import Pulley
+from .rope_path import RopePath
+
+if TYPE_CHECKING:
+    from ..forces.elastic_rope import Sections
+
+
+class ElasticPulley(Pulley):
+    """An elastic rope or belt, with or without friction; it has no row."""
+
+    row_count = 0
+
+    def __str__(self) -> str:
+        return f'Pulley "{self.name}"'
+
+    def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
+        from ..forces.elastic_rope import ElasticRope, Sections
+
+        if not self.active:
+            raise InputError(
+                f"{owner}: an elastic rope is a force, which acts from the start: leave out active=False, and disable "
+                f'"{self.name} spans" by an event'
+            )
+        self.stiffness = validate.positive(owner, "stiffness", elasticity["stiffness"])
+        self.friction = _checked_friction(owner, elasticity["friction"], lay, self.weights, self.path)
+        sections = Sections.of(self.path, self.friction)
+        placed = lay.section_lengths(sections, self.path, self.weights)
+        if elasticity["pretension"] is None:
+            unstretched = placed * (self.length / placed.sum())
+        elif elasticity["length"] is not None:
+            raise InputError(f"{owner}: give either length, of the rope without load, or pretension, not both")
+        else:
+            tensions = _checked_pretension(owner, elasticity["pretension"], sections)
+            _check_held(owner, tensions, self.friction, sections, lay)
+            unstretched = placed / (1.0 + tensions / self.stiffness)
+            self.length = float(unstretched.sum())
+        self.companions = (
+            ElasticRope(
+                f"{self.name} spans", self.ends, self.path, lay.numbers, self.weights, self.stiffness, self.friction,
+                unstretched.tolist(),
+            ),
+        )  # fmt: skip
+
+
+def _per(owner: str, argument: str, value: Any, count: int, what: str) -> np.ndarray:
+    """Return numbers (count,), of which none is negative, from one number for all or one for each."""
+    given = validate.numbers(value)
+    if given is None or given.shape not in ((), (count,)):
+        raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {what}; got {value!r}")
+    found = np.broadcast_to(validate.array(owner, argument, value, given.shape), (count,))
+    if (found < 0).any():
+        raise InputError(f"{owner}: {argument} must not be negative; got {given.tolist()}")
+    return found
+
+
+def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, path: RopePath) -> list[float]:
+    """Return the coefficient of friction at each stop; it is zero at the ends."""
+    inner = list(path.inner)
+    what = "stop" if path.closed else "stop between the ends"
+    found = np.zeros(len(path.path))
+    found[inner] = 0.0 if value is None else _per(owner, "friction", value, len(inner), what)
+    for k in np.flatnonzero(found).tolist():
+        if weights[k - 1] != 1 or weights[k] != 1:
+            raise InputError(
+                f"{owner}: weights next to points[{k}], which has friction, must be 1, since falls with friction "
+                "between them have different tensions: list each point that the rope meets"
+            )
+        if not lay.angle(k) > PARALLEL:
+            raise InputError(
+                f"{owner}: the rope runs straight past points[{k}] at the initial poses, where friction has no "
+                "direction: leave the point out, or use a quirk.Drum"
+            )
+    return found.tolist()
+
+
+def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarray:
+    """Return the tension of each section at the initial poses, N."""
+    given = _per(owner, "pretension", value, len(sections.of_span), "span")
+    found = np.zeros(sections.count)
+    found[list(sections.of_span)] = given
+    if (given != found[list(sections.of_span)]).any():
+        raise InputError(
+            f"{owner}: pretension must be the same in spans without friction between them; got {given.tolist()}"
+        )
+    return found
+
+
+def _check_held(owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, lay: Lay) -> None:
+    """Raise an InputError if tensions before and behind a stop differ by more than friction can hold."""
+    for k, before, behind in zip(sections.stops, sections.before, sections.behind, strict=True):
+        one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * lay.angle(k))
+        if max(one, two) > min(one, two) * most * (1 + 1e-9):
+            raise InputError(
+                f"{owner}: pretension before and behind points[{k}], {one:g} N and {two:g} N, must have a ratio of at "
+                f"most exp(friction * angle) = {most:.6g}, which friction can hold"
+            )

@@ -1,0 +1,87 @@
+"""Course of a rope over points and drums of moving bodies: straight parts and directions at drums.
+
+A stop is a point or drum on the way of the rope. Plane vectors are in the axes of their drum, see `drum`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .drum import Plane, course
+
+# Numbers of a point: its position. Numbers of a drum: center, axes, three radii, and the initial wrapped angle.
+OF_POINT, OF_DRUM = 3, 16
+
+
+@dataclass(frozen=True)
+class RopeCourse:
+    """Course of a rope with n stops and m straight parts.
+
+    Attributes
+    ----------
+    straight : (m,) lengths of the straight parts, m
+    spans : (m,) vectors (3,) from the beginning to the end of each straight part, inertial frame, m
+    into, out : for each stop the plane unit vectors along the rope before and after it; None for points
+    radius, near : for each stop the radius of the drum, m, and its initial wrapped angle, rad; zero for points
+    """
+
+    straight: list[Any]
+    spans: list[Any]
+    into: list[Plane | None]
+    out: list[Plane | None]
+    radius: list[Any]
+    near: list[Any]
+
+
+@dataclass(frozen=True)
+class RopePath:
+    """Order of the stops of a rope.
+
+    Attributes
+    ----------
+    path : index of the frame of each stop
+    drums : for each stop, whether it is a drum
+    closed : whether the rope returns from the last stop to the first
+    """
+
+    path: tuple[int, ...]
+    drums: tuple[bool, ...]
+    closed: bool = False
+
+    @property
+    def inner(self) -> range:
+        """Indices of the stops between two straight parts."""
+        count = len(self.path)
+        return range(count) if self.closed else range(1, count - 1)
+
+    def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeCourse:
+        """Return the course of the rope for moving frames; quantities are jets if those of the frames are.
+
+        `numbers` are, for each stop, its position in its frame. For a drum follow its axes (3, 3), the radii of the
+        previous stop, of itself and of the next one, and the initial wrapped angle.
+        """
+        given = iter(numbers)
+        stops = [np.array([*itertools.islice(given, OF_DRUM if d else OF_POINT)], dtype=object) for d in self.drums]
+        centers = [frames[f].point(stop[:3]) for f, stop in zip(self.path, stops, strict=True)]
+        ends = [[center, center] for center in centers]
+        into: list[Plane | None] = [None] * len(stops)
+        out: list[Plane | None] = [None] * len(stops)
+        radius: list[Any] = [0.0] * len(stops)
+        near: list[Any] = [0.0] * len(stops)
+        for k in np.flatnonzero(self.drums).tolist():
+            axes = frames[self.path[k]].rotation @ stops[k][3:12].reshape(3, 3)
+            before, radius[k], after, near[k] = stops[k][12:]
+            into[k], out[k], ends[k] = course(*self.around(centers, k), axes, before, radius[k], after)
+        spans = [two[0] - one[1] for one, two in itertools.pairwise([*ends, *(ends[:1] if self.closed else [])])]
+        return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
+
+    def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
+        """Return a list in which the neighbors of element k stand beside it, and the index of element k there."""
+        if not self.closed:
+            return listed, k
+        return [listed[k - 1], listed[k], listed[(k + 1) % len(listed)]], 1

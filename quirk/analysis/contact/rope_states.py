@@ -1,0 +1,245 @@
+"""Where elastic ropes stick, slip or are slack along a run, and the event functions for changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.bodies.state import Kinematics, State
+from quirk.dynamics.model.applied_loads import exerted
+from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.errors import SwitchingError
+from quirk.events.names import Reading
+from quirk.forces.elastic_rope import (
+    AHEAD,
+    BACK,
+    MARGIN_AHEAD,
+    MARGIN_BACK,
+    RESERVE,
+    SLIPPING,
+    STICKS,
+    ElasticRope,
+)
+from quirk.system.configuration import Configuration
+from quirk.system.system import System
+
+# Kinds of events: the rope slips along its course or back at a stop; it sticks there again; another stop of a belt can
+# hold less than the one that sticks; the rope gets slack; it gets taut.
+SLIPS_AHEAD, SLIPS_BACK, HOLDS, YIELDS, SLACKENS, TAUTENS = "slips", "slips back", "holds", "yields", "slack", "taut"
+# Mean strain of a slack rope at which it is taut.
+TAUT = 1e-9
+# Margin against slip, over the tension, that is round-off; and the violation beyond which a start is refused.
+NEARLY, TOO_MUCH = 1e-9, 1e-6
+# Margin, over the tension, that a rope which has just come to stick may lose again by round-off.
+ROUND_OFF = 1e-10
+# Slip, over the largest speed of the bodies, that is round-off.
+STILL = 1e-9
+
+# Name of a rope, index of the stop with friction, and kind of event.
+Key = tuple[str, int, str]
+
+
+@dataclass(frozen=True)
+class RopeState:
+    """State of a rope along a part of a run.
+
+    Attributes
+    ----------
+    states : STICKS, AHEAD, BACK or FREE for each stop with friction
+    slack : whether the rope is slack
+    below : for each stop with friction, the margins (N) below zero up to which it sticks: the error of the ratio of
+        tensions with which slip has ended
+    """
+
+    states: tuple[int, ...]
+    slack: bool
+    below: tuple[tuple[float, float], ...]
+
+
+class RopeStates:
+    """All elastic ropes with friction of a system."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.all = [force for force in system.forces if isinstance(force, ElasticRope) and force.switches]
+
+    def configured(self, base: Configuration, known: Mapping[str, RopeState]) -> Configuration:
+        """Return a configuration with the ropes in their states."""
+        return base.with_others(
+            {rope.name: rope.in_state(known[rope.name].states) for rope in self.all if rope.name in known}
+        )
+
+    def guards(self, base: Configuration, known: Mapping[str, RopeState]) -> list[EventFunction]:
+        """Return the event functions of all ropes."""
+        found = []
+        for rope in self.all:
+            if rope.name in base.idle or rope.name not in known:
+                continue
+            now, title = known[rope.name], f"{rope}"
+
+            def watch(b: int, what: str, quantity: str, way: int, level: float = 0.0) -> None:
+                reading = Reading(rope, quantity, None, level)  # noqa: B023
+                found.append(EventFunction((rope.name, b, what), title, reading, way, True, way < 0))  # noqa: B023
+
+            if now.slack:
+                watch(0, TAUTENS, "stretch", 1, TAUT)
+                continue
+            watch(0, SLACKENS, "stretch", -1)
+            alone = rope.path.closed and now.states.count(STICKS) == 1
+            for b, (stop, state) in enumerate(zip(rope.sections.stops, now.states, strict=True)):
+                if state != STICKS:
+                    watch(b, HOLDS, f"{SLIPPING} {stop}", -1)
+                elif alone:
+                    # All other stops determine the ratio of the tensions here.
+                    watch(b, YIELDS, f"{RESERVE} {stop}", -1, -NEARLY)
+                else:
+                    watch(b, SLIPS_AHEAD, f"{MARGIN_AHEAD} {stop}", -1, -now.below[b][0])
+                    watch(b, SLIPS_BACK, f"{MARGIN_BACK} {stop}", -1, -now.below[b][1])
+        return found
+
+    def states(
+        self, before: Mapping[str, RopeState], hit: Sequence[Key], t: float, state: State, base: Configuration
+    ) -> dict[str, RopeState]:
+        """Return the state of each rope after events.
+
+        Parameters
+        ----------
+        before : states before the events
+        hit : event functions that cross zero now
+        """
+        found = {}
+        for rope in self.all:
+            if rope.name in base.idle:
+                continue
+            crossed = {what: b for name, b, what in hit if name == rope.name}
+            marks = {(b, what) for name, b, what in hit if name == rope.name}
+            former, at = before.get(rope.name), _Instant(self._system, rope, t, state)
+            slack = SLACKENS in crossed or (former.slack if former else at.stretch <= TAUT)
+            if slack and TAUTENS not in crossed:
+                found[rope.name] = RopeState(rope.loose, True, ())
+                continue
+            if former is None or former.slack:
+                former = RopeState(
+                    (STICKS,) * len(rope.sections.stops), False, ((0.0, 0.0),) * len(rope.sections.stops)
+                )
+                at.check(former.states)
+            found[rope.name] = at.settled(former, marks)
+        return found
+
+
+class _Instant:
+    """A rope at one instant: where it may slip, and where it does."""
+
+    def __init__(self, system: System, rope: ElasticRope, t: float, state: State) -> None:
+        self.rope, self._t = rope, t
+        kin = Kinematics.of(state)
+        number = {body.name: k for k, body in enumerate(system.bodies)}
+        self._rows = tuple(number.get(body.name, len(number)) for body in rope.bodies)
+        self._moving, self._internal = MotionTower.of(kin, 1), kin.internal
+        reach = system.model.length
+        self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
+
+    def quantities(self, states: tuple[int, ...]) -> dict[str, tuple[float, float]]:
+        """Return value and rate of each coordinate of the rope, by name, if it is in these states."""
+        acts = exerted(self.rope.in_state(states), self._rows, self._moving, self._t, 0, {}, self._internal)
+        return {
+            name: (float(x[0]), float(x[1])) for name, x in zip(self.rope.coordinates, acts.coordinates, strict=True)
+        }
+
+    @property
+    def stretch(self) -> float:
+        """Mean strain of the rope."""
+        return self.quantities((STICKS,) * len(self.rope.sections.stops))["stretch"][0]
+
+    def check(self, states: tuple[int, ...]) -> None:
+        """Raise a SwitchingError if the tensions at the start are such that no friction could hold them."""
+        now = self.quantities(states)
+        for stop in self.rope.sections.stops:
+            one, two = self._tensions(now, stop)
+            margin = min(now[f"{MARGIN_AHEAD} {stop}"][0], now[f"{MARGIN_BACK} {stop}"][0])
+            if margin < -TOO_MUCH * max(one, two):
+                raise SwitchingError(
+                    f"{self.rope}: the tensions before and behind points[{stop}], {one:.6g} N and {two:.6g} N, differ "
+                    "by more than friction can hold: give the tensions of all spans by pretension=, or more friction"
+                )
+
+    def settled(self, former: RopeState, marks: set[tuple[int, str]]) -> RopeState:
+        """Return the state of a taut rope: where it is at the limit, it slips or sticks as its motion requires.
+
+        The conditions, slip in the direction of the limit or tensions that leave it, are a linear complementarity
+        problem. It is solved by exchanging one stop after the other, the first with a violated condition first, which
+        ends for its class of matrices (K. G. Murty, Linear Complementarity, 1988, chapter 4).
+        """
+        limits = self._limits(former, marks)
+        count = len(former.states)
+        slipping = {b for b, state in enumerate(former.states) if state != STICKS and (b, HOLDS) not in marks}
+        slipping |= {b for b in limits if (b, SLIPS_AHEAD) in marks or (b, SLIPS_BACK) in marks}
+        held: list[int | None] = [None]
+        if self.rope.path.closed and len(limits) == count:
+            # A belt always sticks somewhere: nothing else would determine how fast it runs.
+            held = sorted(range(count), key=lambda b: former.states[b] != STICKS)  # type: ignore[assignment]
+            if any(what == YIELDS for _, what in marks):
+                held = held[1:] + held[:1]
+        for anchor in held:
+            found = self._exchanged(limits, slipping - {anchor}, anchor)
+            if found is not None:
+                return found
+        raise SwitchingError(
+            f"{self.rope}: nothing determines where it sticks and slips: use a little less or more friction at one stop"
+        )
+
+    def _limits(self, former: RopeState, marks: set[tuple[int, str]]) -> dict[int, int]:
+        """Return the stops at which the rope is at its limit, with the direction in which it would slip."""
+        limits = {b: state for b, state in enumerate(former.states) if state != STICKS}
+        limits |= {b: AHEAD for b, what in marks if what == SLIPS_AHEAD}
+        limits |= {b: BACK for b, what in marks if what == SLIPS_BACK}
+        now = self.quantities(former.states)
+        for b, stop in enumerate(self.rope.sections.stops):
+            if b in limits:
+                continue
+            margins = {AHEAD: now[f"{MARGIN_AHEAD} {stop}"][0], BACK: now[f"{MARGIN_BACK} {stop}"][0]}
+            way = min(margins, key=margins.__getitem__)
+            if (b, YIELDS) in marks or margins[way] <= NEARLY * max(self._tensions(now, stop)):
+                limits[b] = way
+        return limits
+
+    def _exchanged(self, limits: Mapping[int, int], slipping: set[int], anchor: int | None) -> RopeState | None:
+        """Return the state that satisfies all conditions, or None; the stop `anchor` must stick."""
+        slipping, stops = set(slipping), self.rope.sections.stops
+        for _ in range(4 * len(limits) + 4):
+            states = tuple(limits[b] if b in slipping else STICKS for b in range(len(stops)))
+            now = self.quantities(states)
+            wrong = [b for b in sorted(limits) if self._violated(now, stops[b], limits[b], b in slipping)]
+            if not wrong:
+                return RopeState(states, False, tuple(self._below(now, stop) for stop in stops))
+            if wrong[0] == anchor:
+                return None
+            slipping ^= {wrong[0]}
+        return None
+
+    def _violated(self, now: Mapping[str, tuple[float, float]], stop: int, way: int, slips: bool) -> bool:
+        """Whether the rope slips the wrong way at a stop at its limit, or sticks while its tensions go beyond it."""
+        if slips:
+            return now[f"{SLIPPING} {stop}"][0] < -STILL * self._fastest
+        rate = now[f"{MARGIN_AHEAD if way == AHEAD else MARGIN_BACK} {stop}"][1]
+        return rate < -STILL * self._fastest * self.rope.stiffness / self._shortest
+
+    def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
+        """Return the margins (N) below zero up to which the rope sticks at a stop."""
+        least = ROUND_OFF * max(self._tensions(now, stop))
+        ahead, back = (least + max(0.0, -now[f"{margin} {stop}"][0]) for margin in (MARGIN_AHEAD, MARGIN_BACK))
+        return ahead, back
+
+    def _tensions(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
+        """Return the tensions before and behind a stop, N."""
+        spans = len(self.rope.sections.of_span)
+        return now[f"tension {(stop - 1) % spans}"][0], now[f"tension {stop}"][0]
+
+    @property
+    def _shortest(self) -> float:
+        """Shortest unstretched length of a section, m."""
+        declared = [getattr(self.rope, name) for name in self.rope.internal]
+        return float(np.min(self._internal.get(self.rope.name, declared)))

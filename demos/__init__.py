@@ -26,6 +26,7 @@ DEMOS = {
     "ratchet": "a pawl lets a wheel turn one way alone",
     "woodpecker": "a toy bird pecks its way down a pole: friction, sticking and impacts in every swing",
     "stick-slip": "a block on a belt, held by a spring, sticks and slips",
+    "belt-drive": "a belt creeps under a growing load, and slips when friction is at its limit",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",
     "cart-pole": "a controller in a loop swings a pole up on a cart and balances it",
     "flexible-arm": "an elastic arm is spun up: it bends back, swings ahead and is stretched",

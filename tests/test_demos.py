@@ -291,6 +291,19 @@ def ratchet(result):
     assert np.abs(result.power.balance).max() < 1e-7
 
 
+def belt_drive(result):
+    from quirk.demos.belt_drive import RADII, RATE, STIFFNESS, limit
+
+    assert [event.direction for event in result.events] == [1]
+    slips = result.time >= result.events.time[0]
+    above, below = (result["belt spans"].coordinate(f"tension {k}") for k in (0, 1))
+    np.testing.assert_allclose((below / above)[slips], limit(), rtol=1e-8)
+    behind = 1 + result["driven wheel"].angular_velocity[:, 2] * RADII[1] / (RATE * RADII[0])
+    creep = 1 - (1 + above / STIFFNESS) / (1 + below / STIFFNESS)
+    assert np.abs(behind - creep)[~slips & (result.time > 1.0)].max() < 3e-3
+    assert np.abs(result.power.balance).max() < 1e-8
+
+
 def falling_chain(result):
     from quirk.demos.falling_chain import LENGTH, LINKS
 
@@ -363,6 +376,7 @@ CHECKS = [
     ratchet,
     woodpecker,
     stick_slip,
+    belt_drive,
     falling_chain,
     cart_pole,
     flexible_arm,

@@ -259,6 +259,26 @@ def test_servos_tendons_and_bodies_without_joints(tmp_path):
         assert np.allclose(mine.linear[system.bodies.index(system[name])], his[0, k - 1], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize(("length", "pulls"), [(0.3, True), (1.5, False)])
+def test_a_tendon_over_sites_is_an_elastic_rope(tmp_path, length, pulls):
+    bodies = f"""
+      <site name="hook" pos="0.4 0.1 0.9"/><site name="eye" pos="0.2 -0.1 0.5"/>
+      <body name="one" pos="0 0 0.2">{HINGE.format("a", "0 1 0", "")}{GEOM}<site name="lug" pos="0.1 0.2 0"/>
+        <body name="two" pos="0.3 0 0.1">{SLIDE.format("b", "0 0 1", "")}{GEOM}<site name="end" pos="0 0.1 0.1"/></body>
+      </body>"""
+    sites = "".join(f'<site site="{name}"/>' for name in ("hook", "eye", "lug", "end"))
+    more = f'<tendon><spatial name="wire" stiffness="60" springlength="0 {length}">{sites}</spatial></tendon>'
+    path = model_file(tmp_path, bodies, "0.3 0.1", "1 2", more)
+    system = importers.load_mjcf(path, keyframe=0).system
+    state = system.initial_state()
+    assert (system.acceleration(state).linear != system.without("wire").acceleration(state).linear).any() == pulls
+    m, d = mujoco_at_key(path)
+    his = body_accelerations(m, d, d.qacc_smooth)
+    mine = system.acceleration(state)
+    for k, name in enumerate(("one", "two")):
+        assert np.allclose(mine.linear[system.bodies.index(system[name])], his[0, k], rtol=1e-10, atol=1e-10)
+
+
 def test_compensated_gravity(tmp_path):
     """Of a body and of one that is part of it, each by its own share."""
     inner = f'<body name="plate" pos="0.1 0 0.2" euler="0 40 0" gravcomp="0.5">{GEOM}</body>'
@@ -332,7 +352,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     imported = importers.load_mjcf(model_file(tmp_path, bodies, more=more))
     listed = "\n".join(imported.left_out)
     for text in ("sensors: 1", "cameras: 1", "lights: 1",
-                 'tendons of joints, over several sites or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
+                 'tendons of joints, over pulleys or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
                  'geom "floor"', 'damping of balls, of parallel hinges on one body, and of a middle hinge of three with a ref: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text
     assert imported.system["a limits"].gaps[0].numbers[1] == pytest.approx(np.deg2rad(30))

@@ -6,14 +6,14 @@ joints that measure the coordinates of single MJCF joints; see mjcf_handles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from quirk.bodies.body import Body, Ground
 from quirk.bodies.frame import Frame
-from quirk.constraints import Constraint, Coupling, Drive, Fixed, Joint, Rope, Spherical
+from quirk.constraints import Constraint, Coupling, Drive, Fixed, Joint, Pulley, Rope, Spherical
 from quirk.forces import Actuator, Controller, ForceElement, Spring
 from quirk.functions.motion import Motion
 
@@ -50,8 +50,8 @@ def relations(
                 yield from parts
 
 
-def _ends(model: MjcfModel, kind: int, numbers: tuple[int, int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return the body of QuIRK and the frame in it for each of two MJCF bodies or sites.
+def _ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose], bodies: Bodies) -> list[End]:
+    """Return the body of QuIRK and the frame in it for each of some MJCF bodies or sites.
 
     Parameters
     ----------
@@ -131,15 +131,17 @@ def _coupled(
 def _tendon(
     model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the spring and the rope equivalent to a straight tendon between two sites.
+    """Return the spring and the rope equivalent to a straight tendon between two sites, or over several sites.
 
     Other tendons return a text that describes them. `number` is the number of the tendon.
     """
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
     site = model.code("Wrap", "SITE")
-    if count != 2 or any(m.wrap_type[first + k] != site for k in range(2)):
-        return "tendons of joints, over several sites or around geoms"
+    if any(m.wrap_type[first + k] != site for k in range(count)):
+        return "tendons of joints, over pulleys or around geoms"
+    if count != 2:
+        return _over_sites(model, number, bodies, names)
     pair = int(m.wrap_objid[first]), int(m.wrap_objid[first + 1])
     (one, i), (two, j) = _ends(model, model.code("Obj", "SITE"), pair, [Pose(), Pose()], bodies)
     if one is two:
@@ -164,6 +166,30 @@ def _tendon(
             return "tendons with a least length"
         parts.append(Rope(names.part(name, "limit"), one, two, length=longest, point_i=i.origin, point_j=j.origin))
     return parts
+
+
+def _over_sites(model: MjcfModel, number: int, bodies: Bodies, names: DescriptionNames) -> list[Any] | str:
+    """Return the elastic rope equivalent to a tendon over several sites with a spring that only pulls.
+
+    Other tendons return a text that describes them. A spring of stiffness k and length L is a rope with EA = k L.
+    """
+    m, name = model.m, model.name("TENDON", number)
+    first, count = m.tendon_adr[number], m.tendon_num[number]
+    low, high = (float(x) for x in m.tendon_lengthspring[number])
+    stiffness = float(m.tendon_stiffness[number])
+    if not stiffness or low > 0 or not high > 0:
+        return "tendons over several sites without a spring that only pulls: springlength from 0 to a length"
+    others = ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")
+    if m.tendon_damping[number] or m.tendon_frictionloss[number] or any(_rows(model, a, number) for a in others):
+        return "tendons over several sites with damping, friction, armature or springs that are not linear"
+    if m.tendon_limited[number]:
+        return "tendons over several sites with a limited length"
+    sites = [int(m.wrap_objid[first + k]) for k in range(count)]
+    kind = model.code("Obj", "SITE")
+    points = [(body, frame.origin) for body, frame in _ends(model, kind, sites, [Pose()] * count, bodies)]
+    if len({id(body) for body, _ in points}) < 2:
+        return "tendons within one body, which have no effect"
+    return [Pulley(names.take(name, "tendon"), points, stiffness=stiffness * high, length=high)]
 
 
 def _rows(model: MjcfModel, array: str, number: int) -> bool:

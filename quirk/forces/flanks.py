@@ -52,8 +52,13 @@ class Flanks(OfRelation):
     relation : relation of the mesh without play
     backlash : total free travel, rad or m
     stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
+
+    Attributes
+    ----------
+    switches : whether there is free play, so that runs switch between the flanks
     """
 
+    switches: bool
     coordinates = ("deviation",)
     undefined = "its deviation is not a number"
 
@@ -68,12 +73,8 @@ class Flanks(OfRelation):
     ) -> None:
         self.function, self.numbers_of_relation = relation.function, np.array(relation.numbers)
         self.half, self.stiffness, self.damping, self.side = 0.5 * backlash, stiffness, damping, ANY
+        self.switches = backlash > 0
         super().__init__(name, *ends)
-
-    @property
-    def switches(self) -> bool:
-        """Whether there is free play, so that runs switch between the flanks."""
-        return self.half > 0
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
         """Return the deviation, rad or m."""

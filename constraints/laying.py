@@ -93,7 +93,7 @@ def laid(
 ) -> tuple[list[tuple[float, ...]], np.ndarray, np.ndarray]:
     """Return the initial geometry of a rope over n points and drums, which may be `closed`.
 
-    The results are the constants of each drum, the straight parts (m, 3) as vectors along the rope in the inertial frame,
+    The results are the constants of each drum, the straight parts (m, 3) as vectors along the rope, inertial frame,
     m, and the lengths of the arcs on the stops (n,), m, which are zero for points and at the ends.
     """
     path = RopePath((0,) * len(stops), tuple(stop.drum is not None for stop in stops), closed)

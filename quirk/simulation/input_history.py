@@ -11,7 +11,7 @@ from ..forces import ForceElement
 from ..result.segment import Segment
 from ..system.configuration import Configuration
 from ..system.system import System
-from .run_inputs import Inputs
+from .run_inputs import Inputs, same_value
 
 
 class InputHistory:
@@ -45,9 +45,7 @@ class InputHistory:
 
     def _add(self, t: float, name: str, value: np.ndarray) -> None:
         times, values = self._records[name]
-        if np.array_equal(values[-1], value):
-            return
-        if self._keep and t > times[-1]:
+        if self._keep and t > times[-1] and not same_value(value, values[-1]):
             times.append(t)
             values.append(value)
         else:

@@ -141,6 +141,12 @@ def settable_input(part: Any) -> LoopInput | None:
     return None
 
 
+def same_value(one: Any, other: np.ndarray) -> bool:
+    """Whether two values of an input, numbers or vectors of the same shape, are equal."""
+    equal = one == other
+    return bool(equal.all() if other.ndim else equal)
+
+
 class Inputs(MutableMapping[str, Any]):
     """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`.
 
@@ -203,7 +209,7 @@ class Inputs(MutableMapping[str, Any]):
         one = self.slots[name]
         if one.shape or type(value) is not float or not -np.inf < value < np.inf:
             value = validate.array(f"{self._owner}: inputs[{name!r}]: {one.element}", one.argument, value, one.shape)
-        if np.all(value == self.values_now[name]):
+        if same_value(value, self.values_now[name]):
             return
         self.values_now[name] = np.array(value)
         self.version += 1
@@ -243,7 +249,7 @@ class Inputs(MutableMapping[str, Any]):
         return [
             name
             for name, value in self.values_now.items()
-            if value is not before[name] and not np.all(value == before[name])
+            if value is not before[name] and not same_value(value, before[name])
         ]
 
     def take_effect(self) -> None:

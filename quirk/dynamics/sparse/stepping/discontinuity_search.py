@@ -18,7 +18,11 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
     """Return the run with newly determined intervals between breaks after time t (s), at which the next step begins."""
     run.counts[PIECE] = 0
-    return run._replace(pieces=np.array(breaks.pieces(t)).ravel())
+    pieces = [x for piece in breaks.pieces(t) for x in piece]
+    if len(pieces) == len(run.pieces):
+        run.pieces[:] = pieces
+        return run
+    return run._replace(pieces=np.array(pieces))
 
 
 class DiscontinuitySearch:

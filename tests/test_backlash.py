@@ -67,6 +67,7 @@ def test_two_masses_on_elastic_teeth(ratio):
     mesh = quirk.Gear("mesh", *bodies, ratio=ratio, axis="z", stiffness=k, damping=c)
     system = quirk.System([*bodies, *axles, mesh])
     result = quirk.simulate(system, 2.0, output=0.05, **FINE)
+    assert not result.statistics.in_python
     m = 1 / (1 / J[1] + ratio**2 / J[0])
     d = c / (2 * m)
     w = np.sqrt(k / m - d * d)
@@ -96,6 +97,7 @@ def test_free_flight_and_elastic_contact_alternate(u):
     np.testing.assert_allclose(np.ptp(result.energy.total), 0, atol=1e-9 * u)
     force = result["mesh flanks"].load()
     np.testing.assert_allclose(result["mesh flanks"].torque(end=1)[:, 2], force, atol=1e-12 * k)
+    assert not result.statistics.in_python  # flanks are compiled
     x = result["mesh flanks"].coordinate()
     np.testing.assert_allclose(force, -k * np.sign(x) * np.maximum(np.abs(x) - 0.5 * b, 0), atol=1e-7 * k)
 

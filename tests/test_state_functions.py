@@ -11,7 +11,7 @@ METHODS = {
     "Taylor": {"method": "Taylor"},
     "RadauIIA9": {"method": "RadauIIA9"},
     "Rodas5P": {"method": "Rodas5P", "rtol": 1e-10},
-    "dense": {"method": "RK4", "step": 1e-3, "solver": "dense"},
+    "dense": {"method": "RK4", "step": 5e-3, "solver": "dense"},
 }
 
 

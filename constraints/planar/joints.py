@@ -39,9 +39,10 @@ def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: lis
 
 
 def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of the pin from the center line of the slot, m, times the length of the slot vector.
+    """Return the signed distance of the pin from the center line of the slot, m, times the length of the slot vector.
 
-    The line is along x of frame i.
+    The line is along x of frame i; the distance is positive on the side of its y axis. `numbers[0]` is the length of
+    the slot vector; 1 for a slider.
     """
     i, j = frames
     return [i.rotation[:, Y] @ (j.position - i.position) * numbers[0]]
@@ -191,8 +192,8 @@ class DoubleRevolute(PlanarConstraint):
 class ParallelVectors(PlanarConstraint):
     """Vectors of two bodies stay parallel, 1 row: no relative rotation; its load is a torque.
 
-    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It vanishes
-    for antiparallel vectors, too; no motion leads from one to the other.
+    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It is also zero
+    for antiparallel vectors; the constraint prevents motion from the parallel to the antiparallel pose.
 
     Parameters
     ----------

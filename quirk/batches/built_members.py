@@ -1,4 +1,4 @@
-"""Systems that were constructed one by one and differ in numbers alone, computed in vector lanes."""
+"""Systems that were constructed one by one and differ only in numbers, computed in vector lanes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .member_numbers import elements_of
 
 
 def structure_of(system: System) -> Hashable:
-    """Return a key that is equal for systems that differ in numbers alone, and are of about the same size."""
+    """Return a key that is equal for systems of about the same size that differ only in numbers."""
     model = system.model
     table = model.table
     return (
@@ -66,9 +66,10 @@ class BuiltMembers:
         return cls(system, plan, solver, LaneRuns(solver, plan, options["method"], options["step"], 1))
 
     def fits(self, system: System) -> bool:
-        """Whether a system of the same structure differs only in numbers that may differ between lanes.
+        """Whether a system of the same structure can be computed in lanes together with the others.
 
-        Which redundant rows are left out depends on the geometry, as do angles that a law counts.
+        It cannot if redundant rows are omitted, or if a force law counts the turns of an angle, and its geometry
+        differs.
         """
         if not (self._plan.drops or self.system.model.reads_angles):
             return True

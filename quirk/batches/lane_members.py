@@ -116,10 +116,10 @@ class LaneMembers:
         return states, good, self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return a mask of the members without joints whose frames point in opposite directions.
+        """Return a mask (members,) of the members in which no joint has its two frames in opposite directions.
 
-        `states` (members, n, 13) are their states. Frames in opposite directions satisfy the rows of the joint, but
-        single runs reject such states.
+        Frames in opposite directions satisfy the constraint rows of the joint, but single runs reject such states.
+        `states` (members, n, 13) are the states of the members.
         """
         joints = self._solver.model.joint_bodies
         pairs = np.array([pair for joint, pair in joints for _ in joint.aligned_axes])

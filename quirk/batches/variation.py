@@ -51,7 +51,7 @@ class VariedNumber:
 
     @property
     def of_state(self) -> bool:
-        """Whether the parameter is part of the initial state of a body."""
+        """Whether the parameter belongs to the initial state of a body."""
         return self.parameter in STATES
 
 
@@ -211,7 +211,7 @@ class MemberMaker:
         return remade(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
-        """Return an argument in which parts are replaced, or the argument itself if it contains none that changes."""
+        """Return an argument with all parts in it replaced, or the argument itself if it contains no replaced part."""
         if id(x) in self._parts:
             return self.made(x)
         if isinstance(x, tuple | list):

@@ -36,7 +36,7 @@ class AttitudeControl(ForceElement):
     a torque with the inertia of the body and its wheels and their angular momentum (Wie, Space Vehicle Dynamics and
     Control, 2008, sec. 7.3; error of rotation vectors: Bullo and Murray, Proc. ECC 1995, 1091). The wheels receive the
     least torques that add up to it. Bodies that are welded to the body are included; other bodies that are joined to
-    it, and external torques, are unknown to the law and disturb the error.
+    it, and external torques, are not modeled by the control law and disturb the error.
 
     The wheels are bodies on Revolute joints, balanced and symmetric about their axes, at least three that span space.
     All torques are between the body and the wheels, so that the total angular momentum is conserved.
@@ -127,7 +127,7 @@ class AttitudeControl(ForceElement):
 
     @property
     def reads(self) -> tuple[Any, ...]:
-        """Bodies and joints whose numbers are parameters of the law."""
+        """Bodies and joints from whose masses and geometry the parameters of the control law are computed."""
         return self.reads_parts
 
     @property
@@ -161,7 +161,7 @@ class AttitudeControl(ForceElement):
         return [limited(torque, self.limits) for torque in torques]
 
     def _error(self, body: Place) -> tuple[Any, Any, Any]:
-        """Return the rotation vector from the body to the target, and the target's spin and acceleration.
+        """Return the rotation vector from the body to the target, and the target's angular velocity and acceleration.
 
         All three are (3,) in body axes, in rad, rad/s and rad/s^2.
         """
@@ -189,7 +189,7 @@ def _spin_of(R: np.ndarray) -> np.ndarray:
 def _numbers(
     owner: str, hub: str, joints: Sequence[Revolute], bodies: Mapping[str, Any], constraints: Iterable[Constraint]
 ) -> dict[str, Any]:
-    """Return the parameters of the law that follow from masses and joints.
+    """Return the parameters of the control law that follow from masses and joints.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class Bushing(ForceElement):
         return x @ (0.5 * (self.stiffness[:n, :n] @ x) - self.preload[:n])
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the loads along the coordinates, N and N m, that do not come from stored energy.
+        """Return the nonconservative loads along the coordinates on body j, N and N m.
 
         These loads are due to damping and to the antisymmetric part of K. `x` and `rate` are the coordinates and their
         rates.
@@ -119,7 +119,7 @@ class Bushing(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether all work comes from stored energy: K is symmetric and there is no damping."""
+        """Whether the loads conserve energy: K is symmetric and there is no damping."""
         return not (self.circulates or self.damps)
 
 

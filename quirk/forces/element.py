@@ -246,14 +246,14 @@ class ForceElement(Immutable):
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system of these bodies and constraints.
 
-        The result is the element itself or, if the element was declared for all bodies or its law contains numbers of
-        bodies or constraints, a copy for these parts.
+        The result is the element itself or, if the element was declared for all bodies or its force law uses properties
+        of bodies or constraints, a copy for these parts.
         """
         return self
 
     @property
     def reads(self) -> tuple[Any, ...]:
-        """Bodies and constraints whose numbers, such as masses, may be among the parameters of the law."""
+        """Bodies and constraints whose properties, such as masses, may be parameters of the force law."""
         return self.bodies
 
     @property
@@ -264,13 +264,13 @@ class ForceElement(Immutable):
 
     @property
     def sources(self) -> list[Any]:
-        """User functions other than `functions`: the methods of a law in a user-defined class."""
+        """User functions other than `functions`: the methods of a user-defined element."""
         forms = (*FORMS, "coordinate", "internal_rates", "shown")
         return [] if self.built_in else [getattr(self, form) for form in forms if self.has(form)]
 
     @property
     def of_user(self) -> bool:
-        """Whether user code takes part in the law, which may then depend on time in any way."""
+        """Whether the force law calls user code, and may therefore depend on time in any way."""
         return bool(self.functions) or not self.built_in
 
     @property

@@ -107,7 +107,7 @@ class Damping(OnBodies):
 
 
 class ForceField(OnBodies):
-    """A force and torque law for several bodies, each with its own motion; forces act at the centers of mass.
+    """A force and a torque on each of several bodies as functions of its motion; forces act at the center of mass.
 
     The functions are called for each body as ``f(t, position, orientation, velocity, angular_velocity)``, with the time
     (s), the position (m) and velocity (m/s) in the inertial frame, the quaternion (4,), and the angular velocity

@@ -21,7 +21,19 @@ ANY = 2.0
 
 
 class OfRelation(ForceElement):
-    """Base class of laws of the deviation of a relation, such as that of two gears."""
+    """Base class of force elements whose load depends on the deviation of a relation, such as the mesh of two gears.
+
+    The deviation is the difference of coordinate j from the value that the relation prescribes without free play, in
+    rad or m.
+
+    Attributes
+    ----------
+    function : constraint function of the relation, whose value is the deviation
+    numbers_of_relation : constants of this function
+    half : half of the free play, rad or m
+    stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
+    side : flank in contact: 1 for the upper, -1 for the lower, 0 for none, or ANY outside of runs
+    """
 
     parameters = ("numbers_of_relation", "half", "stiffness", "damping", "side")
     drawing = ""
@@ -86,7 +98,10 @@ class Flanks(OfRelation):
         return 0.5 * self.stiffness * (x - s * self.half) ** 2 * self._touches(s)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the load of the damper; outside of runs also the load that keeps a flank from pulling."""
+        """Return the generalized force of the damper along the deviation, N m or N.
+
+        Outside of runs it includes the correction that makes the sum with the spring force zero if a flank would pull.
+        """
         s = self._side(x)
         damped = -self.damping * rate * self._touches(s)
         if not self.switches:
@@ -107,11 +122,11 @@ class Flanks(OfRelation):
         return _on_side(self, side)
 
     def gap(self, sign: int) -> FlankGap:
-        """Return the distance of the deviation from a flank, 1 or -1, as an event function."""
+        """Return the distance of the deviation from a flank (1 upper, -1 lower) as an event function."""
         return FlankGap(self, sign)
 
     def load_of(self, sign: int) -> FlankLoad:
-        """Return the load with which a flank, 1 or -1, pushes, as an event function."""
+        """Return the load of a flank (1 upper, -1 lower) as an event function, positive in compression."""
         return FlankLoad(self, sign)
 
 
@@ -121,7 +136,13 @@ def _on_side(flanks: Flanks, side: int) -> Flanks:
 
 
 class OfFlank(OfRelation):
-    """Base class of event functions of one flank."""
+    """Base class of event functions of one flank: its gap, or its load.
+
+    Attributes
+    ----------
+    side : 1.0 for the upper flank, -1.0 for the lower one
+    title : name of the element for messages
+    """
 
     aside = ("title",)
     coordinates = ("value",)
@@ -134,7 +155,7 @@ class OfFlank(OfRelation):
         super().__init__(flanks.name, *flanks.ends)
 
     def as_law(self, traced: bool) -> Self:
-        """Return the event function itself."""
+        """Return the event function itself, because its values are never replaced by user functions."""
         return self
 
     def __str__(self) -> str:
@@ -142,25 +163,25 @@ class OfFlank(OfRelation):
 
 
 class FlankGap(OfFlank):
-    """Distance of the deviation from a flank, rad or m."""
+    """Distance of the deviation from a flank as an event function, rad or m; negative if the flank is compressed."""
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return half the free play minus the deviation towards the flank."""
+        """Return half of the free play minus the deviation, counted positive towards the flank, rad or m."""
         return self.half - self.deviation(t, frames) * self.side
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, so that the loads of the law are the gradient of the value."""
+        """Return 1, so that the loads of this element are the gradient of the gap."""
         return 1.0
 
 
 class FlankLoad(OfFlank):
-    """Load (N m or N) with which a flank pushes by its spring and its damper; negative if it would pull."""
+    """Load (N m or N) of the spring and damper of a flank, as an event function; negative if the flank would pull."""
 
     def load(self, t: Any, *frames: Place) -> Any:
         """Return zero loads, because the object serves as an event function only."""
         return [(0, 0)] * len(frames)
 
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return the load of the flank."""
+        """Return the load of the flank, N m or N, positive in compression."""
         x = self.deviation(t, frames)
         return self.stiffness * (self.side * x - self.half) + self.damping * self.side * x.rate

@@ -20,7 +20,7 @@ GRAVITATIONAL_CONSTANT = 6.67430e-11
 
 
 class _Attraction(ForceElement):
-    """Base class of the gravity of a point fixed in body i, which acts on body j."""
+    """Base class of central gravity: a center of attraction fixed in body i acts on body j."""
 
     undefined = "the body is at the center"
 

@@ -140,7 +140,7 @@ class JointFriction(OfJoint, StickSlip):
     def load_per_effort(self) -> float:
         """Constant normal load of the slip's only component, per unit of effort.
 
-        The load is one over the arm (1/m) for a rotation, whose slip is the rate times an arm, and 1 for a translation.
+        The slip of a rotation is its rate times an arm, so that the load is 1 / arm, in 1/m; for a translation it is 1.
         """
         return 1.0 / float(self.radii[0])
 

@@ -1,4 +1,4 @@
-"""Trees of links on the ground, joined by hinges and slides: the model in the control laws of robots.
+"""Trees of links on the ground, joined by hinges and slides: the model that control laws of robots use.
 
 A link consists of bodies that are welded together. Its frame is the frame of its inward joint on the link's side.
 """
@@ -22,7 +22,7 @@ BASE = -1
 
 @dataclass(frozen=True)
 class JointTree:
-    """Topology and numbers of n links, each after its parent.
+    """Topology, geometry and masses of n links; each link comes after its parent.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class JointTree:
     armatures : (n,) inertias of the rotors at the joints, kg m^2 or kg
     leaders : index of the link whose joint leads the joint of each link, by a `Coupling`; its own index without one
     ratios : (n,) rate of each joint over the rate of its leader
-    reads : bodies and joints from which these numbers are computed
+    reads : bodies and joints from which these values are computed
     """
 
     joints: tuple[Joint, ...]
@@ -86,7 +86,7 @@ class Lump:
 
 
 def is_hinge_or_slide(part: Any) -> bool:
-    """Whether a part of a system is an enabled joint with one freedom that a tree may contain."""
+    """Whether a part of a system is an enabled joint with one degree of freedom that a tree may contain."""
     return isinstance(part, Revolute | Prismatic) and part.active
 
 

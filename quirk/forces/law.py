@@ -240,7 +240,7 @@ def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
 
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
-    """Return the object that evaluates the law with these values of its parameters."""
+    """Return the object that evaluates the force law with these values of its parameters."""
     return element.with_values(values).as_law(is_written(inputs))
 
 

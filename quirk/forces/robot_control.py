@@ -53,7 +53,7 @@ class OfTree(ForceElement):
         self.ends = tuple(end for joint in self.joints or () for end in joint.ends)
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints, with the numbers of its tree."""
+        """Return the element for a system of these bodies and constraints, with the masses and geometry of its tree."""
         by_name = {body.name: body for body in bodies}
         tree = joint_tree(str(self), self.joints, by_name, constraints)
         moving = {joint.name: k for k, joint in enumerate(tree.joints)}
@@ -89,7 +89,7 @@ class OfTree(ForceElement):
 
     @property
     def reads(self) -> tuple[Any, ...]:
-        """Bodies and constraints whose numbers are parameters of the law."""
+        """Bodies and constraints from whose masses and geometry the parameters of the control law are computed."""
         return () if self.tree is None else self.tree.reads
 
     @property
@@ -99,7 +99,7 @@ class OfTree(ForceElement):
 
     @property
     def _rotate(self) -> list[bool]:
-        """Whether each coordinate is an angle."""
+        """For each coordinate, whether it is an angle."""
         return [c in self.turning for c in range(len(self.coordinates))]
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
@@ -167,7 +167,7 @@ class _Link:
         return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
 
     def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set the load to that of the link alone, by the Newton-Euler equations."""
+        """Set force and moment to those of the link without outer links, by the Newton-Euler equations."""
         self.force = mass * self.at(center)
         self.moment = np.cross(center, self.force)
         if self.spin is not None:
@@ -222,7 +222,7 @@ class GravityCompensation(OfTree):
     joints. The effort at each joint balances the weight of all bodies that it carries: minus the derivative of their
     potential energy with respect to its coordinate, with all other coordinates held. So a joint of the tree without
     effort moves freely, and the others carry its weight. Bodies that are joined otherwise, such as by disabled
-    constraints, contacts or springs, are unknown to the law.
+    constraints, contacts or springs, are not included in the balance.
 
     Efforts are those of the masses of the bodies; add a `Controller` for each joint to hold a pose. In results,
     ``result[name].along("hinge")`` is the effort at a joint.
@@ -268,9 +268,10 @@ class ComputedTorque(OfTree):
 
     The efforts are M(q) (q_d'' + kd e' + kp e) + c(q, q') + g(q) with e = q_d - q, the inverse dynamics of the tree
     (Siciliano et al., Robotics, 2009, sec. 8.5.2). The joints are Revolute or Prismatic, and form a tree on the ground,
-    in which bodies may also be joined by Fixed joints; every joint that can move must be among them. The law knows the
-    masses and inertias of the bodies of the tree, rotors (`armature`) included. It knows neither other force elements,
-    such as springs, friction and payloads that are joined by forces, nor contacts: these disturb the error.
+    in which bodies may also be joined by Fixed joints; every joint that can move must be among them. The control law
+    includes the masses and inertias of the bodies of the tree, with rotors (`armature`). It does not include other
+    force elements, such as springs, friction and payloads that are joined by forces, nor contacts: these disturb the
+    error.
 
     In results, ``result[name].along("hinge")`` is the effort at a joint.
 

@@ -214,7 +214,7 @@ class Spring(BetweenPoints):
         return _damped(i, j, self.damping)
 
     def _on_its_side(self, energy: Any, stretch: Any) -> Any:
-        """Return the elastic energy (J) or zero where a one-sided spring is slack; `stretch` is L - L0, m."""
+        """Return the elastic energy, J; zero where a one-sided spring is slack. `stretch` is L - L0, m."""
         if self.one_sided is None:
             return energy
         return where(stretch > 0.0 if self.one_sided == "tension" else stretch < 0.0, energy, 0.0 * energy)

@@ -123,13 +123,14 @@ class PresentBody:
 
 
 class StateCall:
-    """A function of (t, state) as a function of the time and the motions of the bodies that it reads.
+    """A function of (t, state), adapted to take the time and the motions of the bodies that it reads.
 
     Parameters
     ----------
     function : user function
     parts : bodies and constraints that it reads, by name
-    bodies : names of the bodies whose motions are the arguments, four for each
+    bodies : names of the bodies whose motions are the arguments; each has position, orientation, velocity and angular
+        velocity, as for `Force`
     """
 
     takes_jets = True

@@ -1,4 +1,4 @@
-"""Base classes of friction that slides and sticks, and components of its slip."""
+"""Base classes of stick-slip friction, and the components of its slip velocity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ NORMAL, ACROSS, WHOLE, ALONG, CONSTANT = range(5)
 
 
 class OfSlip(ForceElement):
-    """Base class of laws of slip, which may include the user-defined gap of a `OneSided`."""
+    """Base class of force elements that depend on the slip velocity of two surfaces.
+
+    The slip may contain the gap function of a `OneSided` constraint, which is a user function.
+    """
 
     slip: Slip
 
@@ -51,11 +54,11 @@ class StickSlip(OfSlip):
     Attributes
     ----------
     on : the joint or contact on which the friction acts
-    slip : components of the slip
-    radii : (2,) numbers of the slip: radii of the surfaces, or the radius of a pin, m
+    slip : function that computes the components of the slip velocity, m/s
+    radii : (2,) parameters of this function: radii of the two surfaces, or the radius of a pin, m
     takes : kind of the normal load: NORMAL, ACROSS, WHOLE, ALONG or CONSTANT
-    axis : index of the axis in frame i
-    static : limit of the sticking force, over the normal load
+    axis : index of the joint axis or surface normal in frame i: 0, 1 or 2 for x, y or z
+    static : limit of the sticking force, divided by the normal load
     sticks : whether runs switch it between sliding and sticking; otherwise it is an ordinary force element
     part : index of the touched part of a bounded surface
     """
@@ -69,13 +72,13 @@ class StickSlip(OfSlip):
     part: int
 
     def place_of(self, parameter: str) -> int:
-        """Return the index of the first number of a parameter among the inputs of the law."""
+        """Return the index of the first number of a parameter among the inputs of the force law."""
         before = self.parameters[: self.parameters.index(parameter)]
         return sum(int(np.size(getattr(self, name))) for name in before)
 
     @abstractmethod
     def sliding_coefficient(self, speed: float) -> float:
-        """Return the force of sliding at a slip speed (m/s) over the normal load."""
+        """Return the sliding friction force at a slip speed (m/s), divided by the normal load."""
 
     @abstractmethod
     def sliding(
@@ -101,7 +104,7 @@ class StickSlip(OfSlip):
         return _sticking(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
-        """Return the slip with components that are smooth on this side of the first surface."""
+        """Return the slip function with components that are smooth on one side, 1 or -1, of the first surface."""
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Self:
@@ -120,7 +123,7 @@ def _sticking(friction: StickSlip, which: tuple[int, ...], side: int, part: int)
 
 
 class SlipComponent(OfSlip):
-    """A component of a friction's slip, as a quantity whose loads are those of a unit force along it."""
+    """A component of the slip velocity of friction, m/s; its loads are those of a unit force along the component."""
 
     coordinates = ("slip",)
     parameters: tuple[str, ...] = ("radii",)
@@ -135,7 +138,10 @@ class SlipComponent(OfSlip):
     radii: np.ndarray
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the loads of a unit friction force along the component, on both bodies."""
+        """Return the loads on bodies i and j due to a unit friction force along the component.
+
+        They are pairs of a force (N) and a torque (N m) at the origin of the frame, in the inertial frame.
+        """
         one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]
 

@@ -4,8 +4,8 @@ A function marked `traced` runs as plain Python on numbers and arrays. When a ke
 run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call nor a
 compilation of its own, and accepts any type of argument that supports its operations.
 
-Lanes are the eight entries of a vector register. A halved array is one of which only the first four of each eight
-elements are accessed.
+Lanes are the eight entries of a vector register. A halved array is a view of an array in which only the first four of
+every eight elements are accessed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class LanesType(types.Type):
 
 
 class HalvedType(types.Array):
-    """numba type of a flat array of which only the first four of each eight elements are read and written."""
+    """numba type of a halved array: a flat array of which only the first four of every eight elements are accessed."""
 
     def __init__(self) -> None:
         super().__init__(types.float64, 1, "C", name="Halved")
@@ -194,16 +194,16 @@ class TracedValue(Scalar):
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
-        """Return a view of this array from which only the first four of each eight elements are accessed."""
+        """Return a view of this array in which only the first four of every eight elements are accessed."""
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:
-        """Load a vector of eight adjacent elements of this array, or four if it is halved."""
+        """Load a vector of eight adjacent elements of this array, from element `index` on; of four if it is halved."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Store a vector in eight adjacent elements of this array, or in four if it is halved."""
+        """Store a vector in eight adjacent elements of this array, from element `index` on; in four if it is halved."""
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 

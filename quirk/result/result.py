@@ -294,7 +294,9 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name belongs to another part; UnknownNameError for an unknown name.
+            If the part with this name is not a beam.
+        UnknownNameError
+            If the system has no part with this name.
         """
         return self._view_of(name, Beam, "beam")
 
@@ -313,7 +315,9 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name belongs to another part; UnknownNameError for an unknown name.
+            If the part with this name is not a constraint.
+        UnknownNameError
+            If the system has no part with this name.
         """
         return self._view_of(name, Constraint, "joint")
 
@@ -332,7 +336,9 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name belongs to another part; UnknownNameError for an unknown name.
+            If the part with this name is not a force element.
+        UnknownNameError
+            If the system has no part with this name.
         """
         return self._view_of(name, ForceElement, "force")
 

@@ -1,4 +1,4 @@
-"""Rows that close the loops of the spanning forest, in lanes: their multipliers correct the motion of the forest.
+"""Constraint rows that close the loops of the spanning forest, in lanes, and their multipliers.
 
 The C rows are A, with right-hand sides b. a_0 are the accelerations of the forest without these rows, and X its
 accelerations due to unit multipliers of each row. Then the multipliers x solve A X x = b - A a_0.
@@ -51,7 +51,7 @@ BODY = 8 * BODY_LOAD
 def close_row(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int
 ) -> None:
-    """Compute the force and moments of a unit multiplier of closing row c, and its right-hand side b.
+    """Compute the force and moments of a unit multiplier of closing row c, inertial axes, and its right-hand side b.
 
     The integers of the row are read from `closing` and its constants from `numbers`; the results are written to `work`.
     """

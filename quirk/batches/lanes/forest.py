@@ -1,12 +1,12 @@
-"""Joints of a spanning forest in lanes: geometry, articulated inertias, and solution by freedoms.
+"""Joints of a spanning forest in lanes: geometry, articulated inertias, and solution by degrees of freedom.
 
 The articulated inertia I of a body, in inertial axes, is the inertia of the body together with all its descendants in
-the forest, which move relative to it as their joints allow. The freedoms n of each joint are eliminated one after the
-other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
+the forest, which move relative to it as their joints allow. The degrees of freedom n of each joint are eliminated one
+after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
 Names of arguments in this file: t is the index of a joint of the forest. An index such as o, f or `rest` is the element
-at which data begin in a flat array: o those of a joint, f those of a freedom, both in `work` (called `joints` in some
-functions), and `rest` an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
+at which data begin in a flat array: o those of a joint, f those of a degree of freedom, both in `work` (called `joints`
+in some functions), and `rest` an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ ANGULAR = 24  # offset of angular components behind linear ones in loads and mot
 
 @kernel
 def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Compute arms, dual vectors and freedoms of joint t, and the relative acceleration that its rows prescribe.
+    """Compute arms, dual vectors and free directions of joint t, and the relative acceleration that its rows prescribe.
 
     The integers of the joint are read from `joints`, its constants from `numbers`, and the kinematics of bodies from
     `kin`; the results are written to `work`.
@@ -102,7 +102,10 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 
 @kernel
 def freedoms_at(joints: np.ndarray, e: int) -> int:
-    """Return the offset of the first rotational freedom of a joint in its work; its integers begin at element e."""
+    """Return the offset of the first rotational degree of freedom of a joint in its work.
+
+    The integers of the joint begin at element e of `joints`.
+    """
     return FREEDOMS if at(joints, e + COINCIDES) != 0 else FREEDOMS + 3 * FREEDOM
 
 
@@ -162,10 +165,10 @@ def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
 
 @traced
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
-    """Return the articulated inertia that remains after the elimination of one freedom.
+    """Return an articulated inertia I after elimination of one degree of freedom n: I - U U^T / (n . U), U = I n.
 
-    `momentum` is the momentum for unit velocity along the freedom: linear, angular, and its component along the
-    freedom. It is stored with the work of the freedom, at element f of `joints`.
+    `momentum` is U, the momentum for unit velocity along n, as linear and angular part, followed by n . U. It is stored
+    with the work of the degree of freedom, at element f of `joints`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -204,9 +207,9 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the inertia of a child that remains after the elimination of the freedom of a hinge.
+    """Return the articulated inertia of a child after elimination of the degree of freedom of a hinge.
 
-    The work of the freedom begins at element f of `work`; for the other arguments see `at_point`.
+    The work of the degree of freedom begins at element f of `work`; for the other arguments see `at_point`.
     """
     there = at_point(work, o, inertia, child)
     return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
@@ -214,10 +217,10 @@ def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
-    """Return the inertia of a child that remains after the elimination of the three rotations of a ball joint.
+    """Return the articulated inertia of a child after elimination of the three rotations of a ball joint.
 
-    Only its block of translations is not zero, because a ball joint transmits no moments. The work of the three
-    freedoms begins at element f of `work`; for the other arguments see `at_point`.
+    Only its block of translations is not zero, because a ball joint transmits no moments. The work of the three degrees
+    of freedom begins at element f of `work`; for the other arguments see `at_point`.
     """
     left = at_point(work, o, inertia, child)
     for k in range(3):
@@ -240,7 +243,7 @@ def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
 
 @kernel
 def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
-    """Eliminate the freedoms of joint t, and add the remaining inertia of its child to that of its parent.
+    """Eliminate the degrees of freedom of joint t, and add the reduced inertia of its child to that of its parent.
 
     Nothing is added to the ground, the body with index `ground`.
     """
@@ -277,10 +280,10 @@ def prescribe(work: np.ndarray, t: int) -> None:
 
 @traced
 def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
-    """Eliminate one translational freedom of a joint from an articulated inertia, which is overwritten.
+    """Eliminate one translational degree of freedom of a joint from an articulated inertia, in place.
 
-    The inertia begins at element `rest` of `inertia`. The direction of the freedom is read, and the results of the
-    elimination are stored, at element f of `work`.
+    The inertia begins at element `rest` of `inertia`. The direction of the degree of freedom is read, and the results
+    of the elimination are stored, at element f of `work`.
     """
     whole = inertia_at(inertia, rest)
     momentum = shift_momentum(whole, load3(work, f + 8 * DIRECTION))
@@ -289,10 +292,10 @@ def shift_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 
 @traced
 def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
-    """Eliminate one rotational freedom of a joint from an articulated inertia, which is overwritten.
+    """Eliminate one rotational degree of freedom of a joint from an articulated inertia, in place.
 
-    The inertia begins at element `rest` of `inertia`. The direction of the freedom is read, and the results of the
-    elimination are stored, at element f of `work`.
+    The inertia begins at element `rest` of `inertia`. The direction of the degree of freedom is read, and the results
+    of the elimination are stored, at element f of `work`.
     """
     whole = inertia_at(inertia, rest)
     momentum = turn_momentum(whole, load3(work, f + 8 * DIRECTION))

@@ -99,9 +99,10 @@ def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_lanes(rows: np.ndarray) -> np.ndarray:
-    """Return data (count, k) of the members in groups of eight, member by member in the lanes, as a flat array.
+    """Return data (count, k) of the members as a flat array for SIMD.
 
-    The last group is filled up with copies of the last member.
+    The members are taken in groups of eight. For each group the k values follow one another, and each value takes eight
+    adjacent elements, one for each member (lane). The last group is filled up with copies of the last member.
     """
     count, width = rows.shape
     groups = -(-count // WIDTH)
@@ -120,13 +121,13 @@ def by_member(inputs: np.ndarray) -> np.ndarray:
 
 
 def from_lanes(flat: np.ndarray, count: int) -> np.ndarray:
-    """Return data (count, k) of the members from their flat array in groups of eight; the inverse of `in_lanes`."""
+    """Return data (count, k) of the members from the flat array for SIMD; the inverse of `in_lanes`."""
     groups = -(-count // WIDTH)
     return flat.reshape(groups, -1, WIDTH).swapaxes(1, 2).reshape(groups * WIDTH, -1)[:count]
 
 
 def states_in_lanes(states: np.ndarray) -> np.ndarray:
-    """Return states (count, n, 13) in groups of eight, as a flat array, with the ground after the n bodies."""
+    """Return states (count, n, 13) as a flat array in the order of `in_lanes`, with the ground after the n bodies."""
     count, n = states.shape[:2]
     rows = np.zeros((count, n + 1, STATE_SIZE))
     rows[:, :n], rows[:, n, ORIENTATION] = states, 1.0
@@ -134,7 +135,7 @@ def states_in_lanes(states: np.ndarray) -> np.ndarray:
 
 
 def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
-    """Return states (count, n, 13) from their flat array in groups of eight; the inverse of `states_in_lanes`."""
+    """Return states (count, n, 13) from a flat array for SIMD; the inverse of `states_in_lanes`."""
     return from_lanes(flat, count).reshape(count, n + 1, STATE_SIZE)[:, :n]
 
 

@@ -132,7 +132,7 @@ def _forest(
 
     The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as in `LanePlan.rows`. Joints in
     `trees` that would close a loop are added to `loops`. Bodies that no joint connects with the ground are connected
-    with it by a joint without rows, which has six freedoms.
+    with it by a joint without rows, which has six degrees of freedom.
     """
     n = len(model.mass)
     left, reached = list(trees), {n}

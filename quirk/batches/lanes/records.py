@@ -3,9 +3,9 @@
 Element 8 k + l of an array is quantity k of the member in lane l, so that the values of one quantity for eight members
 are adjacent. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
 
-A spanning forest of the joints is eliminated by freedoms, with articulated inertias; the rows of all other joints, the
-closing rows, close its loops. The work of a joint, a freedom or a closing row is the set of quantities that an
-evaluation computes for it.
+A spanning forest of the joints is eliminated by the degrees of freedom of its joints, with articulated inertias; the
+rows of all other joints, the closing rows, close its loops. The work of a joint, a degree of freedom or a closing row
+is the set of quantities that an evaluation computes for it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ JOINT_NUMBERS = 27
 # angular; the vectors dual to the normals of the rotation rows; the articulated inertia of the child at its point; the
 # freedoms; and the load that accelerates the child as prescribed.
 REACH_CHILD, REACH_PARENT, SHIFT, TURN, DUALS, INERTIA, FREEDOMS, BIAS = 0, 3, 6, 9, 12, 21, 42, 108
-# Work of each freedom: its direction, the momentum of unit velocity along it, the inverse of its inertia, and its
-# acceleration if the parent does not accelerate.
+# Work of each degree of freedom: its direction, the momentum of unit velocity along it, the inverse of its inertia, and
+# its acceleration if the parent does not accelerate.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_WORK = 114
@@ -138,7 +138,10 @@ class LaneNumbers(NamedTuple):
 
 @record
 class LaneSteps(NamedTuple):
-    """Times of the steps: `total` steps of size `step`, from `start` to `end`, all in s; the last may be shorter."""
+    """Times of the fixed steps of a run.
+
+    `total` steps of size `step` lead from `start` to `end`, all in s; the last step may be shorter.
+    """
 
     start: float
     step: float

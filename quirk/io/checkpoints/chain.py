@@ -25,23 +25,34 @@ from .rows import DamagedRowsError
 
 
 class RecordChain:
-    """A run restored from consecutive undamaged records of a journal.
+    """A run restored from consecutive undamaged records of a checkpoint's journal.
 
     If a record is damaged, its interval is computed again and the new record is appended to the journal; the records of
     later intervals remain valid.
 
     Parameters
     ----------
-    folder, system, events : folder, system and events of the checkpoint
-    records : records of the journal without the first; None for damaged lines
+    folder : Path
+        Folder of the checkpoint.
+    system, events : the system and the events of the run
+    records : records of the journal in the order of its lines, without the header; None for a damaged line
 
     Attributes
     ----------
-    segments, happenings, statistics : segments, events and statistics of the run up to the end of the chain
-    place : digest of the restart point at the end of the chain
-    leg : this restart point; None at the start of the run and at its end
-    status : "completed" or "stopped" at the end of the run, else None
-    damage : descriptions of damaged lines and rows
+    segments : list of Segment
+        Restored intervals between events, up to the end of the chain.
+    happenings : list of EventRecord
+        Restored events.
+    statistics : Statistics
+        Statistics of the run up to the end of the chain.
+    place : str
+        Digest of the restart point at the end of the chain.
+    leg : RestartPoint or None
+        Restart point at the end of the chain; None at the start of the run and at its end.
+    status : str or None
+        "completed" or "stopped" at the end of the run; None before.
+    damage : list of str
+        Descriptions of damaged lines and rows, for a warning.
     """
 
     def __init__(self, folder: Path, system: System, events: Sequence[Event], records: Sequence[Record | None]) -> None:

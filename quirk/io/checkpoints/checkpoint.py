@@ -90,7 +90,7 @@ class Checkpoint:
 
     @property
     def leg(self) -> RestartPoint | None:
-        """Restart point from which the run continues, or None at its start and at its end."""
+        """Restart point from which the run continues; None at the start and at the end of the run."""
         return self._chain.leg
 
     @property

@@ -73,7 +73,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:
     """Return a rod of constant length from a point of the parent, `outer`, to a point of the body, `inner`.
 
-    Both points (3,) are in body coordinates in the reference position, m.
+    Both points (3,), m, are in the coordinates of the body, with the body in its reference position.
     """
     (body_i, i), (body_j, j) = bodies.place(stack.parent), bodies.place(stack.link)
     ends = i.point(stack.home.point(outer)), j.point(inner)

@@ -1,6 +1,6 @@
 """The joints of one MJCF body in series, and the equivalent single joint.
 
-MJCF measures joint coordinates from a reference position of the body, which is called home here.
+MJCF measures joint coordinates from a reference position of the body, the attribute `home` of `Stack`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Stack:
 
     @property
     def apart(self) -> np.ndarray:
-        """Vector (3,), m, from the first to the second of two hinges, body coordinates in the reference position."""
+        """Vector (3,), m, from the first to the second hinge, body axes in the reference position."""
         first, second = (np.array(self.model.m.jnt_pos[k], dtype=float) for k in self.hinges)
         return second - first
 
@@ -64,7 +64,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return the reason why no single joint is equivalent, as a clause for messages, or None."""
+        """Return the reason why no single joint is equivalent, as a clause for messages; None if there is one."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]

@@ -43,7 +43,9 @@ def rotor(
 def ball_rotor(
     body_i: Body | Ground, body_j: Body | Ground, inertia: float, spin: np.ndarray, name: str, names: DescriptionNames
 ) -> list[Rotor]:
-    """Return a flywheel with the relative angular velocity of two bodies: it adds inertia * spin^2 / 2 to the energy.
+    """Return a flywheel that rotates with the relative angular velocity omega of two bodies.
+
+    It adds inertia * |omega|^2 / 2 to the kinetic energy.
 
     Parameters
     ----------

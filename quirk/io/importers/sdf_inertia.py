@@ -69,9 +69,23 @@ def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: Mes
 
 
 def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float, Pose, np.ndarray]:
-    """Return the mass, kg, of a solid geometry, its center of mass, and its inertia (3, 3), kg m^2, about that point.
+    """Return the mass, center of mass and inertia of a solid geometry of uniform density.
 
-    The center is a pose in the geometry; `density` is in kg/m^3.
+    Parameters
+    ----------
+    geometry : element <geometry>
+    density : kg/m^3
+
+    Returns
+    -------
+    mass : kg; 0 for a plane
+    pose : center of mass, m, and axes of the inertia tensor, in the frame of the geometry
+    inertia : (3, 3) about the center of mass, in the axes of `pose`, kg m^2
+
+    Raises
+    ------
+    InputError
+        If the geometry is of another type, a dimension is invalid, or the file of a mesh is missing.
     """
     box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
     try:
@@ -110,9 +124,9 @@ def _ball(semi_axes: np.ndarray, density: float) -> tuple[float, Pose, np.ndarra
 
 
 def _round(radius: float, length: float, density: float, capsule: bool) -> tuple[float, Pose, np.ndarray]:
-    """Return the mass, center of mass and inertia of a cylinder along z; a capsule has half a ball at each end.
+    """Return mass, center of mass and inertia of a cylinder or capsule along z; see `_solid`.
 
-    `radius` and `length` are in m, `density` in kg/m^3. The center is a pose in the geometry.
+    A capsule has half a ball at each end. `radius` and `length` (of the cylinder) are in m, `density` in kg/m^3.
     """
     mass = density * np.pi * radius**2 * length
     inertia = Cylinder(radius, length).inertia(mass)

@@ -50,10 +50,11 @@ class SdfJoints:
 
     Parameters
     ----------
-    contents : contents of the file
-    short : names in QuIRK by full name
-    limits : whether limits are imported as `Stop`
-    names, left_out : names and omissions of the import
+    contents : parsed contents of the file
+    short : name of each body and joint in QuIRK, by its full name in the file
+    limits : whether joint limits are imported as `Stop` elements
+    names : the names already used in the imported system, to give each part a unique name
+    left_out : list to which content of the file that is not imported is added
     """
 
     def __init__(

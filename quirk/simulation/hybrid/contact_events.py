@@ -562,11 +562,20 @@ class Contacts:
     def _shared_out(
         self, closed: list[int], found: ContactModes
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
-        """Return the loaded contacts that get constraint rows, and the closed contacts that get no rows.
+        """Return the loaded contacts with constraint rows, and the resting closed contacts without rows.
 
-        The first result contains, for each loaded contact by name, the index of its row and the multiplier below which
-        the contact opens. `closed` are the indices of the closed gaps, and `found` is the solution of the contact
-        problem.
+        Parameters
+        ----------
+        closed : indices of the closed gaps
+        found : solution of the contact problem for these gaps
+
+        Returns
+        -------
+        pushing : for each contact with rows by name, the index of its row and the multiplier below which the contact
+            opens
+        idle : keys of the closed gaps without rows that stay closed, i.e. whose relative acceleration or velocity
+            `found.w` is
+            at most the limit of rest. Gaps that open faster are in neither result.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

@@ -90,9 +90,15 @@ def _is_new(part: ForceElement, own: Any) -> bool:
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
-    """Return D parameters as directions of a model.
+    """Return the directions of a compiled model that correspond to D parameter changes.
 
-    Bodies, constraints and forces that are not in the model contribute nothing.
+    Column d of the result holds the derivatives of the model's masses, inertias, gravity, and inputs of force laws and
+    relations with respect to parameter d. Parts that are not in the model contribute nothing.
+
+    Raises
+    ------
+    InputError
+        If an event has replaced a part by one with a different number of constants.
     """
     directions = Directions.none(model, len(changes))
     laws, relations = dict[int, dict[int, np.ndarray]](), dict[int, dict[int, np.ndarray]]()

@@ -88,7 +88,9 @@ class Sought:
 
 
 class Reversed:
-    """Backward propagation of the gradient along the steps of a run; no other object may use the solver meanwhile.
+    """Adjoint (backward) propagation of a gradient along the steps of a run.
+
+    No other object may use the solver meanwhile.
 
     Parameters
     ----------
@@ -209,7 +211,7 @@ class Reversed:
         return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
-        """Return the part (D,) of the derivatives in all D directions that is due to masses, inertias and gravity."""
+        """Return the contribution (D,) of masses, inertias and gravity to the derivatives in all D directions."""
         numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity

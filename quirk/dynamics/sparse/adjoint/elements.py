@@ -65,9 +65,9 @@ class Wanted(NamedTuple):
 
     Attributes
     ----------
-    first : (elements + 1,) index of the first entry of each element in the arrays below
-    places : index of each input in the inputs of its element
-    motion : index of the varied motion that determines the input and those that follow it, or -1 for a single input
+    first : (elements + 1,) the inputs of element e have indices first[e] to first[e + 1] in the arrays below
+    places : index of each input among the inputs of its element
+    motion : index of the varied motion whose value and time derivatives begin at this input, or -1 for a single input
     found : derivatives with respect to the inputs, summed over the run
     """
 
@@ -182,10 +182,11 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 @kernel
 def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
-    """Sum the derivatives of the loads of a force law and of its internal variables, weighted by their gradients.
+    """Compute the vector-Jacobian product of a force law: the sum over its outputs of derivative times gradient.
 
-    The entries of the law begin at element `o`. `given` is the gradient with respect to y', in which the internal
-    variables begin at index `carried`.
+    The outputs are the loads and the rates of the internal variables. The derivatives in eight directions were computed
+    by the last evaluation; the eight sums are written to `sums.total`. The entries of the law begin at element `o`.
+    `given` is the gradient with respect to y', in which the internal variables begin at index `carried`.
     """
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
@@ -202,9 +203,11 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Sum the derivatives of the rows of a relation and of its constraint loads, weighted by their gradients.
+    """Compute the vector-Jacobian product of a relation: the sum over its outputs of derivative times gradient.
 
-    The entries of the relation begin at element `o`; loads are included if `loaded`.
+    The outputs are Phi with its first two time derivatives for each row and, if `loaded`, the constraint loads. The
+    derivatives in eight directions were computed by the last evaluation; the eight sums are written to `sums.total`.
+    The entries of the relation begin at element `o`.
     """
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]

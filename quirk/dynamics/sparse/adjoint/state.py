@@ -113,7 +113,7 @@ def pull_rates(
 
 @kernel
 def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Prepare the computation of gradients at a state y, which was evaluated last with the result `ydot`.
+    """Prepare the computation of gradients at a state y; `ydot` is y', which must have been evaluated last.
 
     The multipliers and accelerations of the evaluation are copied. The derivatives of the motion of each body in six
     directions of its pose, and in six of its velocity, are computed.
@@ -245,8 +245,9 @@ def weigh_displacement(
 ) -> None:
     """Write the gradient with respect to the displacement of one body by a projection to `wrench`.
 
-    `now` is the gradient with respect to the projected state, `slot` the position of the body in the arrays, and
-    `level` selects displacements of poses or of velocities.
+    The gradient is an adjoint load: a force (inertial frame) and W^T times a moment (body axes). `now` is the gradient
+    with respect to the projected state, `slot` the position of the body in the arrays, and `level` selects
+    displacements of poses or of velocities.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane

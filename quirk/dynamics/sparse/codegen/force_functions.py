@@ -1,7 +1,8 @@
-"""Force laws as functions that compiled code calls.
+"""Force laws (load functions of force elements) that compiled code calls by address.
 
-The law of a force element computes its load. Laws become machine code; user functions become machine code, or callbacks
-that run in Python. The m constraint rows are stored in nodes, groups of up to six rows.
+The force law of an element computes its load from time, motion and internal variables. Laws become machine code; user
+functions become machine code, or callbacks that run in Python. The m constraint rows are stored in nodes, groups of up
+to six rows.
 """
 
 from __future__ import annotations
@@ -116,10 +117,10 @@ class Applied:
         return None
 
     def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
-        """Return the first force element whose outputs differ from those in `outputs`, a copy of all outputs, or None.
+        """Return the first force element whose outputs differ from a copy of all outputs, or None.
 
-        `outputs` must have been copied after an evaluation at the same time and state. A difference shows that the
-        element's load is not a function of time and state only.
+        The copy, `outputs`, must have been made after an evaluation at the same time and state. A difference shows that
+        the element's load is not a function of time and state only.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])

@@ -71,7 +71,7 @@ POSES, VELOCITIES = range(2)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
     """Compute all derivatives at the state y, which was evaluated last with the result `ydot`.
 
-    Sliding friction is differentiated at constant magnitude: its stiffness is due to the direction of the slip.
+    Sliding friction is differentiated at constant magnitude: only its direction, that of the slip velocity, varies.
     """
     work, tangents = mechanism.work, implicit.tangents
     give_magnitudes(mechanism, tangents, False)
@@ -158,7 +158,7 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the directions of frame g of a force law to those of the motion of its body.
+    """Set the derivatives of the inputs of frame g of a force law to those of the motion of its body.
 
     The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
     `first` on.
@@ -210,7 +210,7 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the directions of frame g of a relation to those of the motion of its body.
+    """Set the derivatives of the inputs of frame g of a relation to those of the motion of its body.
 
     The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
     `first` on.
@@ -257,7 +257,7 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Store the rows of relation r, scaled to bodies of unit mass and to unit length."""
+    """Store the rows of relation r, with each body scaled to unit mass and inertia, and each row to unit length."""
     for row in range(rows):
         square = 0.0
         for side in range(begin, end):
@@ -324,9 +324,10 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of gyroscopic moments, and those due to the rotation of the body axes.
+    """Add the derivatives of gyroscopic moments, and those of applied moments due to the rotation of the body axes.
 
-    The second part arises because moments are expressed in body axes, which rotate with a variation of the pose.
+    Moments are expressed in body axes, so that a moment constant in the inertial frame varies with the pose of the
+    body.
     """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.own.shape[0]):

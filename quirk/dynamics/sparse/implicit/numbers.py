@@ -54,7 +54,7 @@ def write_real(parts: Any, o: int, x: float) -> None:
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Load the three components of a vector of one body, from arrays in blocks of eight bodies."""
+    """Load the three components of a vector of one body, which are eight elements apart, from element o on."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 

@@ -9,12 +9,12 @@ and relations,
 
 where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v are the derivatives of
 Phi'' with respect to poses and velocities, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies
-are scaled so that M is the unit matrix, and rows to unit length. A method may use axes that rotate with the bodies at
-constant rates; J, r and u then refer to the motion relative to these axes, at a time when they coincide with the
-inertial ones.
+are scaled to unit mass and inertia, so that M is the unit matrix, and rows to unit length. A method may use axes that
+rotate with the bodies at constant rates; J, r and u then refer to the motion relative to these axes, at a time when
+they coincide with the inertial ones.
 
 The nodes of the elimination are bodies and relations (constraint functions). A side is one body of a relation, a pair
-two bodies coupled by a load, a slot the position of a body in the arrays, and a law that of a force element.
+two bodies coupled by a load, a slot the position of a body in the arrays, and a law the force law of an element.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class CouplingBlocks(NamedTuple):
     law_pair, law_first : pair of each frame with a load and each frame that moves, or -1; and the index of the first
         such pair of each law
     relation_pair, relation_first : pairs of the frames of relations, as for laws
-    own : (slots,) pair of each body with itself, -1 for the ground
+    own : (slots,) index of the pair that each body forms with itself, -1 for the ground
     side_row : (S,) relation of each side
     side_slot : (S,) slot of the side's body, or -1 for the ground
     side_upper, side_lower : (S,) first elements of the blocks that couple the side's body and relation

@@ -1,11 +1,10 @@
 """Factorization of the equations of motion of a forest by articulated inertias.
 
-A forest is a system in which no joint closes a loop. A freedom is a direction in which a joint can move, and the child
-of a joint is the body farther from the root.
+A forest is a system in which no joint closes a loop. The child of a joint is the body farther from the root.
 
 The articulated inertia I of a body is the inertia of the body with all its descendants in the tree. From the tips to
-the roots, each joint transmits the inertia of its child to its parent, except in the directions n of its freedoms,
-which are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7):
+the roots, each joint transmits the inertia of its child to its parent, except along the directions n of its degrees of
+freedom, which are eliminated one after the other (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7):
 
     U = I n,  I <- I - U U^T / (n . U).
 

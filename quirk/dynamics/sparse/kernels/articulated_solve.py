@@ -1,9 +1,8 @@
 """Accelerations and multipliers of a forest, with the factorization of `articulated`.
 
 From the tips to the roots, the load that each joint would transmit if its parent did not accelerate is added to the
-loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A
-freedom is a direction in which a joint can move. A is the matrix of constraint rows, M the mass matrix, x the
-multipliers of the rows, and a the accelerations.
+loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A is
+the matrix of constraint rows, M the mass matrix, x the multipliers of the rows, and a the accelerations.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment that a joint with locked freedoms transmits when its point accelerates.
+    """Return the force and moment that a joint with locked degrees of freedom transmits when its point accelerates.
 
     `shift` and `turn` are the linear and angular acceleration of the point, in the axes of the child; the data of the
     joint begin at element o of `joints`.
@@ -126,13 +125,13 @@ def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tupl
 
 @kernel
 def freedoms_of(tree: Tree, t: int) -> int:
-    """Return the number of freedoms of joint t."""
+    """Return the number of degrees of freedom of joint t."""
     return 6 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS) - at(tree.entries, JOINT_ENTRIES * t + ROTATIONS)
 
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Whether freedom k of joint t is a translation; translations are numbered before rotations."""
+    """Whether degree of freedom k of joint t is a translation; translations are numbered before rotations."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 

@@ -1,10 +1,9 @@
 """Compiled functions over all bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
 A block is eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin` and
-`constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. The spin is the angular velocity in the
-inertial frame. `wrench` holds a force and a scaled moment, W^T times the moment in body axes, for each body. M is the
-mass matrix. The functions take the number of bodies from the size of `constants`, because y also contains auxiliary
-states.
+`constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. `wrench` holds a force and a scaled
+moment, W^T times the moment in body axes, for each body. M is the mass matrix. The functions take the number of bodies
+from the size of `constants`, because y also contains auxiliary states.
 """
 
 from __future__ import annotations
@@ -55,14 +54,17 @@ POSES, VELOCITIES = range(2)
 
 @kernel
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the rotation matrices, metrics and spins of all bodies in `kin`; quaternions in y may have any length."""
+    """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of all bodies, in `kin`.
+
+    The quaternions in y need not have unit length.
+    """
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the rotation matrices and spins of all bodies in `kin`.
+    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of all bodies, in `kin`.
 
     These quantities suffice for constraint residuals and their rates, which do not depend on the metric.
     """
@@ -79,7 +81,7 @@ def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute rotation matrix, metric, spin and accelerations without constraints of all bodies in one pass.
+    """Compute kinematics, as `pose` does, and accelerations without constraints of all bodies in one pass.
 
     This equals `poses` followed by `free_accelerations`. It is used for models without force elements, because loads of
     force elements must be computed between these two functions.
@@ -91,7 +93,11 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Compute rotation matrix and spin of one block of bodies; return the rows of the rotation matrix."""
+    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of bodies, in `kin`.
+
+    The quaternions in y need not have unit length. Returned are the three rows of the rotation matrices R, which
+    transform body axes to the inertial frame.
+    """
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
@@ -108,20 +114,26 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
 
 @traced
 def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
-    """Compute rotation matrix and spin of one block of bodies."""
+    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
+
+    The block begins at element s of the states y and at element k of `kin`.
+    """
     _rotation(y, kin, s, k)
 
 
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute rotation matrix, spin and metric of one block of bodies."""
+    """Compute rotation matrices, angular velocities (inertial frame) and metrics of one block of bodies, in `kin`."""
     _rotation(y, kin, s, k)
     for row in range(3):
         store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return W^T times the applied torque plus J omega x omega, in body axes, for one block of bodies."""
+    """Return the scaled moment W^T (T + J omega x omega) of one block of bodies, body axes.
+
+    T is the applied torque, and J omega x omega the gyroscopic moment.
+    """
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
     torque = columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE))
@@ -130,7 +142,10 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 
 @traced
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return W^T times the applied torque plus J omega x omega, in body axes, for one block of bodies."""
+    """Return the scaled moment W^T (T + J omega x omega) of one block of bodies, body axes.
+
+    T is the applied torque, and J omega x omega the gyroscopic moment.
+    """
     return _scaled_moment(constants, y, kin, s, k, c)
 
 
@@ -163,7 +178,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Set `bias` to minus the loads in `wrench`, converted to forces in body axes and unscaled moments."""
+    """Set `bias` to minus the loads in `wrench`: forces in body axes, N, and moments in body axes, N m."""
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
@@ -299,7 +314,7 @@ def reach(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Convert a variation `change` of the state y to `motion`, the form in which it is multiplied by constraint rows.
+    """Convert a variation `change` of the state y to `motion`, the vector by which constraint rows are multiplied.
 
     `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
     axes and multiplied by W^-1.

@@ -83,13 +83,13 @@ class FrictionTables(NamedTuple):
     size : (C,) number of slip components
     wrenches : (2 C,) offsets of bodies i and j in arrays of wrenches
     coefficient : (C + S,) coefficient of friction
-    takes : (C + S,) kind of the normal load, see `quirk.forces.friction`
+    takes : (C + S,) kind of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
     place : (C + S,) index of the first of two readings of a joint load, 0 for a contact, -1 without load
     terms : (C + S + 1,) index of each contact's first term in `multipliers` and `weights`, which give its normal load
     multipliers, weights : indices of the multipliers in these terms, and their weights
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
     axis : (3 (C + S),) axis of the joint in body axes of body i
-    length : (C + S,) distance of the bearings, m
+    length : (C + S,) distance of the two bearings that share the load of a joint, m; 0 for a single bearing
     readings : readings of the joint loads
     x, wrench : multipliers and wrenches in C + 1 cases: without friction, and under a unit force of each sliding
         element

@@ -1,7 +1,7 @@
 """Interface to the three factorizations of the constraint rows A, with the mass matrix M = (W W^T)^-1 and G = A W.
 
 BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and FREEDOMS
-eliminates a forest of joints by its freedoms, the directions in which its joints can move. The interface covers
+eliminates a forest of joints by the degrees of freedom of its joints. The interface covers
 factorization of the rows, solution, and pivots. The method is stored in work.summary.
 """
 

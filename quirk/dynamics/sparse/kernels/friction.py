@@ -212,8 +212,8 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 def reserve(mechanism: Mechanism) -> float:
     """Return the minimum of 1 - mu dN/df over all friction in joints, with normal load N and friction force f.
 
-    Contacts do not count; the result is at most 1. The normal load of a joint is a norm, so if the minimum is not
-    positive the equation f = mu N(f) has two solutions or none.
+    If this measure of uniqueness is not positive, the equation f = mu N(f) has two solutions or none, because the
+    normal load of a joint is a norm. Contacts are not included; the result is at most 1.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -260,7 +260,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces (N) in both bearings of the joint of friction element k, in the inertial frame.
+    """Return the forces (N) on body j in both bearings of the joint of friction element k, inertial frame.
 
     The forces are computed from the constraint load at element o of `loads`. The second force is zero if `length`, the
     distance of the bearings, is zero.

@@ -69,7 +69,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Set work.terms to the absolute values of work.goal."""
+    """Initialize work.terms, the magnitudes of the terms of each row, with the absolute values of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))

@@ -124,7 +124,7 @@ def _rows_times(C: Any, block: Any) -> Any:
 
 @traced
 def shift_momentum(inertia: Any, n: Any) -> Any:
-    """Return the linear and the angular momentum for unit velocity of the point along n, and the inertia along n.
+    """Return linear and angular momentum about the point for its unit velocity along n, and the inertia along n.
 
     The inertia along n is the product of n and the linear momentum.
     """
@@ -135,7 +135,7 @@ def shift_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def turn_momentum(inertia: Any, n: Any) -> Any:
-    """Return the linear and the angular momentum for unit angular velocity about n, and the inertia about n.
+    """Return linear and angular momentum about the point for unit angular velocity along n, and the inertia about n.
 
     The inertia about n is the product of n and the angular momentum.
     """
@@ -145,9 +145,9 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 
 
 def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
-    """Return the inertia that remains when a freedom n is eliminated: I - p p^T / (n . p), with the momentum p along n.
+    """Return an articulated inertia I after elimination of the degree of freedom n: I - p p^T / (n . p), p = I n.
 
-    `momentum` is the momentum for unit velocity along the freedom, and `compliance` is 1 / (n . p).
+    `momentum` holds the linear and the angular part of p, and `compliance` is 1 / (n . p).
     """
     (of_shifts, of_turns, _), (shifts, mixed, turns) = momentum, inertia
     a, b = times(of_shifts, compliance), times(of_turns, compliance)
@@ -160,10 +160,10 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 
 @traced
 def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
-    """Eliminate a freedom of a joint, and return the inertia that the joint transmits.
+    """Eliminate a degree of freedom n of a joint: return the reduced articulated inertia I - p p^T / (n . p), p = I n.
 
-    `momentum` is the momentum for unit velocity along the freedom, followed by the inertia along the freedom. The
-    momentum and the inverse of this inertia are stored in `joints`, from element `place` on.
+    `momentum` holds p, the momentum for unit velocity along n, as linear and angular part, followed by the inertia n .
+    p. The momentum and 1 / (n . p) are stored in `joints`, from element `place` on.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -175,14 +175,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia reduced to its block of translations, for a joint that transmits no moments."""
+    """Return an inertia with its block of translations only, for a joint that transmits forces but no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia reduced to its block of rotations, for a joint that transmits no forces."""
+    """Return an inertia with its block of rotations only, for a joint that transmits moments but no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

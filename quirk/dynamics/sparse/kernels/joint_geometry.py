@@ -1,10 +1,10 @@
-"""Geometry of the joints of a forest: arms, relative rotations, directions of freedoms and inverses of the rows.
+"""Geometry of the joints of a forest: arms, relative rotations, free directions, and inverses of the rows.
 
-Terms: a forest is a system in which no joint closes a loop; a freedom is a direction in which a joint can move.
+Terms: a forest is a system in which no joint closes a loop.
 
 The rows of a joint fix either the relative velocity of its two points along vectors f, or the relative angular velocity
 along vectors a. Vectors g with f_k . g_m = 1 for k = m and 0 otherwise invert them; directions perpendicular to all f,
-or all a, are the freedoms. The array G holds all rows.
+or all a, are the degrees of freedom of the joint. The array G holds all rows.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .tree import (
 )  # fmt: skip
 
 # Smallest volume spanned by the rows of a joint, relative to that of perpendicular unit vectors, up to which the joint
-# is eliminated by freedoms; below it, directions of freedoms have lost six digits.
+# is eliminated by its degrees of freedom; below it, their directions have lost six digits.
 SKEWED = 1e-6
 
 
@@ -130,9 +130,10 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors f or a, stored from element o on, by their dual vectors g, and store the freedoms.
+    """Replace `count` vectors f or a, stored from element o on, by their dual vectors g.
 
-    The freedoms are stored from element `freedoms` on. Returns False if the vectors are nearly dependent.
+    The directions of the remaining degrees of freedom are stored from element `freedoms` on. Returns False if the
+    vectors are nearly dependent.
     """
     a, b, c = numbers3(joints, o), numbers3(joints, o + 3), numbers3(joints, o + 6)
     if count == 3:

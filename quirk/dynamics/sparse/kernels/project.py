@@ -102,8 +102,9 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Convert the variation `change` of the state y to scaled velocities of the bodies, in work.motion.
 
-    In this form it can be multiplied by rows: rotations are multiplied by W^-1. `level` selects the variation of poses
-    or of velocities. If `constrained`, the variation is first projected onto the tangent space of the constraints.
+    Constraint rows are multiplied by this form: translations in the inertial frame, and W^-1 times rotations in body
+    axes. `level` selects the variation of poses or of velocities. If `constrained`, the variation is first projected
+    onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

@@ -54,7 +54,8 @@ from .room import LOADS, room
 def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> float:
     """Return reading r minus its threshold, in the unit of the reading.
 
-    y must be the state that was evaluated last.
+    A reading is a watched scalar, such as a component of a joint load, in N or N m, or an energy, in J. y must be the
+    state that was evaluated last.
     """
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
@@ -118,9 +119,10 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) inside the friction cones with which dependent contacts can share their load.
+    """Return the largest margin (N) to the friction cones with which dependent contacts can share their load.
 
-    Reading r selects the contacts; see `quirk.dynamics.sparse.kernels.room`.
+    The margin is positive if there is a distribution of the load with all contact forces inside their cones. Reading r
+    selects the contacts; see `quirk.dynamics.sparse.kernels.room`.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]

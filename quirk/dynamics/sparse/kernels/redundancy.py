@@ -67,9 +67,8 @@ POOR, WORSE = 1e-3, 0.1
 PLAIN, ENOUGH = 1e-2, 1e-17
 TINY, FAIR = 1e-9, 1e-5
 
-# A forest is eliminated by freedoms if its smallest pivot is at most this: solves by blocks would need refinement,
-# which
-# takes longer.
+# A forest is eliminated by its degrees of freedom if its smallest pivot is at most this: solves by blocks would need
+# refinement, which takes longer.
 SQUARED = 2e-3
 
 # Upper bound of the relative residual of a solve by reflections, unless a larger one is observed.
@@ -80,8 +79,8 @@ REFLECTED = 1e-6
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
     """Compute the squared lengths of the rows A W in work.G, and write them to work.lengths.
 
-    `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K nodes, groups of up to six rows;
-    `side_inverse_mass` is 1/m of the body of each side of a relation.
+    `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K nodes (groups of up to six rows), 1/kg;
+    `side_inverse_mass` is 1/m of the body of each side of a relation. A side is one body of a relation.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -213,8 +212,9 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    The choice is stored as METHOD and PASSES. A forest is eliminated by freedoms if its smallest pivot is at most
-    SQUARED. A solve by freedoms is assumed to leave the same residual as one by reflections, or RATE if that is larger.
+    The choice is stored as METHOD and PASSES. A forest is eliminated by its degrees of freedom if its smallest pivot is
+    at most SQUARED. Such a solve is assumed to leave the same residual as one by reflections, or RATE if that is
+    larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:

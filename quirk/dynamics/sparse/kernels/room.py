@@ -1,4 +1,4 @@
-"""Largest margin inside the friction cones with which dependent contacts can share a load, in compiled code.
+"""Largest margin to the friction cones with which dependent contacts can share a load, in compiled code.
 
 Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with n_k
 - |t_k| / mu_k >= 0 in each contact k, with its normal force n_k, tangential force t_k and friction coefficient mu_k.
@@ -212,5 +212,5 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Return the largest margin inside the friction cones, N: the function `room`, compiled for calls from Python."""
+    """Return the largest margin to the friction cones, N: the function `room`, compiled for calls from Python."""
     return room(z, basis, count, free, inverse, scratch)

@@ -1,8 +1,8 @@
 """Tables of a forest of joints, a system in which no joint closes a loop.
 
-Its equations of motion are solved by elimination of the freedoms, the directions in which joints can move. Each joint
-joins a child to a parent, which is nearer to the root. Roots are the ground and, in parts of a system that are not
-connected to it, one body each.
+Its equations of motion are solved by elimination of the degrees of freedom of joints. Each joint connects a child to a
+parent, which is nearer to the root. Roots are the ground and, in parts of a system that are not connected to it, one
+body each.
 
 Terms: a wrench is a force and a moment on a body.
 """
@@ -30,18 +30,18 @@ ROOT_ENTRIES = 2
 
 # Number of floats of the inertia of a body, a symmetric matrix (6, 6) over the velocity of a point and the angular
 # velocity, both in body axes: the block of translations (xx, xy, xz, yy, yz, zz), the mixed block by rows, and the
-# block
-# of rotations.
+# block of rotations.
 SHIFTS, MIXED, TURNS = 0, 6, 15
 INERTIA = 24
 
 # Floats of each joint: the inertia that it transmits, at its point, in the axes of the child; the arms to this point
 # from the centers of mass of child and parent, each in the axes of its body; the rotation from child to parent; the
 # right inverses of the rows of translations and of rotations, three vectors each; in a solve, the relative acceleration
-# that the rows prescribe, and the load that the joint transmits if neither body accelerates; then the freedoms.
+# that the rows prescribe, and the load that the joint transmits if neither body accelerates; then the degrees of
+# freedom.
 TRANSMITTED, ARM_CHILD, ARM_PARENT, TO_PARENT, INVERSES, PRESCRIBED, LOAD, FREEDOMS = 0, 21, 24, 27, 36, 54, 60, 66
-# Floats of each freedom: its direction; the momentum of unit velocity along it, six components; the inverse of its
-# inertia; in a solve, its acceleration if the parent does not accelerate.
+# Floats of each degree of freedom: its direction; the momentum of unit velocity along it, six components; the inverse
+# of its inertia; in a solve, its acceleration if the parent does not accelerate.
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 0, 3, 9, 10
 FREEDOM = 11
 JOINT_NUMBERS = 136  # FREEDOMS + 6 * FREEDOM, filled up to a multiple of eight

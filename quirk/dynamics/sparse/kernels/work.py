@@ -102,9 +102,11 @@ class Workspace(NamedTuple):
 # TOLERANCE: distance of a row from the span of others, over its length, up to which it counts as dependent.
 # PRUNED: whether the pattern of blocks has only the nodes of the rows kept, so that other rows need another pattern.
 # CORRECTION: first step of the last projection, in rad or lengths of the system.
-# FOREST: whether joints can be eliminated by freedoms: no joint closes a loop, and all rows are selected.
+# FOREST: whether joints can be eliminated by their degrees of freedom: no joint closes a loop, and all rows are
+# selected.
 RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST = range(11)
 SUMMARY = 11
 
-# Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by freedoms of its joints.
+# Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
+# of its joints.
 BLOCKS, REFLECTIONS, FREEDOMS = 0.0, 1.0, 2.0

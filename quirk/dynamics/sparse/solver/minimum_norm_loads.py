@@ -5,7 +5,11 @@ comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y
 at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by joints; its null
 space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints (`orthogonal`),
 with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e joints, n bodies and
-m rows. G is the array of all rows, and (W W^T)^-1 the mass matrix.
+m rows. G is the array of all rows, as kernels compute it.
+
+Rows are multiplied by the factor W of the uniform metric (`quirk.dynamics.model.metric`): forces in the inertial frame
+are kept, and moments are in body axes and divided by the length of the body. Per body, arrays hold these six
+components, followed by two zeros, to fill the eight entries of a vector register.
 """
 
 from __future__ import annotations
@@ -168,7 +172,12 @@ class MinimumNormLoads:
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Return up to six rows D^-1 A W of each side (s, 6, 8): force and moment on its body, and two zeros."""
+        """Return the rows D^-1 A W of each side, (s, 6, 8), with W of the uniform metric.
+
+        The second index is the row of the joint; missing rows are zero. The last index holds the force on the body of
+        the side (inertial frame), its moment (body axes, over the length of the body), and two zeros. `G` is the array
+        of all rows.
+        """
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
         rows[..., :3] = np.swapaxes(force, 1, 2) * self.force_scale[:, None, None]
@@ -177,7 +186,11 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared lengths (8 n,) of the columns of D^-1 A W, eight per body."""
+        """Return the squared norms (8 n,) of the columns of D^-1 A W, with W of the uniform metric.
+
+        Each of n bodies has six columns, of force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are
+        the rows of each side, see `_scaled_rows`.
+        """
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))
         lengths = aligned(WIDTH * self.count)

@@ -140,9 +140,10 @@ class ActiveMethod:
         return run
 
     def start(self, run: RunState, t: float, judged: Judged) -> RunState:
-        """Start at time t (s) with the progress of an earlier part of the run.
+        """Start an interval at time t (s) with the method and the cost statistics of the preceding interval.
 
-        The run continues with the method that this part used last.
+        `judged` holds the cost statistics for method switching: the evaluations used and the time advanced. If the
+        preceding interval ended with another method than the present one, the run switches to it.
         """
         first = self.pacing.start(t, judged)
         if first is not None and (first.told or first.method is not self.present):

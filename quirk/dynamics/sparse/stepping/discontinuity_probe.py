@@ -3,9 +3,9 @@
 The stages of a step may be far apart, so that the step misses a short pulse or a jump. Inputs and outputs of each
 function at the stages are interpolated by polynomials in time. If a function, called between the stages with
 interpolated inputs, differs from its interpolated outputs, the step has missed a change. A step has also missed a
-change if the outputs at a stage without weight are far outside the range of outputs at the other stages: for example, a
-stop may act at such a stage and thereby change the states of all following stages, so that no stage with weight is in
-contact.
+change if the outputs at a stage of zero Runge-Kutta weight b_i are far outside the range of outputs at the other
+stages: for example, a stop may act at such a stage and thereby change the states of all following stages, so that no
+stage of nonzero weight is in contact.
 
 The stages used for interpolation are called nodes. Functions are numbered by p; `ins` and `outs` are the arrays from
 which functions of each kind read inputs and to which they write outputs. User functions may belong to force elements,
@@ -43,16 +43,17 @@ INPUT_SIZE = 1e-6
 RELAXED = 0.8
 # A function jumps in a fixed step if its change exceeds this multiple of the larger change in the two steps before.
 CHANGE_GROWTH = 4.0
-# A pulse was missed if values at stages without weight are outside the range at the other stages by more than this
+# A pulse was missed if values at stages of zero weight b_i are outside the range at the other stages by more than this
 # fraction of the range.
 ASTRAY = 0.5
 
 
 @record
 class Asked(NamedTuple):
-    """The P user functions of a run, with their inputs and outputs at each stage of the present step.
+    """Tables of the P user functions of a run, with their inputs and outputs at each stage of the present step.
 
-    Names in capitals are constants of this module.
+    Names in capitals are constants of this module. b_i and c_i are the weights and the abscissae of the Runge-Kutta
+    method.
 
     Attributes
     ----------
@@ -60,10 +61,10 @@ class Asked(NamedTuple):
     limit : (2 P,) for each function the allowed difference from the interpolation, over its change in the step
         (infinite if it is not monitored), and the lower limit to which it decreases again
     changes : (2 P,) change of each function in the last two steps
-    stages, fractions : (n,) stages that are nodes of the interpolation, in order of time, and their fractions of the
-        step
-    weightless, apart : (w,) the other stages, without weight in the step, and their fractions of the step
-    basis : (n,) Lagrange polynomials of the nodes at one fraction of the step
+    stages, fractions : (n,) indices of the stages that are nodes of the interpolation, and their abscissae c_i,
+        ascending
+    weightless, apart : (w,) indices of the other stages, with b_i = 0, and their abscissae c_i
+    basis : (n,) values of the Lagrange polynomials of the nodes at one abscissa
     inputs, outputs : inputs and outputs of all functions at all stages
     """
 

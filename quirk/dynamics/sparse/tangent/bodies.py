@@ -147,7 +147,7 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the products of the eight derivatives of a matrix (3, 3) and one vector.
+    """Return the products of the eight derivatives of a matrix (3, 3) and one vector, as three vectors of eight lanes.
 
     The derivatives are stored by rows of the matrix, from element o of `array` on.
     """

@@ -73,9 +73,9 @@ def change_of_rates(
 
 @kernel
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
-    """Make the quaternion variations in `change` perpendicular to the quaternions of the state y.
+    """Project the quaternion variations in `change` onto the tangent space of unit quaternions of the state y.
 
-    The varied quaternions then keep unit length to first order.
+    They become perpendicular to the quaternions, so that varied quaternions keep unit length to first order.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -141,10 +141,10 @@ def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, fi
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the maximum norm of a variation, over the vectors of all bodies.
+    """Return the largest norm of a variation over the pose and velocity vectors of all bodies.
 
-    Translations are divided by `length` and velocities multiplied by the time h; `blocks` is the number of blocks of
-    eight bodies.
+    Translations are divided by `length` (m) and velocities multiplied by the time h (s), so that the result is in rad.
+    `blocks` is the number of blocks of eight bodies.
     """
     found = 0.0
     for slot in range(8 * blocks):

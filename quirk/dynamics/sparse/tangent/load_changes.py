@@ -46,7 +46,7 @@ class Course:
     changes: np.ndarray
 
     def part(self, rows: slice, eight: slice) -> Course:
-        """Return the part of this motion at the times `rows`, with the variations in the directions `eight`."""
+        """Return the motion at the times `rows`, with its variations in the directions `eight`; both are slices."""
         return Course(self.times[rows], self.states[rows], self.angles[rows], self.changes[rows, eight])
 
 

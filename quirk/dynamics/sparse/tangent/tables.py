@@ -16,11 +16,11 @@ from quirk.jit.record import record
 
 # Numbers per slot of a body, eight lanes each: direction in its state (`quirk.dynamics.model.directions`).
 SEED = 8 * 12
-# Offsets per slot of the derivatives of its motion: position, velocity, rotation by rows, spin, quaternion and rate of
-# the spin.
+# Offsets per slot of the derivatives of its motion: position, velocity, rotation matrix by rows, angular velocity in
+# the inertial frame, quaternion and angular acceleration in the inertial frame.
 POSITION, VELOCITY, ROTATION, SPIN, QUATERNION, SPIN_RATE = (8 * c for c in (0, 3, 6, 15, 18, 22))
 MOVING = 8 * 25
-# Numbers per slot: acceleration and spin rate, inertial frame; and derivatives of the load, inertial frame, eight
+# Numbers per slot: linear and angular acceleration, inertial frame; and derivatives of the load, inertial frame, eight
 # lanes.
 ACCELERATION = 6
 LOAD = 8 * 6
@@ -70,12 +70,18 @@ class TangentElements(NamedTuple):
 
 @record
 class Bearings(NamedTuple):
-    """The quantities on which the normal loads of C sliding friction elements depend.
+    """Tables for the derivatives of the friction force magnitudes of C sliding friction elements.
+
+    A friction magnitude is the coefficient of friction times the normal load, which depends on the load of a joint or
+    contact. These tables locate the quantities on which it depends. A bearing is one of the two places at which a joint
+    of finite length carries its load. The "inputs of relations" are those in `Tangents.relations`, in which eight
+    derivatives follow each input.
 
     Attributes
     ----------
     sizes : (C,) indices of the magnitudes in the inputs of `Forces`
-    coefficients, lengths : (C,) indices of the derivatives of coefficients and lengths in the inputs of laws
+    coefficients, lengths : (C,) indices, in the inputs of force laws, of the derivatives of the coefficient of friction
+        and of the distance of the bearings
     first, relations : relations[first[k]:first[k + 1]] are the relations of the joint of friction k, none for contacts
     slots : (2 C,) slots of bodies i and j of the joint
     grounded : (C,) whether body j is the ground

@@ -85,8 +85,8 @@ def begin(
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
     """Compute coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
-    Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. Angular velocities
-    in the inertial frame are computed only if a force law depends on them (`spinning`). Only the first `whole` blocks
+    Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
+    angular velocities in the inertial frame are computed, too; only force laws need them. Only the first `whole` blocks
     have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
@@ -101,7 +101,9 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
     """Compute coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
 
-    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`.
+    The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`. If
+    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is computed, too; only force
+    laws need it.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
@@ -193,7 +195,7 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add constraint loads to coefficient `order` of the loads on all bodies, and their effect to the motion.
+    """Add constraint loads to coefficient `order` of the loads, and the resulting accelerations to the motion.
 
     The constraint loads in `wrench` change coefficient `order` + 2 of the poses. Only the first `whole` blocks have
     more than four bodies.
@@ -210,7 +212,7 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, order
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Add constraint loads, and their effect on the motion, for one block of eight bodies.
+    """Add constraint loads, and the resulting accelerations, for one block of eight bodies.
 
     The loads begin at element f of `wrench`, the coefficients of the block at element k of `bodies`, and its constants
     at element c of `constants`.

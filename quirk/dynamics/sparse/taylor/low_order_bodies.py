@@ -1,7 +1,7 @@
 """Taylor coefficients of the motion of bodies up to snap, in compiled code, eight bodies at a time.
 
 An array `bodies` holds one order after the other, `size` elements each, with the layout of kinematics: coefficients of
-rotation, angular velocity (spin) and position in the inertial frame, angular velocity in body axes, and loads
+rotation, angular velocity (SPIN) and position in the inertial frame, angular velocity in body axes, and loads
 (`quirk.dynamics.model.layout`).
 """
 

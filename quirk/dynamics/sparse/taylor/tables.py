@@ -55,7 +55,7 @@ class TaylorElements(NamedTuple):
     ----------
     groups : (GROUP each,) integers of each group, groups of constraints first
     constraints : number of groups of constraints
-    spinning : whether any element depends on inertial angular velocities
+    spinning : whether any element depends on angular velocities in the inertial frame
     places : indices of the data of the elements in other arrays
         For each group a table with eight columns, one for each element. Its rows are: index of the first constant;
         offset of the body of each frame; indices of the motions, of the multipliers, of the first internal variable, of

@@ -43,7 +43,7 @@ LEAST_ORDER, STALLED, ROUGHLY = 2.0, 2, 1000.0
 FAR_BELOW, FORGOTTEN = 1e-5, 0.9
 # Length of the shortest substep, as a fraction of the step. If that is still too long, steps are no longer subdivided.
 SHORTEST = 1e-4
-# Errors below this fraction of the tolerance may be round-off and are not extrapolated to longer parts.
+# Errors below this fraction of the tolerance may be round-off and are not extrapolated to longer substeps.
 SAYS_NOTHING = 1e-4
 # Entries of Resolution.clock: length of the next substep, s; time from which even the shortest substeps were too long,
 # s; smallest and largest of the least pivots at the stages of a substep; largest ratio of error to tolerance of an
@@ -140,7 +140,7 @@ def begin_attempts(resolution: Resolution) -> None:
 
 @kernel
 def worst_error(resolution: Resolution, directions: int, h: float, h_before: float) -> float:
-    """Return the largest ratio of error to tolerance in a substep; the substep must be shorter if it exceeds 1.
+    """Return the largest ratio of error to tolerance in a substep; if it exceeds 1, the substep must be shortened.
 
     `h` and `h_before` are the lengths of this and the previous attempt, s.
     """
@@ -171,8 +171,9 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
     """Return the end time of the next substep, s.
 
-    The remaining part of the step, from `begin` to `end` (s), is divided into equal substeps of about clock[LENGTH].
-    After a rejected substep (`again`) they are at most that long; otherwise they may be slightly longer.
+    The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about
+    `clock[LENGTH]` seconds. If `again` is set because the last substep was rejected, the number of substeps is rounded
+    up, so that none is longer than that; otherwise it is rounded to the nearest integer.
     """
     parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -206,7 +207,10 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Whether a substep must not be shortened further, regardless of its error."""
+    """Whether a substep must not be shortened further.
+
+    This holds if it contains a singular configuration, or if the shortest substep was already too long.
+    """
     return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
 
 

@@ -196,7 +196,7 @@ def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Compute the variations of a stage state in `out` (D size,), with the weights in row `row` of the tableau."""
+    """Compute the variations of a stage state, `out` (D size,), with row `row` of the Runge-Kutta coefficients a_ij."""
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]

@@ -59,9 +59,9 @@ class ChangedMotion:
 
     Attributes
     ----------
-    of_relation : whether the motion belongs to a relation, otherwise to a law
-    element : index of the relation or law in the model
-    place : index of the first input of the relation or law that holds the motion
+    of_relation : whether the motion belongs to a relation; if not, it belongs to a force law
+    element : index of the relation or force law in the model
+    place : index of the first input of the relation or force law that holds the motion
     direction : index of the direction
     motion : derivative of the motion with respect to the parameter, as a function of time
     """

@@ -291,6 +291,27 @@ def ratchet(result):
     assert np.abs(result.power.balance).max() < 1e-7
 
 
+def dry_hinge(result):
+    from quirk.demos.dry_hinge import INERTIA, SLIDING, START, STICKING, STIFFNESS
+
+    angle = START + result["hinge"].angle
+    turning = angle[np.searchsorted(result.time, result.events.time[:-1])]
+    want = START - 2 * SLIDING / STIFFNESS * np.arange(1, len(turning) + 1)
+    np.testing.assert_allclose(np.abs(turning), want, rtol=1e-9)
+    np.testing.assert_allclose(np.diff(result.events.time), np.pi * np.sqrt(INERTIA / STIFFNESS), rtol=1e-9)
+    assert 0 < abs(STIFFNESS * angle[-1]) < STICKING and result["friction"].sticking[-1]
+
+
+def gear_backlash(result):
+    from quirk.demos.gear_backlash import BACKLASH
+
+    play, torque = result["mesh flanks"].coordinate(), result["mesh flanks"].load()
+    inside = np.abs(play) < 0.499 * BACKLASH
+    assert inside.any() and (torque[inside] == 0).all()
+    assert play.max() > 0.5 * BACKLASH and play.min() < -0.5 * BACKLASH
+    assert np.abs(result.power.balance).max() < 1e-9
+
+
 def belt_drive(result):
     from quirk.demos.belt_drive import RADII, RATE, STIFFNESS, limit
 
@@ -376,6 +397,8 @@ CHECKS = [
     ratchet,
     woodpecker,
     stick_slip,
+    dry_hinge,
+    gear_backlash,
     belt_drive,
     falling_chain,
     cart_pole,

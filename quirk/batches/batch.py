@@ -144,7 +144,9 @@ class Batch:
         self.error = np.full(self.count, "", dtype=object)
         self.reset()
         self.member(0)  # raises errors of arguments that parts refuse
-        self._lanes = LaneMembers.of(system, self._varied, self.count, self._options, self._initial, self._threads)
+        self._lanes = LaneMembers.of(
+            self.inputs.settable(system), self._varied, self.count, self._options, self._initial, self._threads
+        )
 
     @property
     def state(self) -> BatchState:

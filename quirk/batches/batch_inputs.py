@@ -43,6 +43,11 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         self._count = count
         self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
 
+    def settable(self, system: System) -> System:
+        """Return the system with force elements whose inputs are parameters of their laws, in place of the original."""
+        own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
+        return system._with([own.get(part.name, part) for part in system]) if own else system
+
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
         """Return the inputs of member k that differ from those of the system, as arguments of the parts, by name."""
         changed = {}

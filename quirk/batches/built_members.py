@@ -13,6 +13,7 @@ from ..dynamics.model.applied_loads import fixed_inputs
 from ..system.system import System
 from .batch_state import BatchState
 from .lane_members import LaneMembers, aligned_axes
+from .lanes.functions import call_nothing, prints_of_laws, write_law
 from .lanes.lane_runs import LaneRuns
 from .lanes.numbers import MemberNumbers, geometry_of
 from .lanes.plan import LanePlan, planned, unsuited
@@ -29,6 +30,7 @@ def structure_of(system: System) -> Hashable:
         tuple((name, rows.start, rows.stop) for name, rows in model.joint_rows.items()),
         tuple((type(one), one.name) for one in system.forces),
         tuple((element.name, rows, element.structure, element.layout()) for element, rows in model.forces),
+        prints_of_laws(model),
         tuple(array.tobytes() for array in (table.kind, table.row, table.body)),
         model.rank_tolerance,
         round(math.log2(model.length)),
@@ -104,11 +106,13 @@ class BuiltMembers:
         """Return the masses, geometry and force law inputs of all systems."""
         numbers = MemberNumbers.repeated(self.system.model, self._plan, self._solver.applied.table.inputs, len(systems))
         elements = elements_of(self._solver)
+        call_nothing(numbers.inputs, elements)
         for k, system in enumerate(systems):
             model = system.model
             numbers.mass[k], numbers.inertia[k], numbers.gravity[k] = model.mass, model.inertia, model.gravity
             numbers.joints[k], numbers.closing[k] = geometry_of(model, self._plan)
             for (first, _), (element, _) in zip(elements, model.forces, strict=True):
                 layout = element.layout()
-                numbers.inputs[k, first : first + layout.inputs] = fixed_inputs(element, layout)
+                own = numbers.inputs[k, first : first + layout.inputs]
+                write_law(own, fixed_inputs(element, layout), layout)
         return numbers

@@ -16,6 +16,7 @@ from ..forces.law import REFERENCE
 from ..system.system import System
 from .batch_inputs import BatchInputs
 from .batch_state import BatchState
+from .lanes.functions import prints_of_laws
 from .lanes.lane_runs import LaneRuns
 from .lanes.numbers import MemberNumbers, by_member
 from .lanes.plan import planned, unsuited
@@ -40,6 +41,7 @@ class LaneMembers:
         self._axes = aligned_axes(solver.model)[None] if axes is None else axes
         self._packed = runs.packed(numbers)
         self._turning = turning_places(solver)
+        self._prints = prints_of_laws(solver.model)
 
     @classmethod
     def of(
@@ -84,7 +86,9 @@ class LaneMembers:
         end: float,
         times: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
-        """Return the motions of some members from their present states, or None if an output time lies within a step.
+        """Return the motions of some members from their present states.
+
+        None if an output time lies within a step, or a user function has changed since the machine code was made.
 
         Parameters
         ----------
@@ -100,7 +104,7 @@ class LaneMembers:
         angles : (members, 3) final angles, rad, by name of each joint whose turns a force law counts
         """
         steps = self._runs.outputs_at_steps(start, end, times)
-        if steps is None:
+        if steps is None or prints_of_laws(self._solver.model) != self._prints:
             return None
         if inputs is not None:
             with_inputs(self._numbers, self._solver, inputs)
@@ -147,8 +151,8 @@ class LaneMembers:
                 near[:, joints.number[name]] = angles[members]
         with np.errstate(invalid="ignore"):
             angles, rates = joints.next_to(bodies, near), joints.rates(bodies)
-        for place, element in self._turning:
-            k, axis = joints.number[element.joint.name], element.axis
+        for place, name, axis in self._turning:
+            k = joints.number[name]
             self._numbers.inputs[members, place : place + REFERENCE] = np.stack(
                 [angles[:, k, axis], rates[:, k, axis], np.full(len(members), start)], axis=1
             )
@@ -163,12 +167,12 @@ class LaneMembers:
         count, joints = len(states), self._solver.model.joints
         inputs = numbers.inputs.reshape(-1, self._numbers.inputs.shape[1])[:count]
         near = np.zeros((count, len(joints.ends), 3))
-        for place, element in self._turning:
+        for place, name, axis in self._turning:
             value, rate, time = inputs[:, place : place + REFERENCE].T
-            near[:, joints.number[element.joint.name], element.axis] = value + rate * (end - time)
+            near[:, joints.number[name], axis] = value + rate * (end - time)
         with np.errstate(invalid="ignore"):
             angles = joints.next_to(State.unpack(states.reshape(count, -1)), near)
-        return {element.joint.name: angles[:, joints.number[element.joint.name]] for _, element in self._turning}
+        return {name: angles[:, joints.number[name]] for _, name, _ in self._turning}
 
 
 def aligned_axes(model: Model) -> np.ndarray:

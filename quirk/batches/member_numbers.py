@@ -17,10 +17,13 @@ from ..dynamics.model.applied_loads import fixed_inputs
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
 from ..forces import ForceElement
-from ..simulation.run_inputs import place_of
+from ..forces.law import REFERENCE
+from ..forces.state_function import in_state
+from ..simulation.run_inputs import place_of, settable_input
 from ..system.system import System
 from ..util.construction import made_with
 from .batch_inputs import BatchInputs
+from .lanes.functions import call_nothing, law_print, write_law
 from .lanes.numbers import MemberNumbers, geometry_of
 from .lanes.plan import LanePlan
 from .variation import MemberMaker, VariedNumber, changes_of, refuse_moved, varied_system
@@ -43,6 +46,7 @@ def member_numbers(
     count : number of members
     """
     numbers = MemberNumbers.repeated(system.model, plan, solver.applied.table.inputs, count)
+    call_nothing(numbers.inputs, elements_of(solver))
     others = []
     for one in varied:
         if not one.part:
@@ -57,15 +61,17 @@ def member_numbers(
             model = varied_system(system, changes).model
             numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
         bodies, constraints = ([maker.made(one) for one in parts] for parts in (system.bodies, system.constraints))
+        by_name = {part.name: part for part in (*bodies, *constraints)}
         for row, (old, new) in enumerate(zip(system.bodies, bodies, strict=True)):
             if new is not old:
                 refuse_moved(old, new, changes)
                 numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
         for element in system.forces:
             new = maker.made(element)
-            if new is not element and not _law_filled(
-                solver, element, new.placed(bodies, constraints), numbers.inputs[k]
-            ):
+            if new is element:
+                continue
+            new = in_state(new.placed(bodies, constraints), by_name)
+            if not _law_filled(solver, element, new, numbers.inputs[k]):
                 return None
     return numbers
 
@@ -79,12 +85,16 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
                 numbers.inputs[:, place : place + one.given.size] = inputs[name].reshape(len(numbers.inputs), -1)
 
 
-def turning_places(solver: Solver) -> list[tuple[int, Any]]:
-    """Return the force elements that count the turns of a joint, each after an index.
+def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
+    """Return the joint, by name, and the axis of each angle whose turns a force element counts, each after an index.
 
     The index locates, among the inputs of all force laws, the reference from which the turns are counted.
     """
-    return [(first + element.layout().parameters, element) for first, element in elements_of(solver) if element.turning]
+    return [
+        (first + element.layout().parameters + REFERENCE * k, name, axis)
+        for first, element in elements_of(solver)
+        for k, (name, axis) in enumerate(element.counted)
+    ]
 
 
 def elements_of(solver: Solver) -> list[tuple[int, Any]]:
@@ -98,11 +108,13 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
 
     Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
     """
-    layout = old.layout()
-    if new.layout() != layout or new.structure != old.structure:
+    layout, one = old.layout(), settable_input(new)
+    if one is not None and new.structure != old.structure:
+        new = one.element  # the law of an element whose input may be set, see `BatchInputs.settable`
+    if new.layout() != layout or new.structure != old.structure or law_print(new) != law_print(old):
         return False
     first = next(place for place, element in elements_of(solver) if element is old)
-    inputs[first : first + layout.inputs] = fixed_inputs(new, layout)
+    write_law(inputs[first : first + layout.inputs], fixed_inputs(new, layout), layout)
     return True
 
 
@@ -137,7 +149,7 @@ def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNu
         expected = fixed_inputs(part, layout)
         expected[place] = values[k]
         new = new.placed(system.bodies, system.constraints)
-        if new.layout() != layout or new.structure != part.structure:
+        if new.layout() != layout or new.structure != part.structure or law_print(new) != law_print(part):
             return False
         if not np.array_equal(fixed_inputs(new, layout), expected):
             return False

@@ -73,6 +73,7 @@ class ForceElement(Immutable):
     undefined : explanation in error messages if the law is not finite
     turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
     between : whether it acts between its bodies, and not on each of them separately
+    counted : joint, by name, and axis of each of the `turning` coordinates, if they are 1-2-3 angles of joints
     reading : number of last ends on which it does not act, but whose motion functions of the state read
 
     Examples
@@ -96,6 +97,7 @@ class ForceElement(Immutable):
     turning: tuple[int, ...] = ()
     between: bool = True
     reading: int = 0
+    counted: tuple[tuple[str, int], ...] = ()
     undefined: str = "its loads, rates of internal variables, or derivatives of them that are needed, are not finite"
 
     # Parts that a system adds with the element, such as the flywheel of an actuator with a rotor.

@@ -44,6 +44,7 @@ class OfJoint(ForceElement):
         self.coordinates = ("angle",) if rotates else ("displacement",)
         self.drawing = "torque" if rotates else "force"
         self.turning = (0,) if rotates and self.reads_angle else ()
+        self.counted = ((joint.name, axis),) if self.turning else ()
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:

@@ -93,6 +93,11 @@ class OfTree(ForceElement):
         return () if self.tree is None else self.tree.reads
 
     @property
+    def counted(self) -> tuple[tuple[str, int], ...]:  # type: ignore[override]
+        """Joint and axis of each hinge."""
+        return tuple((self.coordinates[c], 2) for c in self.turning)
+
+    @property
     def wakes(self) -> bool:
         """Whether efforts can change abruptly, because they are limited."""
         return self.limits is not None
@@ -112,8 +117,8 @@ class OfTree(ForceElement):
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
         """Return the counted angles (rad) of the hinges."""
-        known = [angles.get(self.coordinates[c]) for c in self.turning]
-        return [0.0 if angle is None else float(angle[2]) for angle in known]
+        known = [(angles.get(name), axis) for name, axis in self.counted]
+        return [0.0 if angle is None else float(angle[axis]) for angle, axis in known]
 
     def inverse_dynamics(
         self, x: Sequence[Any], rates: Sequence[Any] | None, accelerations: Sequence[Any]

@@ -149,6 +149,16 @@ class StateCall:
             value = _checked(value, Jet([x], t.gradient).bare * 0.0 == 0.0)
         return value
 
+    @property
+    def parts_read(self) -> tuple[Any, ...]:
+        """Key of the parts that it reads: names, kinds and the frames of constraints, and the order of the bodies."""
+        frames = {
+            name: tuple(x.tobytes() for _, frame in part.ends for x in (frame.origin, frame.matrix))
+            for name, part in self._parts.items()
+            if isinstance(part, Constraint)
+        }
+        return tuple((name, type(part), frames.get(name)) for name, part in self._parts.items()), self._bodies
+
     def _view(self, moving: Sequence[MovingBody | PresentBody]) -> StateView:
         places = {GROUND.name: ground(), **dict(zip(self._bodies, moving, strict=True))}
         return StateView(self._parts, places)

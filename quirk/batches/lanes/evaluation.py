@@ -37,13 +37,15 @@ from quirk.dynamics.sparse.kernels.project import CURVATURE, LEFT, MOST_STEPS, R
 from quirk.dynamics.sparse.kernels.redundancy import EPSILON
 from quirk.integrators.combinations import Weights, combine
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, greater, highest, load, splat, store
+from quirk.jit.simd import at, greater, highest, load, put, splat, store
 from quirk.jit.tracing import traced
 from quirk.jit.unlocked import unlocked_entry
 
 from .closing import close_deviation, close_loops, close_row, respond
 from .forest import ANGULAR, articulate, deviate, follow, gather_loads, place, prescribe, store_inertia
+from .probes import NOWHERE, LaneProbes, probe
 from .records import (
+    ABRUPT,
     BODY_INERTIA,
     BODY_LOAD,
     CLOSING_NUMBERS,
@@ -68,13 +70,16 @@ LEAST_PIVOT = 0.01
 
 @kernel
 def applied_in_lanes(
-    forces: Forces, sides: np.ndarray, inputs: np.ndarray, t: float, y: np.ndarray, kin: np.ndarray, settled: bool
-) -> None:
+    forces: Forces, sides: np.ndarray, inputs: np.ndarray, t: float, y: np.ndarray, kin: np.ndarray, settled: bool,
+    probes: LaneProbes, group: int, stage: int, before: float, notes: np.ndarray,
+) -> None:  # fmt: skip
     """Fill FORCE and TORQUE of all bodies in `kin` with the applied loads at time t (s).
 
     The force laws are called for one member after the other. `inputs` are the inputs of the laws of the eight members,
     and `sides` the integers of the frames of the laws. `settled` is true at the end of a step, where the references
-    from which turns are counted are renewed.
+    from which turns are counted are renewed. User functions are recorded in `probes` at `stage` of a step, see `probe`;
+    `group` is the index of the members, and `before` the start of the step that ends here. If a function may have
+    jumped in it, ABRUPT is set in `notes`.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -99,6 +104,12 @@ def applied_in_lanes(
             refer(forces, t)
             for k in range(count):
                 inputs[count * lane + k] = forces.inputs[k]
+        if (
+            probes.asked.limit.shape[0] > 0
+            and stage != NOWHERE
+            and probe(probes, forces, 8 * group + lane, stage, before, t)
+        ):
+            put(notes, 8 * ABRUPT + lane, 1.0)
 
 
 @traced
@@ -171,10 +182,13 @@ def evaluate_in_lanes(
     ydot: np.ndarray,
     group: int,
     settled: bool,
+    probes: LaneProbes,
+    stage: int,
+    before: float,
 ) -> None:
     """Fill `ydot` with the rates y' at time t (s) and states y, for a group of eight members.
 
-    `group` is the index of the group in `numbers`; `settled` as in `applied_in_lanes`.
+    `group` is the index of the group in `numbers`; `settled`, `probes`, `stage` and `before` as in `applied_in_lanes`.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -185,8 +199,9 @@ def evaluate_in_lanes(
     if forces.entries.shape[0] > 0:
         size = 8 * forces.inputs.shape[0]
         applied_in_lanes(
-            forces, numbers.sides, numbers.inputs[size * group : size * (group + 1)], t, y, work.kin, settled
-        )
+            forces, numbers.sides, numbers.inputs[size * group : size * (group + 1)], t, y, work.kin, settled,
+            probes, group, stage, before, work.notes,
+        )  # fmt: skip
     for b in range(ground):
         if numbers.principal:
             begin_principal(constants, moments, y, work.kin, work.inertia, work.load, b)
@@ -308,7 +323,7 @@ def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y
 @kernel
 def steps_of_group(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
-    first: int, count: int, y: np.ndarray, group: int,
+    first: int, count: int, y: np.ndarray, group: int, probes: LaneProbes,
 ) -> None:  # fmt: skip
     """Advance the states y of a group of eight members by `count` steps, in place; `first` steps are already done."""
     size = y.shape[0]
@@ -317,15 +332,22 @@ def steps_of_group(
         t = steps.start + n * steps.step
         t_new = steps.end if n + 1 >= steps.total else steps.start + (n + 1) * steps.step
         h = t_new - t
-        evaluate_in_lanes(tables, numbers, work, forces, t, y, work.slopes[:size], group, n > 0)
+        ended, before = probes.stages if n > 0 else 0, steps.start + (n - 1) * steps.step
+        evaluate_in_lanes(tables, numbers, work, forces, t, y, work.slopes[:size], group, n > 0, probes, ended, before)
         for stage in range(1, weights.stages):
             combine(weights, stage, work.slopes, h, y, work.stage)
             slope = work.slopes[stage * size : (stage + 1) * size]
-            evaluate_in_lanes(tables, numbers, work, forces, t + weights.c[stage] * h, work.stage, slope, group, False)
+            at_stage = t + weights.c[stage] * h
+            evaluate_in_lanes(
+                tables, numbers, work, forces, at_stage, work.stage, slope, group, False, probes, stage, t
+            )
         combine(weights, weights.stages, work.slopes, h, y, y)
         normalise(constants, y)
         if tables.project:
             project_in_lanes(tables, numbers, work, y, group)
+        if n + 1 == steps.total and probes.asked.limit.shape[0] > 0:
+            slope = work.slopes[:size]
+            evaluate_in_lanes(tables, numbers, work, forces, t_new, y, slope, group, False, probes, probes.stages, t)
     lost = load(work.notes, 8 * NOT_A_NUMBER)
     for o in range(0, size, 8):
         x = load(y, o)
@@ -336,7 +358,7 @@ def steps_of_group(
 @unlocked_entry(needed_by="batches with fixed steps need", effort=15)
 def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
-    first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray,
+    first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray, probes: LaneProbes,
 ) -> None:  # fmt: skip
     """Advance the states of the groups `begin` to `end` - 1 by `count` steps, in place; `first` steps are already done.
 
@@ -349,9 +371,11 @@ def march_in_lanes(
         for o in range(0, room, 8):
             store(work.notes, o, load(notes, room * group + o))
         if count > 0:
-            steps_of_group(tables, numbers, work, forces, weights, steps, first, count, y, group)
+            steps_of_group(tables, numbers, work, forces, weights, steps, first, count, y, group, probes)
         else:
-            evaluate_in_lanes(tables, numbers, work, forces, steps.start, y, work.slopes[:size], group, False)
+            evaluate_in_lanes(
+                tables, numbers, work, forces, steps.start, y, work.slopes[:size], group, False, probes, NOWHERE, 0.0
+            )
             if tables.project:
                 project_in_lanes(tables, numbers, work, y, group)
         for o in range(0, room, 8):

@@ -11,6 +11,7 @@ import numpy as np
 from quirk.dynamics.sparse.kernels.applied import Forces
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.integrators import TABLEAUX
+from quirk.integrators.breaks import PARTS
 from quirk.integrators.combinations import weights_of
 from quirk.integrators.fixed import step_count
 from quirk.jit.simd import WIDTH
@@ -18,7 +19,8 @@ from quirk.jit.simd import WIDTH
 from .evaluation import march_in_lanes
 from .numbers import MemberNumbers, from_lanes, packed, states_from_lanes, states_in_lanes, workspace
 from .plan import LanePlan
-from .records import CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT, RATIO, LaneNumbers, LaneSteps
+from .probes import LaneProbes, for_thread, probes_of, with_memory
+from .records import ABRUPT, CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RATE_LEFT, RATIO, LaneNumbers, LaneSteps
 
 # A member is computed by itself if a correction of its poses exceeds FARTHEST, rad or lengths of the system, if a pivot
 # of a closing row is below 1 / LARGEST_RATIO of the row, or if its initial state violates the constraints by more than
@@ -45,7 +47,8 @@ class LaneRuns:
         self._weights = weights_of(TABLEAUX[method])
         self._bodies = np.array([body for _, rows in solver.model.forces for body in rows], dtype=np.int64)
         self._n = len(solver.model.mass)
-        self._rooms: list[tuple[Any, Forces]] = []
+        self._rooms: list[tuple[Any, Forces, Any]] = []
+        self._probes = probes_of(solver, method)
 
     def outputs_at_steps(self, start: float, end: float, times: np.ndarray) -> np.ndarray | None:
         """Return the number of steps before each output time; None if an output time lies within a step.
@@ -82,11 +85,12 @@ class LaneRuns:
         groups = -(-count // WIDTH)
         flat = states_in_lanes(states)
         notes = np.zeros(groups * NOTES * WIDTH)
+        probes = with_memory(self._probes, count, (end - start) / PARTS)
         times = LaneSteps(start, self._step, end, step_count(start, end, self._step))
         kept = np.empty((count, len(steps), self._n, states.shape[2]))
 
         def march(first: int, number: int) -> None:
-            self._march(groups, numbers, times, first, number, flat, notes)
+            self._march(groups, numbers, times, first, number, flat, notes, probes)
 
         march(0, 0)
         begun = states_from_lanes(flat, count, self._n)
@@ -101,24 +105,32 @@ class LaneRuns:
         with np.errstate(invalid="ignore"):
             good &= (noted[:, CORRECTION_LEFT] <= 1.0) & (noted[:, RATE_LEFT] <= 1.0)
             good &= (noted[:, CORRECTED] <= FARTHEST**2) & (noted[:, RATIO] <= LARGEST_RATIO)
-            good &= noted[:, NOT_A_NUMBER] == 0.0
+            good &= (noted[:, NOT_A_NUMBER] == 0.0) & (noted[:, ABRUPT] == 0.0)
         return kept, good
 
     def _march(
-        self, groups: int, numbers: Any, times: LaneSteps, first: int, count: int, flat: np.ndarray, notes: np.ndarray
+        self,
+        groups: int,
+        numbers: Any,
+        times: LaneSteps,
+        first: int,
+        count: int,
+        flat: np.ndarray,
+        notes: np.ndarray,
+        probes: LaneProbes,
     ) -> None:
         threads = max(1, min(self._threads, groups))
         bounds = np.linspace(0, groups, threads + 1).astype(int).tolist()
         while len(self._rooms) < threads:
             table = self._solver.applied.table
             own = table._replace(inputs=table.inputs.copy(), outputs=table.outputs.copy(), sides=table.sides.copy())
-            self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own))
+            self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own, for_thread(probes).asked))
 
         def part(k: int) -> None:
-            work, forces = self._rooms[k]
+            work, forces, asked = self._rooms[k]
             march_in_lanes(
                 self.plan.tables, numbers, work, forces, self._weights, times, first, count, bounds[k], bounds[k + 1],
-                flat, notes,
+                flat, notes, probes._replace(asked=asked),
             )  # fmt: skip
 
         if threads == 1:

@@ -14,11 +14,11 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.forces.flanks import Flanks
-from quirk.forces.joint_actuation import OfJoint
 from quirk.forces.stick_slip import StickSlip
 from quirk.integrators import TABLEAUX
 from quirk.system.system import System
 
+from .functions import law_print
 from .records import LaneTables
 
 # Maximum number of closing rows in lanes: the cost of a step grows with its square.
@@ -69,10 +69,12 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
     for force, _ in model.forces:
         if isinstance(force, Flanks) or (isinstance(force, StickSlip) and force.sticks):
             return f"{force}"
-        if force.internal or force.motions or force.functions:
+        if force.internal or not force.built_in or len(force.turning) != len(force.counted):
             return f"{force}"
-        if force.of_user or force.sources or (force.turning and not isinstance(force, OfJoint)):
-            return f"{force}"
+        if any(force.motion(name).kinks.size for name in force.motions):
+            return f"{force}, whose motion has kinks"
+        if law_print(force) is None:
+            return f"{force}, whose functions may change"
     return ""
 
 
@@ -82,8 +84,8 @@ def planned(model: Model, solver: Solver, state: Any, start: float, project: boo
     The independent rows are selected at the initial state `state`, at time `start` (s). If `project`, states are
     projected onto the constraints after each step.
     """
-    if solver.applied.calls_python:
-        return "force laws that run in Python"
+    if solver.applied.laws_in_python or solver.applied.called:
+        return "force laws or functions that run in Python"
     trees, loops = _joints(model)
     joints, rows = _forest(model, trees, loops)
     closing = [(p, k) for primitives in loops for p in primitives for k in range(3 if _coincides(model, p) else 1)]

@@ -54,10 +54,10 @@ CLOSING_WORK = 11
 BODY_INERTIA, BODY_LOAD = 21, 6
 
 # Results of the checks of a group, by lane: square of the last correction over the largest allowed, for poses and for
-# velocities; square of the largest first correction; largest ratio of a closing row to its pivot; and the sum of x - x
-# over all states, not a number if one is not finite.
-CORRECTION_LEFT, RATE_LEFT, CORRECTED, RATIO, NOT_A_NUMBER = range(5)
-NOTES = 5
+# velocities; square of the largest first correction; largest ratio of a closing row to its pivot; the sum of x - x over
+# all states, not a number if one is not finite; and 1 if a user function may have jumped within a step.
+CORRECTION_LEFT, RATE_LEFT, CORRECTED, RATIO, NOT_A_NUMBER, ABRUPT = range(6)
+NOTES = 6
 
 
 @record
@@ -94,7 +94,7 @@ class LaneWork(NamedTuple):
     factor : (C, C) triangular factor of the closing rows, with inverse pivots on its diagonal
     slopes : y' at the stages
     stage : state of a stage
-    notes : (NOTES,) results of the checks, CORRECTION_LEFT to NOT_A_NUMBER
+    notes : (NOTES,) results of the checks, CORRECTION_LEFT to ABRUPT
     """
 
     kin: np.ndarray

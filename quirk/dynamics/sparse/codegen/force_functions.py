@@ -57,7 +57,8 @@ class Applied:
     stop : (1,) flag; 1 makes compiled code return soon
     latest : most recent exception of a user function, kept after later successful calls
     in_python : number of calls and time, s, of each function that runs in Python, by title
-    called : user functions that run in Python
+    called : user functions that run in Python, or that are called by their addresses
+    laws_in_python : force elements whose laws run in Python
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Applied:
     ) -> None:
         self._refuse = refuse
         self.called: list[Any] = []
+        self.laws_in_python: list[ForceElement] = []
         self._written: dict[Any, Made] = {}
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
@@ -261,6 +263,7 @@ class Applied:
                 # Errors of a user's law are reported when it is evaluated in Python.
         self.called += [value.source for value in element.functions]
         self.called += element.sources
+        self.laws_in_python.append(element)
         inputs, outputs = self._parts(e, layout)
         moving = inputs[layout.first_motion :]
 

@@ -1,0 +1,93 @@
+"""User functions and motions of force laws in lanes: those that are machine code and cannot change.
+
+The code of a traced function calls it again in Python where its value is not finite. In lanes nothing is called: the
+state of the member becomes NaN, and it is computed by itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.model import Model
+from quirk.forces import ForceElement
+from quirk.forces.calls import ADDRESS, CHECKED
+from quirk.forces.law import LawLayout
+from quirk.forces.state_function import StateCall
+from quirk.forces.value import Value
+from quirk.functions.fingerprint import fingerprint
+from quirk.functions.motion import Motion
+from quirk.jit.llvm_functions import Native, native
+
+
+def law_print(element: ForceElement) -> Hashable | None:
+    """Return a key of the functions and motions of a force element; None if they may change or are not comparable.
+
+    Elements with equal structures and keys differ in numbers alone.
+    """
+    if not element.built_in:
+        return None
+    functions = tuple(_function_print(value) for value in element.functions)
+    motions = tuple(_motion_print(element.motion(name)) for name in element.motions)
+    return None if None in functions or None in motions else (functions, motions)
+
+
+def prints_of_laws(model: Model) -> tuple[Hashable | None, ...]:
+    """Return the keys (`law_print`) of all force elements of a model."""
+    return tuple(law_print(element) for element, _ in model.forces)
+
+
+def _function_print(value: Value) -> Hashable | None:
+    """Return the key of a user function; for one of the state, with the frames that its code contains."""
+    printed, function = fingerprint(value.source), value.function
+    if isinstance(function, StateCall):
+        printed = None if printed is None else (printed, function.parts_read)
+    try:
+        hash(printed)
+    except TypeError:
+        return None
+    return printed
+
+
+def _motion_print(motion: Motion) -> Hashable | None:
+    key: list[Any] = []
+    for part in motion.parts:
+        functions = tuple(fingerprint(function) for function in part.functions if function is not None)
+        if None in functions:
+            return None
+        numbers = part.breaks.tobytes(), part.coefficients.tobytes(), part.period, part.start, part.end
+        key.append((part.kind, numbers, functions))
+    return tuple(key)
+
+
+def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
+    """Write the parameters and frames of a law over its inputs; the addresses of its functions stay.
+
+    `inputs` and `fixed` are the inputs of the law, the latter as from `fixed_inputs`.
+    """
+    inputs[: layout.first_function] = fixed[: layout.first_function]
+    inputs[layout.first_motion :] = fixed[layout.first_motion :]
+
+
+def call_nothing(inputs: np.ndarray, elements: Sequence[tuple[int, ForceElement]]) -> None:
+    """Replace the addresses of user functions in the inputs (count, inputs) of all laws by one that does nothing.
+
+    `elements` are the force elements, each after the index of its first input.
+    """
+    addresses = inputs.view(np.int64)
+    for first, element in elements:
+        place = first + element.layout().first_function
+        for value in element.functions:
+            addresses[:, place + ADDRESS] = addresses[:, place + CHECKED] = _nothing().address
+            place += value.room
+
+
+@functools.cache
+def _nothing() -> Native:
+    def nothing(t: Any, inputs: Any, outputs: Any) -> None:
+        pass
+
+    return native(nothing, keep=True)

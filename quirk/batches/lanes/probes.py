@@ -1,0 +1,115 @@
+"""Detection of jumps of user functions in the steps of members in lanes.
+
+Single runs divide a step of fixed size where a user function jumps or changes faster than the stages show
+(`quirk.dynamics.sparse.stepping.discontinuity_test`). Members in lanes pass the same test: one whose step would be
+divided is computed by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.dynamics.sparse.kernels.applied import Forces
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.discontinuity_probe import Asked, carry_on, failed, jumped, note, overlooked
+from quirk.dynamics.sparse.stepping.probed_functions import Functions
+from quirk.integrators import TABLEAUX
+from quirk.jit.compilation import kernel
+from quirk.jit.record import record
+from quirk.jit.simd import WIDTH, at, put
+
+# Stage at which functions are not recorded.
+NOWHERE = -1
+
+
+@record
+class LaneProbes(NamedTuple):
+    """User functions of all members, with their inputs and outputs at the stages of the present step.
+
+    Attributes
+    ----------
+    asked : functions of one member, into which the numbers of each member are copied
+    memory : (members, size) changes, inputs and outputs of the functions of each member, see `Asked`
+    gap : maximum interval between two calls of a function, s
+    stages : number of stages of a step
+    nothing : (0,) stands for the arrays of relations
+    """
+
+    asked: Asked
+    memory: np.ndarray
+    gap: float
+    stages: int
+    nothing: np.ndarray
+
+
+def probes_of(solver: Solver, method: str) -> LaneProbes:
+    """Return the user functions of a system for steps of a method, without memory of members."""
+    functions = Functions(solver, TABLEAUX[method], True)
+    return LaneProbes(functions.asked, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
+
+
+def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
+    """Return the functions with memory for a number of members at the start of their runs."""
+    asked = probes.asked
+    own = np.concatenate([asked.changes, np.zeros_like(asked.inputs), np.zeros_like(asked.outputs)])
+    return probes._replace(memory=np.tile(own, -(-members // WIDTH) * WIDTH), gap=gap)
+
+
+def for_thread(probes: LaneProbes) -> LaneProbes:
+    """Return the functions with arrays for the calls of one thread; the memory of the members is shared."""
+    a = probes.asked
+    own = a._replace(
+        limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
+        outputs=a.outputs.copy(),
+    )  # fmt: skip
+    return probes._replace(asked=own)
+
+
+@kernel
+def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
+    """Copy the numbers of a member from its memory to `probes.asked`, or back."""
+    asked = probes.asked
+    c, i, o = asked.changes.shape[0], asked.inputs.shape[0], asked.outputs.shape[0]
+    place = (c + i + o) * member
+    for k in range(c):
+        if back:
+            put(probes.memory, place + k, at(asked.changes, k))
+        else:
+            put(asked.changes, k, at(probes.memory, place + k))
+    for k in range(i):
+        if back:
+            put(probes.memory, place + c + k, at(asked.inputs, k))
+        else:
+            put(asked.inputs, k, at(probes.memory, place + c + k))
+    for k in range(o):
+        if back:
+            put(probes.memory, place + c + i + k, at(asked.outputs, k))
+        else:
+            put(asked.outputs, k, at(probes.memory, place + c + i + k))
+
+
+@kernel
+def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: float, t: float) -> bool:
+    """Record the functions of a member at a stage, at time t (s); at the end of a step test whether it hides a jump.
+
+    The laws of the member must have been evaluated last. Stage number `stages` is the end of the step that has begun at
+    time `before` (s). Returns whether a single run would search the step for jumps.
+    """
+    asked = probes.asked
+    ins = forces.inputs, forces.outputs, probes.nothing, probes.nothing
+    outs = forces.outputs, forces.inputs, probes.nothing, probes.nothing
+    move_memory(probes, member, False)
+    note(asked, ins, outs, stage)
+    found = False
+    if stage == probes.stages:
+        if not failed(asked):
+            h = t - before
+            found = jumped(asked)
+            if not found and h > probes.gap:
+                found = overlooked(asked, ins, outs, (before, h, before, t), probes.gap, -math.inf) < math.inf
+        carry_on(asked, probes.stages)
+    move_memory(probes, member, True)
+    return found

@@ -26,7 +26,7 @@ DEMOS = {
     "ratchet": "a pawl lets a wheel turn one way alone",
     "woodpecker": "a toy bird pecks its way down a pole: friction, sticking and impacts in every swing",
     "stick-slip": "a block on a belt, held by a spring, sticks and slips",
-    "dry-hinge": "a wheel on a spring with dry friction swings less each time, and sticks off its middle",
+    "dry-hinge": "a bar on a spring with dry friction swings less each time, and sticks off its middle",
     "gear-backlash": "a gear rattles between the flanks of another that turns to and fro",
     "belt-drive": "a belt creeps under a growing load, and slips when friction is at its limit",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",

@@ -1,6 +1,6 @@
-"""A balance wheel on a spring with dry friction: its swings get shorter by the same angle each time, until it sticks.
+"""A bar on a spring with dry friction: its swings get shorter by the same angle each time, until it sticks.
 
-Friction of constant magnitude takes 2 coulomb / stiffness from the amplitude in each half swing. The wheel comes to
+Friction of constant magnitude takes 2 coulomb / stiffness from the amplitude in each half swing. The bar comes to
 rest at a turning point where the spring is weaker than static friction, which is not where the spring is relaxed.
 """
 
@@ -11,17 +11,18 @@ import numpy as np
 
 import quirk
 
-INERTIA, STIFFNESS = 2e-3, 0.5  # kg m^2, N m/rad
+INERTIA, STIFFNESS, SIZE = 2e-3, 0.5, (0.24, 0.03, 0.02)  # kg m^2, N m/rad, m
 SLIDING, STICKING, START = 0.06, 0.08, 1.6  # N m, N m, rad
 
 
 def build() -> quirk.System:
-    """A wheel on a hinge with a spring, and friction that sticks."""
-    wheel = quirk.Body.cylinder("wheel", 2 * INERTIA / 0.1**2, radius=0.1, length=0.02, axis="z", color="goldenrod")
-    hinge = quirk.Revolute("hinge", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+    """A bar on a hinge with a spring, and friction that sticks."""
+    mass = 12 * INERTIA / (SIZE[0] ** 2 + SIZE[1] ** 2)
+    bar = quirk.Body.box("bar", mass, size=SIZE, color="goldenrod")
+    hinge = quirk.Revolute("hinge", quirk.GROUND, bar, point=[0, 0, 0], axis="z")
     spring = quirk.TorsionSpring("spring", hinge, stiffness=STIFFNESS, rest_angle=-START)
     friction = quirk.JointFriction("friction", hinge, coulomb=SLIDING, static=STICKING, sticking=True)
-    return quirk.System([wheel, hinge, spring, friction])
+    return quirk.System([bar, hinge, spring, friction])
 
 
 def run(out: Path) -> quirk.Result:
@@ -43,7 +44,7 @@ def run(out: Path) -> quirk.Result:
     bottom.fill_between(
         result.time, -0.9, 0.9, where=friction.sticking, color="gray", alpha=0.2, linewidth=0, label="it sticks"
     )
-    bottom.set(title="torques on the wheel", xlabel="Time (s)", ylabel="Torque (N m)")
+    bottom.set(title="torques on the bar", xlabel="Time (s)", ylabel="Torque (N m)")
     bottom.legend()
     for ax in (top, bottom):
         ax.grid(alpha=0.3)

@@ -83,12 +83,12 @@ class Flank:
 
 
 def poses_of(frames: Sequence[Any]) -> list[MovingFrame]:
-    """Return frames of constraints or force laws without their velocities, as arguments of a relation of poses."""
+    """Return copies of moving frames without velocities, as arguments of the function of a relation of poses."""
     return [MovingFrame(frame.position, frame.rotation, None, None) for frame in frames]
 
 
 class Loose(Unilateral):
-    """Base class of meshes with free play between rigid flanks: one unilateral constraint for each of two flanks."""
+    """Base class of meshes with free play between rigid flanks: a unilateral constraint with a gap for each flank."""
 
     def _loosen(self, relation: Relation, play: Play) -> None:
         """Set the gaps of both flanks from the relation of a mesh without play."""

@@ -83,8 +83,8 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 def _edge(x: Number, a: Number, p: Number) -> Number:
     """Return a signed distance (m) of the coordinate x from an edge of a rectangle.
 
-    For p = 1 or -1 it is the distance beyond the edge at x = p a. For p = 0, the face, it approximates the distance
-    from the nearer of both edges.
+    For p = 1 or -1 it is the distance beyond the edge at x = p a, positive outside the rectangle. For p = 0, the face,
+    it approximates the distance from the nearer edge.
     """
     return (1.0 - p * p) * (a * a - x * x) * (0.5 / a) + p * p * (p * x - a)
 

@@ -21,7 +21,7 @@ BENT = -0.5
 
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the row of the constant-velocity joint: no relative rotation about the bisecting direction of the shafts.
+    """Return the row of the constant-velocity joint, which prevents relative rotation about the bisector of the shafts.
 
     The rotation from one shaft to the other is about an axis in the bisecting plane, so the relative quaternion (w, x,
     y, z) has z = 0. Rotation matrices give only the products w z, x z and y z. The row is four times one of these

@@ -193,7 +193,7 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if none is missing.
+        """Return why derivatives of Phi up to `order` do not exist, and the remedy; None if they exist.
 
         Rows given as A and b have no derivatives beyond accelerations, order 2.
         """

@@ -41,9 +41,9 @@ def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions
 
 
 def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the difference of the radii of a bowl and a sphere inside it, minus the distance of the centers.
+    """Return the gap, m, between a bowl and a sphere inside it: difference of radii minus distance of the centers.
 
-    At the center of the bowl, where the direction is undefined, the rate is zero.
+    If the centers coincide, the direction of the gap is undefined, and its rate is zero.
     """
     d = frames[1].position - frames[0].position
     square = d @ d
@@ -51,7 +51,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap between a bowl and a sphere in contact with it, where the centers cannot coincide."""
+    """Return the gap, m, between a bowl and a sphere that touches it, so that the centers do not coincide."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 

@@ -21,7 +21,7 @@ def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
 
     `start` are the unknowns, whose values (without derivatives) already solve the equations. Each Newton step doubles
     the number of correct time derivatives; the derivatives of dual numbers count as one more order. The gradient is
-    linear in the residuals, so that the last step determines it.
+    linear in the residuals, so that it is determined by the last step.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

@@ -1,7 +1,8 @@
 """Constraints whose residual Phi is replaced by Phi minus a constant offset.
 
 A constraint consists of relations, which are functions of the motion, and of primitives, which are constraints of four
-elementary kinds (`constraints.primitives`). Both get an offset in their own way.
+elementary kinds (`constraints.primitives`). For relations the offset is a further constant, for primitives a change of
+their constant or of a frame.
 """
 
 from __future__ import annotations

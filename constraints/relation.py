@@ -148,7 +148,7 @@ class Relation:
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if none is missing."""
+        """Return why derivatives of Phi up to `order` do not exist, and the remedy; None if they exist."""
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order

@@ -1,8 +1,8 @@
 """Slip velocities of joints and contacts with friction, and the loads conjugate to them.
 
-Each component of slip is a relative velocity, m/s, linear in the velocities of the bodies. With it, the load on both
-bodies of a unit force along it is returned. The same functions are used by the friction law during sliding and by the
-constraint rows of sticking. Their arguments are the time, the moving frames i and j, and constants.
+Each component of slip is a relative velocity, m/s, linear in the velocities of the bodies. The functions return it
+together with the loads on both bodies due to a unit force along it. They are used by the friction force during sliding,
+and by the constraint rows of sticking. Their arguments are the time, the moving frames i and j, and constants.
 """
 
 from __future__ import annotations
@@ -134,14 +134,15 @@ class OnPlane:
 
 @dataclass(frozen=True)
 class OfSurfaces:
-    """Slip at the contact of two surfaces.
+    """Slip velocity at the contact of two surfaces, along two tangents.
 
     Attributes
     ----------
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
-    turned : whether the first surface is fixed in body j, not in body i
-    side : 1 or -1, selects the tangents. As functions of the normal, those for 1 are smooth except at -z of the first
-        frame, those for -1 except at z
+    turned : whether the first surface is fixed in body j instead of body i
+    side : 1 or -1, selects the tangents; those for 1 are smooth functions of the normal unless it is along -z of the
+        first
+        frame, those for -1 unless it is along z
     """
 
     kinds: tuple[str, str]
@@ -152,7 +153,7 @@ class OfSurfaces:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the normal may have any direction, so that `side` must be chosen."""
+        """Whether the normal may have any direction in the first frame, so that `side` must be chosen."""
         return self.kinds[0] != "plane"
 
     def side_of(self, height: float) -> int:

@@ -119,9 +119,9 @@ def _sphere(points: np.ndarray, room: float) -> np.ndarray:
 
 
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the point, tangent and second derivative of a polynomial piece at parameter u, as arrays of jets.
+    """Return the point (m), tangent and second derivative of a polynomial piece at parameter u, as arrays of jets.
 
-    `coefficients` has TERMS entries for each coordinate, one coordinate after the other.
+    Derivatives are with respect to the parameter. `coefficients` has TERMS entries for each coordinate in turn.
     """
     rows = [coefficients[k : k + TERMS] for k in range(0, len(coefficients), TERMS)]
     parts = []

@@ -36,7 +36,7 @@ class Held:
 
 
 class Sticking(Constraint):
-    """Static friction in a joint or contact: a constraint with a row for each component of slip, which is kept at zero.
+    """Static friction in a joint or contact: a constraint with one row for each slip component, which it keeps at zero.
 
     The load is the friction force on body j.
 

@@ -162,10 +162,10 @@ def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]
 
 @shared
 def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Map) -> tuple[float, float]:
-    """Return the changes of the parameters u and v of two points in a Newton step to the common normal of two curves.
+    """Return the increments of the parameters u and v of two contact points in a Newton step.
 
-    At the solution the tangents are parallel, and the vector between the points has no component along them. The pieces
-    are at elements o and p of the table.
+    At the solution the tangents are parallel, and the vector between the points has no component along them (common
+    normal). The pieces are at elements o and p of the table; `place` is the pose of curve j relative to curve i.
     """
     x, y, dx, dy, ddx, ddy = place_on(table, o, u)
     x_j, y_j, dx_j, dy_j, ddx_j, ddy_j = place_on(table, p, v)

@@ -35,16 +35,16 @@ class Unilateral(Constraint):
 
     When a gap closes, its rate jumps: with Newton's coefficient of restitution e it becomes -e times the approach rate.
     If the approach rate is below `rest_speed`, the constraint comes to rest. At rest its row is active, with a
-    multiplier that pushes; when the multiplier would pull, the gap opens.
+    nonnegative multiplier (contact pressure); when the multiplier would become negative, the gap opens.
 
     Attributes
     ----------
     gaps : a relation of one row for each gap, m or rad
     restitution : coefficient of restitution e, from 0 to 1
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
-    turning : rotation axis of the joint on whose angle, with all turns counted, the gaps depend, or None
-    joint : the joint of `turning`, or None
-    parts : parts of a bounded surface, or None
+    turning : axis (X, Y or Z) of the joint angle, with all turns counted, on which the gaps depend, or None
+    joint : the joint with this angle, or None
+    parts : the parts of a bounded surface, or None for other constraints
     """
 
     gaps: tuple[Relation, ...]

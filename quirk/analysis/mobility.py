@@ -22,7 +22,8 @@ UNIQUE, IN_SUM, INDETERMINATE = "unique", "unique only in sum", "indeterminate"
 # Load shares, with torques relative to the length of the system, below this are round-off.
 NO_SHARE = 1e-6
 
-# Quadratic forms and relative eigenvalues below this are zero; maximum number of freedoms in the second-order test.
+# Quadratic forms and relative eigenvalues below this are zero; maximum number of degrees of freedom in the second-order
+# test.
 NO_FORM, MOST_BLOCKED = 1e-9, 30
 ALMOST_NO_FORM = 100.0
 
@@ -60,8 +61,8 @@ class Mobility:
     degrees_of_freedom : 6 n - rank
     bodies, rows, rank : numbers of bodies, of constraint rows, and of independent rows
     gruebler : 6 n - rows, the count without regard to redundancy
-    blocked : number of first-order freedoms that the constraints block at second order, such as those of a straight
-        taut chain of rods between pins, which has infinitesimal but no finite motions
+    blocked : number of first-order degrees of freedom that the constraints block at second order, such as those of a
+        straight taut chain of rods between pins, which has infinitesimal but no finite motions
     redundant : labels of rows that depend on the rows before them
     redundant_constraints : names of all constraints that share loads with others
     null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body

@@ -65,7 +65,7 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
 
 
 def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Return changes (i, p, k) of k auxiliary states since the start of i intervals, at p points of each interval.
+    """Return the changes (i, p, k) of k auxiliary states from the start of each of i intervals to p points in it.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarra
 
 
 def _integrals(at: np.ndarray) -> np.ndarray:
-    """Return half the integrals of the first 8 Legendre polynomials from -1 to p points on [-1, 1], (p, 8)."""
+    """Return (p, 8): half the integrals of the first 8 Legendre polynomials from -1 to p points in [-1, 1]."""
     values = legendre.legvander(at, COUNT)
     lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

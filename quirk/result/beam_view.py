@@ -85,12 +85,16 @@ class BeamView:
     def force(self, frame: str = "section") -> np.ndarray:
         """Return section forces (nt, N, 3), N: tension and shear forces along y and z, or in the inertial frame.
 
-        The forces act from the part of the beam towards its end on the part towards its start, and include damping.
+        They include damping, and are the forces that the part of the beam towards its end exerts on the part towards
+        its start.
         """
         return self._turned(self._loads[..., :3], frame)
 
     def moment(self, frame: str = "section") -> np.ndarray:
-        """Return section moments (nt, N, 3), N m: torsional and bending moments about y and z; as for `force`."""
+        """Return section moments (nt, N, 3), N m: torsion, and bending about y and z.
+
+        `frame` selects the axes, and the sign is that of `force`.
+        """
         return self._turned(self._loads[..., 3:], frame)
 
     @property
@@ -105,7 +109,7 @@ class BeamView:
 
     @cached_property
     def _loads(self) -> np.ndarray:
-        """Section forces (N) and moments (N m) of elasticity and damping, (nt, N, 6)."""
+        """Section forces (N) and moments (N m) due to elasticity and damping, (nt, N, 6), section axes."""
         segment = self.of.segments[0]
         return self.strains @ segment.stiffness + self.strain_rates @ segment.damping
 

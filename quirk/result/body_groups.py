@@ -82,7 +82,7 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the indices of bodies in the system; the user gives their names or objects, and None means all bodies.
+    """Return the indices of bodies, given by name or object, in the system; None stands for all bodies.
 
     `owner` names the caller in errors.
     """

@@ -38,7 +38,7 @@ class Health:
     smallest_singular_value : (nt,) smallest singular value of the rows that are usually independent, over the largest
         one, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
     nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
-    position, velocity : (nt,) largest residual ``|Phi|`` and its rate ``|Phi_dot|`` over all rows
+    position, velocity : (nt,) largest residual ``|Phi|`` and largest rate ``|Phi_dot|`` of all rows
     norm : (nt,) largest deviation of a quaternion from unit length
     power : (nt,) total power of all constraint forces, W: the power of the drivers; zero without drivers
     power_balance : (nt,) rate of the kinetic energy minus the power of applied and constraint forces, W

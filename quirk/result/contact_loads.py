@@ -124,9 +124,9 @@ class ContactLoads:
 
     @property
     def loads(self) -> dict[str, np.ndarray]:
-        """Force (N) and torque (N m), (nt, 2, 3) of each contact that shares a load, by name.
+        """Force (N) and torque (N m), (nt, 2, 3), inertial frame, of each contact that shares a load, by name.
 
-        The loads act on body j at its joint point and are in the inertial frame.
+        They act on body j; the torque is about the joint point of body j.
         """
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
@@ -164,7 +164,7 @@ class ContactLoads:
         return [[self._contacts[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
-        """Return the loads on n bodies for unit multipliers of r gaps and slip components, (6 n, r).
+        """Return the loads on n bodies, inertial frame, for unit multipliers of r gaps and slip components, (6 n, r).
 
         Moments are divided by the system's length. `numbers` are the r indices in `opening`.
         """
@@ -219,7 +219,7 @@ def _side_of(held: Sticking) -> int:
 
 
 def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.ndarray) -> np.ndarray:
-    """Return the multipliers (r,) of least norm with a certain resultant, inside the friction cones where possible.
+    """Return the multipliers (r,) of least norm with a given resultant, inside the friction cones where possible.
 
     A (6 n, r) maps multipliers to loads and `goal` (6 n,) is the resultant. `z` (r,) contains the sliding friction.
     """

@@ -60,9 +60,10 @@ class ForceView:
 
     @property
     def exerted(self) -> Exerted:
-        """Loads about the centers of mass, energy and coordinates of the element over time, as its law returns them.
+        """Loads, energy and coordinates of the element over time, as computed by its force law.
 
-        All values are zero while the element is disabled.
+        Loads are in the inertial frame, moments about the centers of mass. All values are zero while the element is
+        disabled.
         """
         found: Exerted | None = self._result._exerted.get(self.of.name)
         if found is not None:
@@ -106,14 +107,14 @@ class ForceView:
         return self.exerted.coordinates[:, self._number(name), 1]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Return the force (N) or torque (N m), (nt,) along a coordinate, without the part due to stored energy.
+        """Return the force (N) or torque (N m), (nt,), along a coordinate, without the contribution of stored energy.
 
         The values are those of the method `along` of the element.
         """
         return self.exerted.coordinates[:, self._number(name), 2]
 
     def load(self, name: str | None = None) -> np.ndarray:
-        """Return the total force (N) or torque (N m), (nt,) of the element along a coordinate.
+        """Return the total force (N) or torque (N m), (nt,), of the element along a coordinate.
 
         The load is positive if it increases the coordinate: a spring under tension has a negative load along its
         length.
@@ -155,7 +156,7 @@ class ForceView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force (N) or torque (N m), (nt,) of an actuator along its joint coordinate.
+        """Force (N) or torque (N m), (nt,), of an actuator along its joint coordinate.
 
         An effort that increases the coordinate is positive.
         """
@@ -269,11 +270,11 @@ class FrictionView(ForceView):
         return self._slip_in(self.exerted)
 
     def _slip_in(self, exerted: Exerted) -> np.ndarray:
-        """Return the components of slip (nt, d) from the results of a law."""
+        """Return the components of slip (nt, d), m/s or rad/s, from the output `exerted` of the force law."""
         return exerted.coordinates[:, 1:, 0]
 
     def _floor(self, acting: Any) -> float:
-        """Return the slip that counts as zero."""
+        """Return the slip, m/s or rad/s, below which slip of the friction element `acting` counts as zero."""
         return float(getattr(acting, "floor", 0.0))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
@@ -308,7 +309,7 @@ class FrictionView(ForceView):
 
 @explained
 class JointFrictionView(FrictionView):
-    """Effort of sliding or sticking joint friction over time (nt,), and slip."""
+    """Effort (nt,) and slip of joint friction over time, during sliding and sticking."""
 
     of: JointFriction
 

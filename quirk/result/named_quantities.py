@@ -154,7 +154,7 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity for which the name of a joint stands: its angle or, if it has no angle, its travel."""
+    """Return the quantity that the name of a joint denotes by itself: its angle, or its travel if it has no angle."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)

@@ -235,7 +235,7 @@ class JointView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force (N) or torque (N m), (nt,) of a driver on its single coordinate; zero while disabled.
+        """Force (N) or torque (N m), (nt,), of a driver on its single coordinate; zero while disabled.
 
         Multiplied by the rate of the coordinate it is the power supplied by the driver, so it is positive if it
         increases the coordinate.

@@ -32,12 +32,11 @@ class Power(Mapping[str, np.ndarray]):
     Attributes
     ----------
     of : powers as a dict
-    work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any.  For
-        gravity and elements
-       that only store energy it is minus the change of that energy, without jumps at events; for all others the run
-       integrates it with the motion, to its tolerance. Of redundant drivers, those whose rows are kept do all the work.
-       In kinematics, without integration, it is computed by splines of degree 7 through the power at the output times,
-       whose spacing determines the accuracy; `uncertainty` estimates it.
+    work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any
+        For gravity and elements that only store energy it is minus the change of that energy, without jumps at events;
+        for all others the run integrates it with the motion, to its tolerance. Of redundant drivers, those with
+        independent rows do all the work. In kinematics, without integration, it is computed by splines of degree 7
+        through the power at the output times, whose spacing determines the accuracy; `uncertainty` estimates it.
     uncertainty : difference of the total work, J, if splines of degree 5 are used instead
     """
 
@@ -89,7 +88,7 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def dissipated(self) -> np.ndarray:
-        """Energy (nt,) that force elements have taken from the motion and have not stored, J."""
+        """Energy (nt,), J, that force elements have removed from the motion and have not stored."""
         kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
         return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
 

@@ -125,9 +125,9 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 
 
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
-    """Yield interpolants of a segment, each with the indices of the times at which it is used.
+    """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `between` are the indices of the times that are no output times. Jerk and snap are expensive with force elements;
+    `between` are the indices of the times that lie between outputs. Jerk and snap are expensive with force elements;
     where outputs are close, accelerations suffice.
     """
     if not len(between):

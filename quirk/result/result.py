@@ -275,7 +275,9 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name belongs to another part; UnknownNameError for an unknown name.
+            If the part with this name is not a body.
+        UnknownNameError
+            If the system has no part with this name.
         """
         return self._view_of(name, Body, "body")
 
@@ -375,7 +377,9 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If the name belongs to another part; UnknownNameError for an unknown name.
+            If the part with this name is neither a constraint nor a force element.
+        UnknownNameError
+            If the system has no part with this name.
         """
         if not isinstance(self.system[name], Constraint | ForceElement):
             raise InputError(f"Result: only constraints and forces are active or not; got {self.system[name]}")
@@ -483,17 +487,30 @@ class Result(Renamed, ResultOutput):
         Raises
         ------
         InputError
-            If a name is not that of a body, or is repeated.
+            If a part is not a body, or is given twice.
+        UnknownNameError
+            If the system has no part with a given name.
         """
         from .body_groups import momentum_of
 
         return momentum_of(self, bodies, about)
 
     def center_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CenterOfMass:
-        """Return mass, position, velocity and acceleration of the center of mass of some bodies, by default all.
+        """Return mass, position, velocity and acceleration of the center of mass of a group of bodies.
 
-        Arrays are (nt, 3) in the inertial frame. `bodies` is a list of names, or a single one; other parts raise an
-        InputError.
+        Arrays are (nt, 3) in the inertial frame.
+
+        Parameters
+        ----------
+        bodies : name or names of bodies, optional
+            Default: all bodies.
+
+        Raises
+        ------
+        InputError
+            If a part is not a body, or is given twice.
+        UnknownNameError
+            If the system has no part with a given name.
         """
         from .body_groups import center_of_mass
 
@@ -609,7 +626,8 @@ class Result(Renamed, ResultOutput):
     def _verdict(self) -> Verdict:
         """Selection of the independent constraint rows in the middle of the run.
 
-        The result includes the distance of each row from the span of the other rows.
+        The selection includes the distance of each row from the span of the independent rows before it, over its
+        length.
         """
         row = self._middle
         segment, _ = self._segment_at(row)

@@ -33,11 +33,11 @@ class Segment:
     plant : compiled model of the segment
     time : (nt,) s
     flat : (nt, 13 n + k) flat states with auxiliary states
-    turns : counted revolutions of the joints since the start of the segment
+    turns : counted revolutions of the joint angles at the outputs of the segment
     rank : number of independent constraint rows
     active : names of the enabled constraints
     switched, replaced : changes by events, as in `State`
-    changed : titles of constraints and forces with user functions that events may have changed since then
+    changed : titles of constraints and forces whose user functions events may have changed since the segment
     contact_loads : distribution of contact loads, if it was recorded during the run
     """
 

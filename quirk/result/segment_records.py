@@ -1,7 +1,8 @@
 """Segments as plain data, from which they are reconstructed with the same system.
 
-A segment differs from its system in closed contacts, friction that slides or sticks, joints that hold bodies at their
-current poses, and constraints or forces that an event has replaced. The plain data state the origin of each difference.
+The constraints and forces of a segment may differ from those of its system: by closed contacts, friction that slides or
+sticks, joints that hold bodies at their current poses, and replacements by events. The plain data state the origin of
+each difference.
 """
 
 from __future__ import annotations

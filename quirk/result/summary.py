@@ -118,7 +118,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _books(result: Result) -> list[str]:
-    """Return a line with the error of the energy balance, or none if no energy is supplied or dissipated in the run."""
+    """Return a line with the error of the energy balance, in a list; empty if no energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power

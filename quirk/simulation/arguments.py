@@ -27,9 +27,15 @@ UNLIMITED = 2**62
 
 
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
-    """Return the name of an integration method, or raise an InputError; `owner` is the caller's name in errors.
+    """Return the name of an integration method.
 
-    "auto" is replaced by the explicit method if no switch to an implicit one is possible, or if `explicit` is True.
+    "auto" is replaced by its explicit method if no switch to an implicit method is possible, because `step` is given or
+    the solver is dense, or if `explicit` is True. `owner` is the name of the caller in errors.
+
+    Raises
+    ------
+    InputError
+        If the method or the solver is unknown, or the solver is dense and the method exists in compiled form only.
     """
     validate.choice(owner, "method", method, METHODS)
     validate.choice(owner, "solver", solver, SOLVERS)
@@ -92,7 +98,10 @@ def checked_settings(
 
 
 def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
-    """Raise an InputError if a system has sampled functions and one of the given arguments is not None."""
+    """Raise an InputError if a system has sampled functions and an argument that excludes them is given.
+
+    `arguments` are these arguments by name; those that are None are not given. `owner` is the name of the caller.
+    """
     given = [name for name, value in arguments.items() if value is not None]
     if system.sampled and given:
         raise InputError(

@@ -85,7 +85,7 @@ class Environment(gymnasium.Env):
         return self._observe(), self._info("reset")
 
     def step(self, action: ArrayLike) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Hold an action, in the order of the inputs and limited to the action space, for one period."""
+        """Hold an action for one period, and return observation, reward, terminated, truncated and info."""
         if not self._ready:
             raise InputError(f"{OWNER}: the episode is over or has not begun: call reset()")
         values = validate.array(OWNER, "action", action, self._bounds.low.shape)

@@ -68,7 +68,7 @@ def as_driven(
     histories: Iterable[InputHistory],
     changed: tuple[str, ...] = (),
 ) -> tuple[System, list[Segment]]:
-    """Return a system whose inputs follow the recorded values, and the segments of the run for this system.
+    """Return a copy of a system whose inputs follow the recorded values, and the segments of the run for this copy.
 
     The returned system has no sampled functions.
 

@@ -1,4 +1,4 @@
-"""Checks of output times, step sizes, and times at which steps must end (breaks)."""
+"""Checks of output times, step sizes and breaks, the times at which steps must end."""
 
 from __future__ import annotations
 

@@ -467,7 +467,7 @@ class Run:
         self._look()
 
     def _go_on(self, t: float) -> str:
-        """Advance to time t (s) or to an event before it; return the reason for the pause."""
+        """Advance to time t (s) or to an event before it; return "time", "event" or "stopped", as `advance` does."""
         run, sampler = self._run, self._sampler
         if self._time >= sampler.next:  # the last call has failed
             self._sample()
@@ -501,7 +501,10 @@ class Run:
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
     def _take_happenings(self) -> None:
-        """Collect new events of the integration, whose last step may extend beyond the present time of the run."""
+        """Collect new events of the integration; they may be later than the present time of the run.
+
+        The last step of the integration may extend beyond the present time.
+        """
         known = self._run.happenings
         self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
         self._told = len(known)

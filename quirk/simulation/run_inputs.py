@@ -59,7 +59,7 @@ class LoopInput:
         array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return views of the elements of a compiled solver's arrays that hold the value.
+        """Return views of the array elements of a compiled solver that hold the value.
 
         The list is empty if an event has replaced the force element.
         """
@@ -157,7 +157,7 @@ class Inputs(MutableMapping[str, Any]):
     system : System
     names : names of force elements
     owner : title of the run or sampled function, for messages
-    copies : whether the elements are copied, so that their laws in Python use the values, too
+    copies : whether the elements are copied, so that force laws evaluated in Python use the values, too
 
     Attributes
     ----------

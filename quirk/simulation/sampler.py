@@ -42,7 +42,7 @@ class Sampler:
     breaks : breaks of the run, to which the next instant is added
     marks : (n,) increasing times, s, such as output times; instants that differ from one of these only by round-off are
         moved to it
-    copies : whether laws are evaluated in Python, see `Inputs`
+    copies : whether force laws are evaluated in Python, see `Inputs`
     keep : whether earlier values of inputs are recorded
 
     Attributes

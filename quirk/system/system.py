@@ -194,12 +194,14 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If a part is neither a constraint nor a force; UnknownNameError for an unknown name.
+            If a part is neither a constraint nor a force.
+        UnknownNameError
+            If the system has no part with a given name.
         """
         self._switch("enable", names, True)
 
     def disable(self, *names: str | Constraint | ForceElement) -> None:
-        """Disable constraints and forces for later runs: they remove no freedom and exert no load.
+        """Disable constraints and forces for later runs: they remove no degree of freedom and exert no load.
 
         Parameters
         ----------
@@ -208,7 +210,9 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If a part is neither a constraint nor a force; UnknownNameError for an unknown name.
+            If a part is neither a constraint nor a force.
+        UnknownNameError
+            If the system has no part with a given name.
         """
         self._switch("disable", names, False)
 

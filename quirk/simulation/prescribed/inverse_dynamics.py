@@ -59,8 +59,8 @@ def inverse_dynamics(
 ) -> InverseDynamicsResult:
     """Compute the actuator efforts that move a mechanism as its drivers prescribe.
 
-    The drivers must leave the mechanism no freedom, as for `quirk.kinematics`, and may act anywhere. The actuators
-    exert loads in their place, through serial chains, loops and redundant constraints.
+    The drivers must leave the mechanism no degree of freedom, as for `quirk.kinematics`, and may act anywhere. The
+    actuators exert loads in their place, through serial chains, loops and redundant constraints.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def inverse_dynamics(
         Increasing, s.
     actuators : names of force elements and joints
         The effort of an `Actuator`, `Controller`, `JointTorque` or `JointForce` is along its coordinate, that of a
-        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The element's own
-        law and its limits are ignored.
+        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The effort given
+        to the element itself and its limits are ignored.
     weights : dict by name or list of positive numbers, optional
-        With more actuators than freedoms the sum of weights times squared efforts is minimized. Default: 1 for forces,
-        and 1 / L^2 for torques, with L the `load_length` of the system.
+        With more actuators than degrees of freedom the sum of weights times squared efforts is minimized. Default: 1
+        for forces, and 1 / L^2 for torques, with L the `load_length` of the system.
     drivers : names of constraints, optional
         Drivers that the actuators replace; all other drivers stay enabled. Default: all constraints that follow a
         Motion.
@@ -88,8 +88,8 @@ def inverse_dynamics(
     Raises
     ------
     InputError
-        If an argument cannot be used, the drivers leave a freedom, or the actuators do not reach a freedom of the
-        mechanism without the drivers that they replace.
+        If an argument cannot be used, the drivers leave a degree of freedom, or the actuators do not reach a degree of
+        freedom of the mechanism without the drivers that they replace.
     AssemblyError, SimulationError
         As for `quirk.kinematics`; SimulationError also if no efforts overcome a `Friction` that grows with them.
 
@@ -175,7 +175,7 @@ class _Problem:
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
     def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
-        """Return the loads (nt, n, 6) that actuators and constraints must exert on n bodies.
+        """Return the loads (nt, n, 6), inertial frame, that actuators and constraints must exert on n bodies.
 
         These loads are the inertial loads minus gravity and the loads of all force elements, except those named in
         `but`.

@@ -1,4 +1,4 @@
-"""Kinematics: positions and their time derivatives of mechanisms whose freedoms are all driven."""
+"""Kinematics: positions and their time derivatives of mechanisms whose degrees of freedom are all driven."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class KinematicResult(Result):
 
 @explained
 def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
-    """Compute the motion of a mechanism whose freedoms are all driven.
+    """Compute the motion of a mechanism whose degrees of freedom are all driven.
 
     Positions are computed by Newton's method, continued from one time to the next; velocity, acceleration, jerk and
     snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics. The mechanism may have
@@ -86,7 +86,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     Raises
     ------
     InputError
-        If an argument cannot be used, or the system has an undriven freedom.
+        If an argument cannot be used, or the system has an undriven degree of freedom.
     AssemblyError
         If there is no position at the first time.
     SimulationError

@@ -4,7 +4,7 @@ A motion requires the loads M a - Q on the n bodies. The passive constraints A c
 k actuators must exert the remaining part. The part that constraints cannot carry accelerates the mechanism: an impulse
 on the mechanism at rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the
 impulse onto the motions allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each
-actuator, of rank f if the actuators reach all f freedoms.
+actuator, of rank f if the actuators reach all f degrees of freedom.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class UnreachedFreedomsError(Exception):
 
     Attributes
     ----------
-    row : index of the time at which a freedom is not reached
-    reached, freedoms : number of freedoms reached, and total number
+    row : index of the time at which a degree of freedom is not reached
+    reached, freedoms : number of degrees of freedom that are reached, and of all degrees of freedom
     """
 
     def __init__(self, row: int, reached: int, freedoms: int) -> None:
@@ -61,9 +61,12 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class Push:
-    """Loads (nt, frames, 6) on the frames of an actuator for a unit effort, at nt times, in the inertial frame.
+    """Loads on the frames of an actuator for a unit effort, at nt times.
 
-    `rows` are the indices of the bodies with these frames.
+    Attributes
+    ----------
+    loads : (nt, frames, 6) force, N, and moment about the center of mass, N m, inertial frame, per unit of effort
+    rows : indices of the bodies with these frames
     """
 
     def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:
@@ -99,7 +102,7 @@ class ActuatorMap:
         Raises
         ------
         UnreachedFreedomsError
-            If the actuators do not reach all freedoms.
+            If the actuators do not reach all degrees of freedom.
         """
         efforts = np.zeros((len(self.times), len(pushes)))
         freedoms = 6 * len(self.model.mass) - self.rank

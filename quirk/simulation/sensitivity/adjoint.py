@@ -116,10 +116,10 @@ def gradient_of(
 
 
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
-    """Return, for each segment, the indices of the outputs that enter the objective; each output time enters once.
+    """Return, for each segment, the indices of the outputs at which the objective is evaluated.
 
-    If an event occurs at an output time, the last of the states stored for this time is used. `asked` are the output
-    times, or None if all stored times enter.
+    Each output time is used once: of the states stored for the time of an event, the last one. `asked` are the output
+    times, (nt,), s, or None to use all stored times.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:
@@ -144,10 +144,10 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Whether the steps of an interval are short enough to compute a random variation accurately.
+    """Whether the steps of an interval are short enough to compute variations accurately.
 
-    The resulting variation is compared with that along subdivided steps. `stretch` is the interval, and `backwards`
-    provides the integrators.
+    A random variation along the steps is compared with that along subdivided steps. `stretch` is the interval, and
+    `backwards` provides the integrators.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))

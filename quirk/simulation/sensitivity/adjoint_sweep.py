@@ -114,7 +114,7 @@ class Backwards:
         angles: np.ndarray,
         behind: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of the scalar function with respect to the state at the start of steps.
+        """Return the derivatives of the scalar function with respect to the state at the start of a sequence of steps.
 
         The derivatives are (13 n + k,), for n bodies and k auxiliary states; those with respect to D parameters, (D,),
         are returned as well.

@@ -63,8 +63,9 @@ class ParameterChange:
 def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
     """Return the derivatives that apply after events have replaced constraints or forces.
 
-    `others` are the new constraints and forces, by name. A parameter belongs to the original object: neither a force
-    element that replaces this object depends on the parameter, nor a new motion that a driver follows after the event.
+    `others` are the new constraints and forces, by name. A parameter belongs to the original object: a force element
+    that replaces this object does not depend on the parameter, nor does a new motion that a driver follows after the
+    event.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 
@@ -143,7 +144,7 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return D parameters as directions of a model at time t (s) with the derivatives of prescribed motions."""
+    """Return the directions of a model for D parameters, with the derivatives of prescribed motions at time t (s)."""
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 
@@ -211,7 +212,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return the derivatives (13 n + k,) of a scalar with respect to a flat state, from those along motions.
+    """Return the gradient (13 n + k,) of a scalar with respect to a flat state, from its derivatives along motions.
 
     `by_motions` (n, 12) are its derivatives with respect to motions of n bodies, `by_internal` (k,) with respect to k
     auxiliary states; `orientation` (n, 4) are the quaternions.

@@ -78,7 +78,7 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the times (k,), s, at which k sequences of ever shorter steps end because of jumps of the accelerations.
+    """Return the times (k,), s, of k jumps of the accelerations at which sequences of ever shorter steps end.
 
     The states at both ends of the last step of such a sequence are on either side of the jump, and their accelerations
     differ much more than they change in the neighboring steps.

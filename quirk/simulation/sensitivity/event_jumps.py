@@ -240,7 +240,7 @@ class Jump:
         return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the derivatives of a gap's frames, by input of its law, and of its k parameters, (k, D)."""
+        """Return the derivatives of a gap's frames, by index of the function input, and of its k parameters, (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]

@@ -105,7 +105,7 @@ class SegmentLoads:
         return _component(self._at(loads, rows[last], element.ends[last][1].origin, moved), reading)
 
     def _moved_with_j(self, name: str) -> np.ndarray:
-        """Return the derivatives (3, D) of the origin of a constraint's frame j, in body coordinates."""
+        """Return the derivatives (3, D) of the origin of frame j of a constraint, in the coordinates of body j."""
         rows = self._model.joint_rows[name]
         placed = [(r, p) for r, p in enumerate(self._relations) if rows.start <= p.rows.start < rows.stop]
         if not placed:
@@ -116,7 +116,7 @@ class SegmentLoads:
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
     def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
-        """Return the derivatives (3, D) of three consecutive inputs of a law or relation, starting at `first`.
+        """Return the derivatives (3, D) of three consecutive inputs of a force law or relation, from index `first` on.
 
         `given` has the derivatives of inputs by index.
         """
@@ -162,9 +162,9 @@ def loads_along(
 
 
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
-    """Return the derivatives (nt, D) of one component, or the magnitude, of loads.
+    """Return the derivatives (nt, D) of a component of a load, or of its magnitude.
 
-    `load` (nt, 6, 1 + D) are the loads with their derivatives; `reading` selects the component.
+    `load` (nt, 6, 1 + D) holds the load and its derivatives; `reading` selects the component.
     """
     vector = load[:, MOMENT if reading.what == "torque" else FORCE]
     if reading.axis is not None:

@@ -52,7 +52,7 @@ class ObjectiveDerivatives:
             self._points.append(Point.along(system, segment.plant, solver, state, t, segment.angles[row]))
 
     def values(self, names: Sequence[str]) -> np.ndarray:
-        """Return the values (r, q) of q named quantities at r output times; the definitions are stored."""
+        """Return the values (r, q) of q named quantities at r output times, and store their definitions."""
         if not self._points:
             return np.zeros((0, len(names)))
         self._listed = quantities(OWNER, ARGUMENT, self._points[0].system, names)

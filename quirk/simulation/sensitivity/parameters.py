@@ -253,7 +253,10 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
 
 
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
-    """Return the shape of a parameter that enters a force law unchanged, and the derivatives for its elements."""
+    """Return the shape of a force law parameter, and the derivatives with respect to its elements.
+
+    The parameter must be an input of the force law by itself, so that each element has one constant.
+    """
     place = 0
     for name in element.parameters:
         constant = _constant(element, name)

@@ -40,9 +40,10 @@ LINEAR = 1e-13
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
     """Return the constants of a part in the equations of motion, by kind of data, name of the part and index.
 
-    Bodies have mass and inertia. Force elements have the parameters of their laws, followed by their frames (12 numbers
-    each), and initial internal variables. Constraints have the constants and frames of each relation, with consecutive
-    primitives as one relation; unilateral constraints the constants and frames of each gap, and restitution.
+    Bodies have mass and inertia. Force elements have the parameters of their force laws, followed by their frames (12
+    numbers each), and initial internal variables. Constraints have the constants and frames of each relation, with
+    consecutive primitives as one relation; unilateral constraints the constants and frames of each gap, and
+    restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}

@@ -14,7 +14,7 @@ rotate with the bodies at constant rates; J, r and u then refer to the motion re
 they coincide with the inertial ones.
 
 The nodes of the elimination are bodies and relations (constraint functions). A side is one body of a relation, a pair
-two bodies coupled by a load, a slot the position of a body in the arrays, and a law the force law of an element.
+two bodies coupled by a load, a slot the position of a body in the arrays, and a law the force law of a force element.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ class Relations(NamedTuple):
 
 
 # Inputs of a frame: its position and orientation in the body (12), then position, velocity and zero acceleration,
-# rotation, spin and zero angular acceleration.
+# rotation, angular velocity and zero angular acceleration.
 FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15, 21, 30
 
 

@@ -299,7 +299,7 @@ class Differentiator:
     def _found(self, path: SeriesPath) -> FoundDerivatives:
         slots, K, nt = self.solver.slots, self.order, len(path.times)
         terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
-        # Taylor coefficients of positions are two orders higher, those of spins one order.
+        # Taylor coefficients of positions are two orders higher, those of angular velocities one order.
         linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
         states = slots.state_from_lanes(path.states.reshape(nt, -1))

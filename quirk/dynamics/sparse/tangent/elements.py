@@ -77,7 +77,7 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
             store(laws.inputs, deltas + 8 * (laws.entries[o + VARIABLES] + 2 * n), change)
         place = deltas + 8 * laws.entries[o + FRAMES]
         for side in range(laws.entries[o + SIDE], laws.entries[o + SIDE_END]):
-            # Position, velocity, rotation, spin and quaternion are contiguous.
+            # Position, velocity, rotation, angular velocity and quaternion are contiguous.
             place, m = place + 8 * PLACEMENT, MOVING * laws.sides[side]
             for c in range(0, SPIN_RATE, 8):
                 store(laws.inputs, place + c, load(tangents.moving, m + c))

@@ -14,7 +14,7 @@ from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
-from quirk.dynamics.sparse.stepping.runge_kutta import march_runge_kutta
+from quirk.dynamics.sparse.stepping.runge_kutta import runge_kutta_steps
 from quirk.jit.compilation import entry
 
 from .measure import FULL, Effort, Task, timed
@@ -58,7 +58,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     course.proceed()
 
     def run(count: int) -> None:
-        march_runge_kutta(solver.mechanism, course.method.stepper.record, settings, course.run, count)
+        runge_kutta_steps(solver.mechanism, course.method.stepper.record, settings, course.run, count)
 
     return run
 

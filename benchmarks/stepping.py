@@ -39,9 +39,9 @@ def started() -> quirk.Run:
 def machine_code() -> Iterator[list[float]]:
     """Yield a list that receives the duration, s, of each call of compiled steps."""
     durations: list[float] = []
-    loop = CompiledRun._march
+    loop = CompiledRun._step_loop
 
-    def march(run: CompiledRun) -> Callable[..., Any]:
+    def step_loop(run: CompiledRun) -> Callable[..., Any]:
         entry = loop.__get__(run)
 
         def timed(*arguments: Any) -> Any:
@@ -52,11 +52,11 @@ def machine_code() -> Iterator[list[float]]:
 
         return timed
 
-    CompiledRun._march = property(march)  # type: ignore[assignment, method-assign]
+    CompiledRun._step_loop = property(step_loop)  # type: ignore[assignment, method-assign]
     try:
         yield durations
     finally:
-        CompiledRun._march = loop  # type: ignore[method-assign]
+        CompiledRun._step_loop = loop  # type: ignore[method-assign]
 
 
 def advances(run: quirk.Run, count: int, changed: bool) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Stiff runs by collocation in the compiled march, and internal variables in implicit steps."""
+"""Stiff runs by collocation in compiled runs, and internal variables in implicit steps."""
 
 import numpy as np
 import pytest

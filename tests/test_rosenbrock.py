@@ -1,4 +1,4 @@
-"""Stiff runs: the Rosenbrock method in the compiled march, and how runs notice that they are stiff."""
+"""Stiff runs: the Rosenbrock method in compiled runs, and how runs notice that they are stiff."""
 
 import warnings
 

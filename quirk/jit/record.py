@@ -28,6 +28,8 @@ from numba.extending import (
 )
 from numba.np.numpy_support import as_dtype
 
+from .fields import Fields
+
 RecordClass = TypeVar("RecordClass", bound=type)
 
 # Stored fields of an array: the address of its first element, and the number of elements.
@@ -95,6 +97,8 @@ def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
             continue
         if isinstance(member, tuple):
             found += real_arrays(member, leave_out)
+        elif isinstance(member, Fields) and member.kind == "float":
+            found.append(member.array)
         elif isinstance(member, np.ndarray) and member.dtype == float:
             found.append(member)
     return found

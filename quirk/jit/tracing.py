@@ -425,7 +425,9 @@ def _given(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     part_kinds = getattr(kind, "types", None)  # of a tuple
     if part_kinds is not None:
         parts = zip(part_kinds, cgutils.unpack_tuple(builder, value), strict=True)
-        return tuple(_given(context, builder, part_kind, part) for part_kind, part in parts)
+        given = (_given(context, builder, part_kind, part) for part_kind, part in parts)
+        named = getattr(kind, "instance_class", None)
+        return tuple(given) if named is None else named(*given)
     return TracedValue(context, builder, kind, value)
 
 
@@ -434,7 +436,8 @@ def _kind(result: Any) -> Any:
     if result is None:
         return types.none
     if isinstance(result, tuple):
-        return types.Tuple([_kind(part) for part in result])
+        kinds = [_kind(part) for part in result]
+        return types.NamedTuple(kinds, type(result)) if hasattr(result, "_fields") else types.Tuple(kinds)
     return result.kind
 
 

@@ -25,7 +25,7 @@ from quirk.constraints.relative import crossed, nearest
 from quirk.jit.simd import WIDTH
 
 from .layout import ORIENTATION, Slots
-from .revolution_counter import CLOCK, FASTEST, Counter
+from .revolution_counter import Counter, TurnBound
 
 if TYPE_CHECKING:
     from .model import Model
@@ -129,9 +129,9 @@ class CountedJoints:
         """
         count = len(self.ends)
         where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
-        clock = np.zeros(CLOCK)
+        clock = TurnBound()
         with np.errstate(over="ignore"):
-            clock[FASTEST] = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
+            clock.fastest = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
         return Counter(
             blocks=slots.lanes // WIDTH,
             where=where.astype(np.int64).ravel(),

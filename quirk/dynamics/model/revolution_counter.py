@@ -22,6 +22,7 @@ import numpy as np
 from quirk.bodies.state import STATE_SIZE
 from quirk.constraints.relative import nearest
 from quirk.jit.compilation import shared
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import at, greater, highest, splat
 
@@ -39,12 +40,23 @@ POINTS, FARTHEST = 16, 3.0
 # Largest angle (rad) that is counted: beyond it, floats do not resolve parts of a turn.
 COUNTABLE = 1e15
 
-# Entries of Counter.clock, rad and rad/s: bound on the relative turn of any two bodies since the start of the run, and
-# within the present step; largest angular velocity of a body at the start of the step, and at its end.
-TURNED, AHEAD, FASTEST, FASTEST_NEW = range(4)
-CLOCK = 4
-
 Four = tuple[float, float, float, float]
+
+
+@fields
+class TurnBound(Fields):
+    """Bounds on the turns of bodies.
+
+    Attributes
+    ----------
+    turned, ahead : bound on the relative turn of any two bodies (rad) since the start of the run and in this step
+    fastest, fastest_new : largest angular velocity of a body, rad/s, at the start and at the end of the step
+    """
+
+    turned: float
+    ahead: float
+    fastest: float
+    fastest_new: float
 
 
 @record
@@ -59,12 +71,12 @@ class Counter(NamedTuple):
     where : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
-    due : (K,) turn of the bodies (see TURNED) up to which no quadrant can be missed
-    counted : (K,) turn of the bodies (see TURNED) at the last evaluation of the joint
+    due : (K,) turn of the bodies (see `TurnBound`) up to which no quadrant can be missed
+    counted : (K,) turn of the bodies (see `TurnBound`) at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
     spare : (2 K,) scratch array for `lead`
     blind : whether steps have a fixed size, so that all of them may be too long
-    clock : (4,) data TURNED to FASTEST_NEW
+    clock : bounds on the turns of bodies
     kept : (2 K,) quadrants of each output state
     """
 
@@ -77,7 +89,7 @@ class Counter(NamedTuple):
     lead: np.ndarray
     spare: np.ndarray
     blind: bool
-    clock: np.ndarray
+    clock: TurnBound
     kept: np.ndarray
 
 
@@ -89,10 +101,10 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
     """
     if counter.due.shape[0] == 0:
         return
-    counter.clock[FASTEST_NEW] = fastest(y_new, counter.blocks)
-    ahead = 2.0 * h * max(counter.clock[FASTEST], counter.clock[FASTEST_NEW])
-    turned = counter.clock[TURNED]
-    counter.clock[AHEAD] = ahead
+    counter.clock.fastest_new = fastest(y_new, counter.blocks)
+    ahead = 2.0 * h * max(counter.clock.fastest, counter.clock.fastest_new)
+    turned = counter.clock.turned
+    counter.clock.ahead = ahead
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned + ahead and counter.counted[k] < turned:
             u = plane_vectors(counter, k, y)
@@ -105,7 +117,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
     """Store the quadrants of a state within the step, at time h after y, as output `row`."""
     count = counter.due.shape[0]
-    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    turned = counter.clock.turned + counter.clock.ahead
     for k in range(count):
         o = 2 * (row * count + k)
         if counter.due[k] < turned:
@@ -121,14 +133,14 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 
     All joints whose plane vectors may have passed more than one quadrant are evaluated at y_new.
     """
-    turned = counter.clock[TURNED] + counter.clock[AHEAD]
+    turned = counter.clock.turned + counter.clock.ahead
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
             count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
             look_again(counter, k, plane_vectors(counter, k, y_new), turned)
-    counter.clock[TURNED] = turned
-    counter.clock[AHEAD] = 0.0
-    counter.clock[FASTEST] = counter.clock[FASTEST_NEW]
+    counter.clock.turned = turned
+    counter.clock.ahead = 0.0
+    counter.clock.fastest = counter.clock.fastest_new
 
 
 @shared
@@ -141,14 +153,14 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
     if counter.blind:
         # Extrapolated directions are ahead of the counted ones by the difference accumulated up to the state.
         for k in range(count):
-            if counter.due[k] < counter.clock[TURNED] + counter.clock[AHEAD]:
+            if counter.due[k] < counter.clock.turned + counter.clock.ahead:
                 counter.lead[2 * k], counter.lead[2 * k + 1] = counter.spare[2 * k], counter.spare[2 * k + 1]
     for k in range(count):
         counter.quadrants[2 * k] = counter.kept[2 * (row * count + k)]
         counter.quadrants[2 * k + 1] = counter.kept[2 * (row * count + k) + 1]
         counter.due[k], counter.counted[k] = 0.0, -1.0
-    counter.clock[TURNED], counter.clock[AHEAD] = 0.0, 0.0
-    counter.clock[FASTEST] = fastest(state, counter.blocks)
+    counter.clock.turned, counter.clock.ahead = 0.0, 0.0
+    counter.clock.fastest = fastest(state, counter.blocks)
 
 
 @shared
@@ -238,7 +250,7 @@ def count_through(
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
     for side in range(2):
         q, a, place = counter.quadrants[2 * k + side], 2 * side, 2 * k + side
-        if counter.clock[AHEAD] > FARTHEST:
+        if counter.clock.ahead > FARTHEST:
             expected = counter.lead[place] + by_rates(q, a, u, v, u_new, v_new, h)
             if not abs(expected) < COUNTABLE:
                 expected = 0.0

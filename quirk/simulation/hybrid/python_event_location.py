@@ -11,19 +11,11 @@ from collections.abc import Callable, Hashable
 import numpy as np
 
 from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.stepping.crossing_tests import NOISE
 from quirk.dynamics.sparse.stepping.event_functions import ENERGY, SAMPLES, VALUES, quantities_at, speeds
-from quirk.dynamics.sparse.stepping.event_location import (
-    ABOUT,
-    AS_GOOD_AS_ZERO,
-    AT_ONCE,
-    AT_ZERO_STILL,
-    DESCENTS,
-    GOLDEN,
-    HELD,
-    MOST_ITERATIONS,
-    NOISE,
-    TOGETHER,
-)
+from quirk.dynamics.sparse.stepping.event_location import ABOUT, TOGETHER
+from quirk.dynamics.sparse.stepping.event_roots import AS_GOOD_AS_ZERO, DESCENTS, GOLDEN, MOST_ITERATIONS
+from quirk.dynamics.sparse.stepping.event_sides import AT_ONCE, AT_ZERO_STILL, HELD
 from quirk.dynamics.sparse.stepping.run_state import Settings
 from quirk.dynamics.sparse.stepping.watched_quantities import EventMonitor, Sides
 from quirk.integrators import IntegrationError, InterpolatedStep

@@ -19,7 +19,7 @@ from quirk.jit.simd import aligned
 
 from ..codegen.motion_functions import place_functions
 from ..solver.solver import Solver
-from ..stepping.run_state import BEST_RANK, STEP_HEAD
+from ..stepping.run_state import STEP_HEAD
 from ..tangent.elements import OF_RELATIONS
 from ..tangent.tables import LEVELS, MOVING, SEED
 from ..tangent.tangent import Differential, refuse_friction
@@ -153,7 +153,7 @@ class Reversed:
 
     @property
     def _best(self) -> int:
-        return int(self.solver.counts[BEST_RANK])
+        return int(self.solver.counts.best_rank)
 
     def _adjoint(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class StateQuery(NamedTuple):
     beta: float
     length: float
     rank: int
-    counts: np.ndarray
+    counts: Any
 
 
 # Tasks of `at_state`. EVALUATE: y'. NORMALISE: unit quaternions. PROJECT: projection of y onto the constraints. COUNT:
@@ -58,28 +58,28 @@ IMPULSE_PASSES = 4
 
 
 @entry(needed_by="every state needs", effort=20)
-def at_state(task: int, mechanism: Mechanism, t: float, desk: StateQuery) -> bool:
-    """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `desk`; return False if it fails.
+def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
+    """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `query`; return False if it fails.
 
     All tasks are in one compiled function, because they call mostly the same functions, which are thus compiled only
     once.
     """
-    work, y = mechanism.work, desk.y
+    work, y = mechanism.work, query.y
     constrained = mechanism.nodes.rows.shape[0] > 0
     if task == EVALUATE:
-        evaluate(mechanism, t, y, desk.alpha, desk.beta, desk.ydot)
-        if constrained and watch(mechanism, t, y, desk.rank):
-            evaluate(mechanism, t, y, desk.alpha, desk.beta, desk.ydot)
+        evaluate(mechanism, t, y, query.alpha, query.beta, query.ydot)
+        if constrained and watch(mechanism, t, y, query.rank):
+            evaluate(mechanism, t, y, query.alpha, query.beta, query.ydot)
     elif task in (NORMALISE, PROJECT):
         normalise(mechanism.constants, y)
         if constrained and task == PROJECT:
             factorise_at(mechanism, t, y)
-            return project(mechanism, t, y, desk.length, desk.counts, False)
+            return project(mechanism, t, y, query.length, query.counts, False)
     elif task == COUNT:
         uniform_rows(mechanism, t, y)
         judge(work, work.summary[TOLERANCE])
     elif task == CHOOSE:
-        return choose(mechanism, t, y, desk.rank)
+        return choose(mechanism, t, y, query.rank)
     elif task == TRIANGULARISE:
         work.summary[RANK] = triangularise(
             work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor,

@@ -8,6 +8,8 @@ too slowly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quirk.jit.compilation import kernel
@@ -44,18 +46,16 @@ ACROSS = 1e-9
 # Maximum number of steps for poses, and for velocities.
 MOST_STEPS = 16
 
-# Entries of `counts`, to which `project` adds its steps and its factorizations.
-CORRECTIONS, FACTORISATIONS = range(2)
-
 
 @kernel
-def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: np.ndarray, away: bool) -> bool:
+def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, away: bool) -> bool:
     """Project the state y at time t onto the constraints, in place; return False if the state is too far from them.
 
     The factorization in mechanism.work belongs to a nearby state; it is renewed if the steps contract too slowly. If
     `away`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
-    with it suffices, and convergence with the new factorization is estimated, not tested by another step. The numbers
-    of steps and factorizations are added to `counts`; `length` is the characteristic length of the system (m).
+    with it suffices, and convergence with the new factorization is estimated, not tested by another step. Numbers of
+    steps and factorizations are added to counts.corrections and .factorisations; `length` is the characteristic length
+    of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
@@ -69,7 +69,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
             residuals(nodes, t, y, work.kin, level, work.rhs)
             push(mechanism)
             size = displace(constants, y, work.wrench, level, length)
-            counts[CORRECTIONS] += 1
+            counts.corrections += 1
             if level == POSES and previous == np.inf and not renewed:
                 put(work.summary, CORRECTION, size)
             if not size < np.inf:
@@ -88,7 +88,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
                 factorise_at(mechanism, t, y)
-                counts[FACTORISATIONS] += 1
+                counts.factorisations += 1
                 renewed, size = True, np.inf
                 if away:
                     moved = 0.0

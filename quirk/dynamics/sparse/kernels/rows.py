@@ -11,7 +11,7 @@ Terms: a relation is a constraint given by a function; a wrench is a force and a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from quirk.dynamics.model.vectors import (
 from quirk.jit.compilation import kernel
 from quirk.jit.record import record
 from quirk.jit.simd import at, halved, load, put, splat, store, widened
+from quirk.jit.tracing import traced
 
 from .relations import Relations, relation_along, relation_along_with_terms, relation_residuals, relation_rows
 
@@ -85,6 +86,134 @@ IN_X, IN_Y, DIRECTION_J = 24, 32, 24
 UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
 
 
+class JointMotion(NamedTuple):
+    """Motion of both joint points and bodies of a node, in the inertial frame unless stated otherwise.
+
+    Attributes
+    ----------
+    arm_i, arm_j : joint points in body axes, m
+    s_i, s_j, s1_i, s1_j : the same, and their rates, m/s
+    w_i, w_j, a_i, a_j : angular velocities, rad/s, and angular accelerations of the unconstrained motion, rad/s^2
+    d2 : difference of the accelerations of the joint points in the unconstrained motion, m/s^2
+    """
+
+    arm_i: Any
+    arm_j: Any
+    s_i: Any
+    s_j: Any
+    s1_i: Any
+    s1_j: Any
+    w_i: Any
+    w_j: Any
+    a_i: Any
+    a_j: Any
+    d2: Any
+
+
+@traced
+def joint_motion(arm: np.ndarray, o: int, kin: np.ndarray, ki: int, kj: int) -> JointMotion:
+    """Return the motion of a node whose joint points are at `o` in `arm`, and its bodies at ki and kj in `kin`."""
+    arm_i = at(arm, o), at(arm, o + 1), at(arm, o + 2)
+    arm_j = at(arm, o + 3), at(arm, o + 4), at(arm, o + 5)
+    s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
+    w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
+    a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
+    s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
+    p2_i = plus(three(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
+    p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
+    return JointMotion(arm_i, arm_j, s_i, s_j, s1_i, s1_j, w_i, w_j, a_i, a_j, minus(p2_j, p2_i))
+
+
+@traced
+def point_rows(
+    units: np.ndarray, kin: np.ndarray, ki: int, kj: int, joint: JointMotion, n: int, G: np.ndarray, rhs: np.ndarray
+) -> None:
+    """Write the rows of a coincidence, and their right-hand sides; the forces are constant."""
+    g, e, d2 = G_SIZE * n, load3(halved(units), 0), joint.d2
+    on_i = scaled(kin, ki, cross(back(kin, ki, e), joint.arm_i))
+    on_j = scaled(kin, kj, cross(joint.arm_j, back(kin, kj, e)))
+    # All lanes are written, as nan might remain in unused lanes.
+    store3(G, g + G_I, (widened(on_i[0]), widened(on_i[1]), widened(on_i[2])))
+    store3(G, g + G_J, (widened(on_j[0]), widened(on_j[1]), widened(on_j[2])))
+    put(rhs, 8 * n, -d2[0])
+    put(rhs, 8 * n + 1, -d2[1])
+    put(rhs, 8 * n + 2, -d2[2])
+
+
+@traced
+def hinge_rows(
+    units: np.ndarray,
+    direction: np.ndarray,
+    kin: np.ndarray,
+    ki: int,
+    kj: int,
+    joint: JointMotion,
+    n: int,
+    G: np.ndarray,
+    rhs: np.ndarray,
+) -> None:
+    """Write the rows of a coincidence with directions kept perpendicular, and their right-hand sides.
+
+    With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+    """
+    g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
+    u = turned(kin, ki, load3(direction, 48 * n))
+    v = turned(kin, kj, load3(direction, 48 * n + DIRECTION_J))
+    normal = cross(u, v)
+    turning = dot(plus(minus(joint.a_j, joint.a_i), cross(w, joint.w_i)), normal) + dot(cross(w, u), cross(w, v))
+    store(rhs, 8 * n, turning - dot(joint.d2, e))
+    # Lanes of the point have no normal, and all other lanes no inertial axis. Numbers of the size of an axis are not
+    # added to an arm, which would be rounded as if it were one meter long.
+    at_point = load(units, 24)
+    elsewhere = 1.0 - at_point
+    b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
+    on_i = plus(times(b_i, elsewhere), times(cross(b_i, joint.arm_i), at_point))
+    on_j = plus(times(b_j, elsewhere), times(cross(joint.arm_j, b_j), at_point))
+    store3(G, g + G_I, scaled(kin, ki, on_i))
+    store3(G, g + G_J, scaled(kin, kj, on_j))
+
+
+@kernel
+def bilinear_rows(
+    nodes: Nodes,
+    n: int,
+    y: np.ndarray,
+    kin: np.ndarray,
+    joint: JointMotion,
+    alpha: float,
+    beta: float,
+    G: np.ndarray,
+    rhs: np.ndarray,
+) -> None:
+    """Write the rows of primitives of any kind, and their right-hand sides."""
+    ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
+    # Positions first: far from the origin their difference is exact where a sum is not.
+    d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(joint.s_j, joint.s_i))
+    d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(joint.s1_j, joint.s1_i))
+    lanes, direction, g = nodes.lanes[n], 48 * n, G_SIZE * n
+    in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
+    u = turned(kin, ki, load3(nodes.direction, direction))
+    v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
+    u1, v1 = cross(joint.w_i, u), cross(joint.w_j, v)
+    x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
+    y_ = plus(v, times(d, in_y))
+    x1, y1 = plus(u1, times(d1, in_x)), plus(v1, times(d1, in_y))
+    x2 = plus(plus(cross(joint.a_i, u), cross(joint.w_i, u1)), times(joint.d2, in_x))
+    y2 = plus(plus(cross(joint.a_j, v), cross(joint.w_j, v1)), times(joint.d2, in_y))
+    bend = dot(x2, y_) + 2.0 * dot(x1, y1) + dot(x, y2)
+    if alpha > 0.0 or beta > 0.0:
+        bend = bend + (2.0 * alpha) * (dot(x1, y_) + dot(x, y1))
+        bend = bend + (beta * beta) * (dot(x, y_) - load(nodes.offset, 8 * n))
+    store(rhs, 8 * n, -bend)
+    # Coefficients of variations of d and of the rotations of both bodies.
+    force = plus(times(y_, in_x), times(x, in_y))
+    on_i = plus(back(kin, ki, cross(u, y_)), cross(back(kin, ki, force), joint.arm_i))
+    on_j = plus(back(kin, kj, cross(v, x)), cross(joint.arm_j, back(kin, kj, force)))
+    store3(G, g + G_FORCE, force)
+    store3(G, g + G_I, scaled(kin, ki, on_i))
+    store3(G, g + G_J, scaled(kin, kj, on_j))
+
+
 @kernel
 def constraint_rows(
     nodes: Nodes,
@@ -114,71 +243,14 @@ def constraint_rows(
         if nodes.kind[n] == RELATION:
             relation_rows(nodes.relations, nodes.lanes[n], t, y, kin, alpha, beta, G, rhs, 8 * n)
             continue
-        ki, kj, g = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], G_SIZE * n
-        # Arms in the inertial frame, their rates, and the unconstrained acceleration of each joint point.
-        o = 6 * n
-        arm_i = at(nodes.arm, o), at(nodes.arm, o + 1), at(nodes.arm, o + 2)
-        arm_j = at(nodes.arm, o + 3), at(nodes.arm, o + 4), at(nodes.arm, o + 5)
-        s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
-        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
-        a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
-        s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
-        p2_i = plus(three(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
-        p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
-        d2 = minus(p2_j, p2_i)
+        ki, kj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1]
+        joint = joint_motion(nodes.arm, 6 * n, kin, ki, kj)
         if nodes.kind[n] == POINT and not stabilised:
-            e = load3(halved(UNITS), 0)
-            on_i = scaled(kin, ki, cross(back(kin, ki, e), arm_i))
-            on_j = scaled(kin, kj, cross(arm_j, back(kin, kj, e)))
-            # All lanes are written, as nan might remain in unused lanes.
-            store3(G, g + G_I, (widened(on_i[0]), widened(on_i[1]), widened(on_i[2])))
-            store3(G, g + G_J, (widened(on_j[0]), widened(on_j[1]), widened(on_j[2])))
-            put(rhs, 8 * n, -d2[0])
-            put(rhs, 8 * n + 1, -d2[1])
-            put(rhs, 8 * n + 2, -d2[2])
-            continue
-        if nodes.kind[n] == HINGE and not stabilised:
-            # With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
-            e, w = load3(UNITS, 0), minus(w_j, w_i)
-            u = turned(kin, ki, load3(nodes.direction, 48 * n))
-            v = turned(kin, kj, load3(nodes.direction, 48 * n + DIRECTION_J))
-            normal = cross(u, v)
-            turning = dot(plus(minus(a_j, a_i), cross(w, w_i)), normal) + dot(cross(w, u), cross(w, v))
-            store(rhs, 8 * n, turning - dot(d2, e))
-            # Lanes of the point have no normal, and all other lanes no inertial axis. Numbers of the size of an axis
-            # are not added to an arm, which would be rounded as if it were one meter long.
-            at_point = load(UNITS, 24)
-            elsewhere = 1.0 - at_point
-            b_i, b_j = back(kin, ki, plus(normal, e)), back(kin, kj, minus(e, normal))
-            on_i = plus(times(b_i, elsewhere), times(cross(b_i, arm_i), at_point))
-            on_j = plus(times(b_j, elsewhere), times(cross(arm_j, b_j), at_point))
+            point_rows(UNITS, kin, ki, kj, joint, n, G, rhs)
+        elif nodes.kind[n] == HINGE and not stabilised:
+            hinge_rows(UNITS, nodes.direction, kin, ki, kj, joint, n, G, rhs)
         else:
-            si, sj = nodes.state[2 * n], nodes.state[2 * n + 1]
-            # Positions first: far from the origin their difference is exact where a sum is not.
-            d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_j, s_i))
-            d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(s1_j, s1_i))
-            lanes, direction = nodes.lanes[n], 48 * n
-            in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
-            u = turned(kin, ki, load3(nodes.direction, direction))
-            v = turned(kin, kj, load3(nodes.direction, direction + DIRECTION_J))
-            u1, v1 = cross(w_i, u), cross(w_j, v)
-            x = plus(plus(u, load3(nodes.patterns, lanes)), times(d, in_x))
-            y_ = plus(v, times(d, in_y))
-            x1, y1 = plus(u1, times(d1, in_x)), plus(v1, times(d1, in_y))
-            x2 = plus(plus(cross(a_i, u), cross(w_i, u1)), times(d2, in_x))
-            y2 = plus(plus(cross(a_j, v), cross(w_j, v1)), times(d2, in_y))
-            bend = dot(x2, y_) + 2.0 * dot(x1, y1) + dot(x, y2)
-            if stabilised:
-                bend = bend + (2.0 * alpha) * (dot(x1, y_) + dot(x, y1))
-                bend = bend + (beta * beta) * (dot(x, y_) - load(nodes.offset, 8 * n))
-            store(rhs, 8 * n, -bend)
-            # Coefficients of variations of d and of the rotations of both bodies.
-            force = plus(times(y_, in_x), times(x, in_y))
-            on_i = plus(back(kin, ki, cross(u, y_)), cross(back(kin, ki, force), arm_i))
-            on_j = plus(back(kin, kj, cross(v, x)), cross(arm_j, back(kin, kj, force)))
-            store3(G, g + G_FORCE, force)
-        store3(G, g + G_I, scaled(kin, ki, on_i))
-        store3(G, g + G_J, scaled(kin, kj, on_j))
+            bilinear_rows(nodes, n, y, kin, joint, alpha, beta, G, rhs)
 
 
 @kernel

@@ -21,21 +21,16 @@ from quirk.jit.function_pointers import address_of, pointer_to_python
 from quirk.jit.simd import WIDTH, aligned
 
 from ..codegen.relation_functions import Related
-from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..symbolic.tables import UNIT_ROWS
 from ..symbolic.tables_of_relations import flat_relations
 from ..taylor.low_order_along import (
     AGAIN,
     ARRIVED,
-    CLOCK,
-    COUNTS,
     INTERRUPTED,
-    REACHED,
-    ROW,
-    STEPS,
     STOPPED,
     TOO_MANY,
-    TRIED,
+    PathClock,
+    PathCounts,
     SeriesPath,
     follow,
 )
@@ -132,8 +127,8 @@ class UnreachedError(Exception):
         quadrants: np.ndarray,
         cause: BaseException | None,
     ) -> None:
-        self.reason, self.row, self.tried = reason, int(path.counts[ROW]), int(path.counts[TRIED])
-        self.time, self.state, self.states = float(path.clock[REACHED]), state, states
+        self.reason, self.row, self.tried = reason, int(path.counts.row), int(path.counts.tried)
+        self.time, self.state, self.states = float(path.clock.reached), state, states
         self.quadrants, self.cause = quadrants, cause
         super().__init__(f"at t = {self.time:.9g} s")
 
@@ -201,13 +196,13 @@ class Differentiator:
         try:
             outcome = self._follow(path, angles, watch)
         except KeyboardInterrupt:
-            if not tracking or path.counts[ROW] == 0:
+            if not tracking or path.counts.row == 0:
                 raise
             outcome = INTERRUPTED
         if outcome != ARRIVED:
             back = solver.slots.state_from_lanes
-            states = back(path.states.reshape(len(times), -1)[: path.counts[ROW]])
-            quadrants = self._quadrants(path)[: path.counts[ROW]]
+            states = back(path.states.reshape(len(times), -1)[: path.counts.row])
+            quadrants = self._quadrants(path)[: path.counts.row]
             raise UnreachedError(outcome, path, back(self._present), states, quadrants, solver.applied.latest)
         return self._found(path)
 
@@ -256,8 +251,8 @@ class Differentiator:
             guess=aligned(solver.size),
             turns=aligned((self.order + 2) * solver.size),
             accelerations=aligned(nt * self.order * solver.slots.lanes * 6),
-            counts=np.zeros(COUNTS, dtype=np.int64),
-            clock=np.zeros(CLOCK),
+            counts=PathCounts(),
+            clock=PathClock(),
             stop=solver.applied.stop,
             counter=solver.model.joints.counter(solver.slots, solver.model.carried.state(start), nt),
             length=float(solver.model.length),
@@ -275,8 +270,8 @@ class Differentiator:
             angles = None
         entry, outcome = EntryLength(), AGAIN
         while outcome in (AGAIN, STOPPED):  # stopped by Ctrl-C, if the handler did not raise
-            if angles is not None and path.counts[ROW] < len(angles):
-                row, entry.steps = path.counts[ROW], 1
+            if angles is not None and path.counts.row < len(angles):
+                row, entry.steps = path.counts.row, 1
                 applied.refer(float(path.times[row]), angles[row])
                 self._angles = angles_by_name(solver.model.joints, angles[row])
             # The number of steps per call keeps calls short, so that Ctrl-C takes effect soon.
@@ -286,13 +281,13 @@ class Differentiator:
                     solver.mechanism, self.series, path, entry.steps,
                 ))  # fmt: skip
             entry.adapt(entry.steps, began)
-            watch(float(path.clock[REACHED]))
+            watch(float(path.clock.reached))
             # At given states a failure is an error; trial steps in tracking may fail, and are then repeated with a
             # smaller size.
-            trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock[REACHED]))
+            trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock.reached))
             if trouble is not None:
                 raise trouble
-            if outcome == AGAIN and path.counts[TRIED] > MOST_STEPS:
+            if outcome == AGAIN and path.counts.tried > MOST_STEPS:
                 outcome = TOO_MANY
         return outcome
 
@@ -303,7 +298,8 @@ class Differentiator:
         linear = terms[..., :3] * factorials(K + 1)[2:, None, None]
         angular = terms[..., 3:] * factorials(K)[1:, None, None]
         states = slots.state_from_lanes(path.states.reshape(nt, -1))
-        cost = (int(path.counts[k]) for k in (STEPS, CORRECTIONS, FACTORISATIONS))
+        counts = path.counts
+        cost = counts.steps, counts.corrections, counts.factorisations
         return FoundDerivatives(states, self._quadrants(path), linear, angular, *cost)
 
     @staticmethod

@@ -45,7 +45,7 @@ from ..kernels.mechanism import Mechanism
 from ..kernels.relations import OUTPUT
 from ..kernels.rows import HINGE, POINT, UNITS
 from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Workspace
-from ..stepping.run_state import BEST_RANK, COUNTS
+from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
 from ..symbolic.tables import UNIT_ROWS, Tables
@@ -169,7 +169,7 @@ class Solver:
         for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
             self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
         self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
-        self.counts = np.zeros(COUNTS, dtype=np.int64)
+        self.counts = Counts()
         self._mechanism: Mechanism | None = None
         self._pruned: np.ndarray | None = None
         self.joint_of_row = np.repeat(
@@ -200,7 +200,7 @@ class Solver:
         constant = ("uniform", "fronts", "scale", "weight")
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
-        return [*real_arrays(self.work, constant), *written, *relations, self.counts]
+        return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:
         """Return copies of all data on which later evaluations depend.
@@ -229,7 +229,7 @@ class Solver:
         if ranks[0] < self.model.rows:
             states = [*self._nearby(y, t), y]
             ranks = [self.count(state, t) for state in states]
-        self.counts[BEST_RANK] = max(ranks)
+        self.counts.best_rank = max(ranks)
         # At a singular configuration the rows are selected at a nearby state.
         if not self._choose(y, t):
             self._choose(states[int(np.argmax(ranks))], t)
@@ -245,7 +245,7 @@ class Solver:
         if not len(self.tables.nodes.rows):
             return
         near = self._on_constraints(y, t)
-        self.counts[BEST_RANK] = self.count(near, t)
+        self.counts.best_rank = self.count(near, t)
         self._choose(near, t)
         self._prune()
 
@@ -292,7 +292,7 @@ class Solver:
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
-        self.counts[BEST_RANK] = self.count(y, t)
+        self.counts.best_rank = self.count(y, t)
         self._choose(y, t)
         self.work.summary[TOLERANCE] = self.model.rank_tolerance
         if self.tables.blocks.dense:
@@ -495,11 +495,11 @@ class Solver:
     ) -> bool:
         """Perform a task of `at_state` for a state y (size,) at time t (s); return False if it fails."""
         alpha, beta = baumgarte
-        desk = StateQuery(
-            y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts[BEST_RANK]), self.counts
+        query = StateQuery(
+            y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts.best_rank), self.counts
         )
         with self.applied.calling():
-            return bool(at_state(task, mechanism or self.mechanism, float(t), desk))
+            return bool(at_state(task, mechanism or self.mechanism, float(t), query))
 
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation.
@@ -511,7 +511,7 @@ class Solver:
     @property
     def redundant(self) -> bool:
         """Whether there are redundant rows, over which loads are distributed."""
-        return bool(self.counts[BEST_RANK] < self.model.rows)
+        return bool(self.counts.best_rank < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
         """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.

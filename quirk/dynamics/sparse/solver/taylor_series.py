@@ -29,13 +29,13 @@ from ..kernels.applied import ELEMENT_SIZE, INPUT
 from ..kernels.bodies import KIN
 from ..taylor.code import series_code
 from ..taylor.tables import (
+    ARGUMENTS,
     AT_FIXED,
     AT_FIXED_OF_LAWS,
     AT_MOTIONS,
     AT_MULTIPLIERS,
     AT_RIGHT_SIDES,
     COUNT,
-    DESK,
     ORDERS,
     SIZE,
     TaylorElements,
@@ -180,14 +180,14 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     numbers, taylor = aligned(used), np.zeros(orders * len(motions))
     count = solver.size - solver.slots.first_carried
     bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
-    desk, at = np.zeros(DESK, dtype=np.int64), np.array(places, dtype=np.int64)
-    desk[SIZE], desk[COUNT], desk[ORDERS] = KIN, count, orders
+    arguments, at = np.zeros(ARGUMENTS, dtype=np.int64), np.array(places, dtype=np.int64)
+    arguments[SIZE], arguments[COUNT], arguments[ORDERS] = KIN, count, orders
     addressed = {
         AT_MOTIONS: taylor, AT_FIXED: fixed, AT_FIXED_OF_LAWS: solver.applied.table.inputs,
         AT_MULTIPLIERS: solver.work.x, AT_RIGHT_SIDES: solver.work.rhs,
     }  # fmt: skip
     for which, array in addressed.items():
-        desk[which] = array.ctypes.data
+        arguments[which] = array.ctypes.data
     table = TaylorElements(
         groups=np.array(entries, dtype=np.int64).ravel(),
         constraints=constraints,
@@ -196,8 +196,8 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         numbers=numbers,
         motions=MotionTable.of(motions),
         taylor=taylor,
-        desk=desk,
-        handed=desk.view(float),
+        arguments=arguments,
+        handed=arguments.view(float),
         first_places=at.ctypes.data,
         first_numbers=numbers.ctypes.data,
         first_bodies=bodies.ctypes.data,

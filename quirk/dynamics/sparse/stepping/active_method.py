@@ -29,7 +29,7 @@ from ..tangent.tangent import refuse_friction
 from .method_switching import AFRESH, Judged, MethodChange, MethodSwitching
 from .methods import stepper_of
 from .probed_functions import Functions
-from .run_state import FRESH, MARK, PREVIOUS, REJECTED, REQUESTED, STEPS, T_NEW, WAS_REJECTED, H, RunState, Settings, T
+from .run_state import RunState, Settings
 from .slip import SlipPacing, slides_in_plane
 
 # Method for steps with a singular configuration. It tries each at full length, to step across: a shorter step would end
@@ -39,7 +39,7 @@ PASSING = VERN9
 
 def steps_tried(run: RunState) -> int:
     """Return the number of steps tried since the run was started."""
-    return int(run.counts[STEPS] + run.counts[REJECTED])
+    return int(run.counts.steps + run.counts.rejected)
 
 
 @dataclass(frozen=True)
@@ -126,17 +126,17 @@ class ActiveMethod:
     def change_to(self, run: RunState, method: Method) -> RunState:
         """Switch to another method, with the present step size."""
         self.use(method)
-        run.counts[FRESH], run.counts[WAS_REJECTED] = 1, 0
-        run.clock[PREVIOUS] = SMALLEST_ERROR
+        run.counts.fresh, run.counts.was_rejected = 1, 0
+        run.clock.previous_error = SMALLEST_ERROR
         return run._replace(functions=self.functions.asked)
 
     def change(self, run: RunState, change: MethodChange) -> RunState:
         """Switch to the method and step size of `change`, and record the switch in the statistics if `change.told`."""
         if change.told:
-            self._statistics.methods.append((float(run.clock[T]), change.method.name))
+            self._statistics.methods.append((float(run.clock.t), change.method.name))
         run = self.change_to(run, change.method)
         if change.h > 0:
-            run.clock[H] = change.h
+            run.clock.h = change.h
         return run
 
     def start(self, run: RunState, t: float, judged: Judged) -> RunState:
@@ -168,7 +168,7 @@ class ActiveMethod:
         change = self.pacing.rescue(run, steps_tried(run), stalled=stalled)
         if change is None:
             return None
-        run.clock[MARK] = run.clock[T]
+        run.clock.mark = run.clock.t
         return self.change(run, change)
 
     def leave_series(self, run: RunState, start: float) -> RunState:
@@ -179,19 +179,19 @@ class ActiveMethod:
         assert isinstance(self.present, Taylor)
         instead = self.present.instead
         warnings.warn(
-            f"simulate: at t = {run.clock[T]:.6g} s the Taylor series of the motion reaches no further, for example "
+            f"simulate: at t = {run.clock.t:.6g} s the Taylor series of the motion reaches no further, for example "
             f'because a load jumps; the run continues with method="{instead.name}"',
             SeriesWarning,
             stacklevel=outside(),
         )
-        return self.change(run, MethodChange(instead, AFRESH * (run.clock[REQUESTED] - start)))
+        return self.change(run, MethodChange(instead, AFRESH * (run.clock.requested - start)))
 
     def step_across(self, run: RunState) -> RunState:
         """Prepare to repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
-        h = float(run.clock[T_NEW] - run.clock[T])
-        self.across = Across(float(run.clock[T_NEW]), h, self.present)
+        h = float(run.clock.t_new - run.clock.t)
+        self.across = Across(float(run.clock.t_new), h, self.present)
         run = self.change_to(run, PASSING)
-        run.clock[H] = h
+        run.clock.h = h
         return run
 
     def return_from_across(self, run: RunState) -> RunState:
@@ -199,5 +199,5 @@ class ActiveMethod:
         across, self.across = self.across, None
         assert across is not None
         run = self.change_to(run, across.method)
-        run.clock[H] = across.h
+        run.clock.h = across.h
         return run

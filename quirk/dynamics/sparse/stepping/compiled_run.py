@@ -18,14 +18,12 @@ import numpy as np
 
 from quirk.dynamics.model.joint_angles import Turns
 from quirk.dynamics.model.output_buffer import OutputBuffer
-from quirk.dynamics.model.revolution_counter import FASTEST
 from quirk.integrators import Breaks, ImplicitMethod, Method, Statistics, Taylor
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.jit.entry_length import EntryLength
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.jit.unlocked import present
 
-from ..kernels.project import CORRECTIONS, FACTORISATIONS
 from ..solver.solver import Solver
 from .active_method import ActiveMethod, steps_tried
 from .discontinuity_search import DiscontinuitySearch, renew_pieces
@@ -35,41 +33,19 @@ from .run_errors import error_of
 from .run_events import RunEvents
 from .run_output import RunOutput
 from .run_start import begin, new_run
-from .run_state import (
-    AGAIN,
-    ASKED,
-    AT_ITS_START,
-    BEST_RANK,
-    BETWEEN,
-    COLLAPSED,
-    DONE,
-    EVALUATIONS,
-    EVENT,
-    FIRST,
-    FRESH,
-    GRID,
-    KEPT,
-    PAUSED,
-    PIECE,
-    PIECE_SIZE,
-    PREVIOUS,
-    REJECTED,
-    RESTART,
-    RESTARTS,
-    SINGULAR,
-    STALLED,
-    STEPS,
-    STOPPED,
-    SUSPECT,
-    UNSETTLED,
-    WAS_REJECTED,
-    WITHIN,
-    H,
-    Settings,
-    T,
-)
+from .run_state import FIRST, PIECE_SIZE, Restart, Settings, StepOutcome, StepPosition
 from .slip import nearly_unsolvable
 from .watched_quantities import EventFunction, EventMonitor
+
+# Return codes with which a run may be continued.
+GOING_ON = (
+    StepOutcome.AGAIN,
+    StepOutcome.DONE,
+    StepOutcome.STOPPED,
+    StepOutcome.SUSPECT,
+    StepOutcome.EVENT,
+    StepOutcome.PAUSED,
+)
 
 
 class CompiledRun:
@@ -131,7 +107,7 @@ class CompiledRun:
         self.run = new_run(self.method, self.settings, self._breaks, self.watch, self.output, t, y, pace)
         if self.method.across is not None:
             self.run = self.method.return_from_across(self.run)
-            self.run.clock[H] = pace.h
+            self.run.clock.h = pace.h
         self.output.clear()
         self.whole = solver.model.joints.whole_turns(state.orientation, angles)
         self.happened.clear()
@@ -155,18 +131,18 @@ class CompiledRun:
             If the run cannot continue.
         """
         self._begin()
-        if PIECE_SIZE * self.run.counts[PIECE] >= len(self.run.pieces):
+        if PIECE_SIZE * self.run.counts.piece >= len(self.run.pieces):
             self.run = renew_pieces(self.run, self._breaks, self.reached)
-            self.run.clock[H] = min(self.run.clock[H], self.run.pieces[FIRST])
+            self.run.clock.h = min(self.run.clock.h, self.run.pieces[FIRST])
         outcome = self._continued(self._called(self._limit(most)))
-        if outcome not in (AGAIN, DONE, STOPPED, SUSPECT, EVENT, PAUSED):
+        if outcome not in GOING_ON:
             self.count()
             raise error_of(outcome, self.run, self.method, self.output, self._breaks, self.watch)
-        if outcome == AGAIN and self.between and self.method.across is None:
+        if outcome == StepOutcome.AGAIN and self.between and self.method.across is None:
             self.run = self.method.decide(self.run)
         self._note_outcome(outcome)
         # After STOPPED the handler of Ctrl-C did not raise, so the run continues.
-        return outcome != DONE
+        return outcome != StepOutcome.DONE
 
     def _limit(self, most: int | None) -> int:
         """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
@@ -184,27 +160,27 @@ class CompiledRun:
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
-            outcome = self._march_on(most)
-            if outcome == SUSPECT:
+            outcome = self._enter(most)
+            if outcome == StepOutcome.SUSPECT:
                 self.run = self.search.look(self.run, self.method.functions, self.settings.gap)
         return outcome
 
-    def _march_on(self, most: int) -> int:
+    def _enter(self, most: int) -> int:
         """Try at most `most` steps in compiled code and store their output; return a return code of `run_state`."""
         run, began = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
-        run.counts[KEPT] = 0
+        run.counts.stored = 0
         before = steps_tried(run)
-        outcome = self._march(self.solver.mechanism, self.method.stepper.record, self.settings, run, most)
+        outcome = self._step_loop(self.solver.mechanism, self.method.stepper.record, self.settings, run, most)
         self._take_output(here)
         self._entry.adapt(steps_tried(run) - before, began)
         return int(outcome)
 
     @property
-    def _march(self) -> Any:
+    def _step_loop(self) -> Any:
         """The compiled step loop of the present method."""
         stepper = self.method.stepper
-        return present(stepper.watching if self.watch.guards else stepper.march)
+        return present(stepper.watched_loop if self.watch.guards else stepper.loop)
 
     @property
     def _calls_python(self) -> bool:
@@ -221,19 +197,19 @@ class CompiledRun:
 
         Returns the code AGAIN after a switch, and `outcome` unchanged if there is no other method.
         """
-        if outcome == SINGULAR:
+        if outcome == StepOutcome.SINGULAR:
             self.run = self.method.step_across(self.run)
-            return AGAIN
-        if outcome == COLLAPSED and isinstance(self.method.present, Taylor):
+            return StepOutcome.AGAIN
+        if outcome == StepOutcome.COLLAPSED and isinstance(self.method.present, Taylor):
             self.run = self.method.leave_series(self.run, self.settings.start)
             if self.method.functions.count:
                 self.settings = self.settings._replace(gap=self._given.gap)
-            return AGAIN
-        if outcome in (COLLAPSED, STALLED):
-            rescued = self.method.rescue(self.run, stalled=outcome == STALLED)
+            return StepOutcome.AGAIN
+        if outcome in (StepOutcome.COLLAPSED, StepOutcome.STALLED):
+            rescued = self.method.rescue(self.run, stalled=outcome == StepOutcome.STALLED)
             if rescued is not None:
                 self.run = rescued
-                return AGAIN
+                return StepOutcome.AGAIN
         return outcome
 
     def _note_outcome(self, outcome: int) -> None:
@@ -241,7 +217,7 @@ class CompiledRun:
 
         `outcome` is the return code of the last entry.
         """
-        if outcome == EVENT:
+        if outcome == StepOutcome.EVENT:
             self.happened.note_hits()
             self.count()
         else:
@@ -257,18 +233,18 @@ class CompiledRun:
             self.run = renew_pieces(run, self._breaks, self.reached)
             return
         now = self.now
-        if run.counts[WITHIN] != BETWEEN:
+        if run.counts.position != StepPosition.BETWEEN:
             self.happened.take_back(run, now)
             self._breaks.forget(now)
         self.run = renew_pieces(run, self._breaks, now)
-        if not run.counts[RESTARTS]:
+        if not run.counts.restarts:
             self.method.pacing.jumped(now, steps_tried(run), soon=False)
-            run.counts[RESTARTS] = AT_ITS_START
-            run.clock[RESTART] = now
+            run.counts.restarts = Restart.AT_STEP_START
+            run.clock.restart = now
 
     def begin_anew(self) -> None:
         """Discard the rest of the present step after a call of `restart`; the run is then between two steps."""
-        if self.run.counts[RESTARTS]:
+        if self.run.counts.restarts:
             self.proceed(0)
         self.count()
 
@@ -276,18 +252,18 @@ class CompiledRun:
         """Replace the present velocities and internal variables by those of the state y."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
-        run.counts[FRESH], run.counts[UNSETTLED], run.counts[WAS_REJECTED] = 1, 1, 0
-        run.clock[PREVIOUS] = SMALLEST_ERROR
+        run.counts.fresh, run.counts.unsettled, run.counts.was_rejected = 1, 1, 0
+        run.clock.previous_error = SMALLEST_ERROR
         self.method.pacing.jumped(self.reached, steps_tried(run))
         velocity = self.solver.model.carried.state(y).angular_velocity
-        run.counter.clock[FASTEST] = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
+        run.counter.clock.fastest = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def keep_here(self) -> None:
         """Store the present state as output: the initial state, or a state before or after an event."""
         self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
-        times, asked = self.output.asked, self.run.counts[ASKED]
+        times, asked = self.output.asked, self.run.counts.passed
         if times is not None and asked < len(times) and times[asked] <= self.reached:
-            self.run.counts[ASKED] += 1
+            self.run.counts.passed += 1
 
     def close(self) -> None:
         """Store the last accepted state as output, unless it is stored already."""
@@ -304,13 +280,13 @@ class CompiledRun:
     def count(self) -> None:
         """Update the statistics of the run."""
         counts, statistics, before = self.run.counts, self.statistics, self._before
-        statistics.steps = before.steps + int(counts[STEPS])
-        statistics.rejected = before.rejected + int(counts[REJECTED])
-        statistics.evaluations = before.evaluations + self.flow.evaluations + int(counts[EVALUATIONS])
+        statistics.steps = before.steps + int(counts.steps)
+        statistics.rejected = before.rejected + int(counts.rejected)
+        statistics.evaluations = before.evaluations + self.flow.evaluations + int(counts.evaluations)
         called = {**self.solver.applied.in_python, **self.watch.laws.in_python}
         statistics.in_python |= {who: (int(calls), spent) for who, (calls, spent) in called.items() if calls}
-        statistics.corrections = before.corrections + int(counts[CORRECTIONS])
-        statistics.factorisations = before.factorisations + int(counts[FACTORISATIONS])
+        statistics.corrections = before.corrections + int(counts.corrections)
+        statistics.factorisations = before.factorisations + int(counts.factorisations)
 
     @property
     def hit(self) -> list[tuple[Hashable, int]]:
@@ -325,12 +301,12 @@ class CompiledRun:
     @property
     def between(self) -> bool:
         """Whether the run is between two steps, with all output of the last step stored."""
-        return bool(self.run.counts[WITHIN] == BETWEEN)
+        return bool(self.run.counts.position == StepPosition.BETWEEN)
 
     @property
     def reached(self) -> float:
         """End of the last completed step, s."""
-        return float(self.run.clock[T])
+        return float(self.run.clock.t)
 
     @property
     def now(self) -> float:
@@ -363,12 +339,12 @@ class CompiledRun:
         """Data for the continuation of the run with another set of enabled parts."""
         counts = self.run.counts
         judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
-        return ResumePoint(float(self.run.clock[H]), int(counts[GRID]), int(counts[ASKED]), self.watch.sides, judged)
+        return ResumePoint(float(self.run.clock.h), int(counts.grid), int(counts.passed), self.watch.sides, judged)
 
     @property
     def rank(self) -> int:
         """Largest number of independent rows so far."""
-        return int(self.run.counts[BEST_RANK])
+        return int(self.run.counts.best_rank)
 
     @property
     def trouble(self) -> BaseException | None:

@@ -8,7 +8,7 @@ from quirk.integrators import Breaks
 
 from .discontinuity_location import closer_look
 from .probed_functions import Functions, ProbedStretch
-from .run_state import CLEARED, FRESH, LOW, PIECE, REST, SEEN, T_NEW, H, RunState, T
+from .run_state import LOW, RunState
 
 # After a search for jumps in a step without result, the number of suspicious steps without a search that follow, its
 # growth factor for repeated failures, and its maximum.
@@ -17,7 +17,7 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
     """Return the run with newly determined intervals between breaks after time t (s), at which the next step begins."""
-    run.counts[PIECE] = 0
+    run.counts.piece = 0
     pieces = [x for piece in breaks.pieces(t) for x in piece]
     if len(pieces) == len(run.pieces):
         run.pieces[:] = pieces
@@ -52,16 +52,16 @@ class DiscontinuitySearch:
         ends at the first jump.
         """
         counts, clock, breaks = run.counts, run.clock, self._breaks
-        t, h, piece = float(clock[T]), float(clock[T_NEW] - clock[T]), breaks.piece(float(clock[T]))
-        step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock[T_NEW])), gap)
-        seen = float(clock[SEEN])
+        t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))
+        step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), gap)
+        seen = float(clock.seen)
         added = [breaks.find(*jump) for p in range(functions.count) for jump in closer_look(functions, p, step, seen)]
         if any(added):
             run = renew_pieces(run, breaks, t)
-            counts[FRESH], clock[H] = int(run.pieces[LOW] > t), h
-            counts[REST], self.rest = 0, LEAST_REST
+            counts.fresh, clock.h = int(run.pieces[LOW] > t), h
+            counts.rest, self.rest = 0, LEAST_REST
             return run
-        clock[CLEARED] = max(clock[CLEARED], clock[SEEN]) if clock[SEEN] < np.inf else clock[CLEARED]
-        counts[REST] = self.rest
+        clock.cleared = max(clock.cleared, clock.seen) if clock.seen < np.inf else clock.cleared
+        counts.rest = self.rest
         self.rest = min(REST_GROWTH * self.rest, MOST_REST)
         return run

@@ -10,7 +10,7 @@ from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import Nodes
 from .discontinuity_probe import Arrays, failed, jumped, note, overlooked
-from .run_state import CLEARED, REST, SEEN, T_NEW, RunState, Settings, T
+from .run_state import RunState, Settings
 from .step_control import in_piece
 
 # Ratio of error to tolerance beyond which a step probably contains a jump.
@@ -41,17 +41,17 @@ def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: floa
     step of fixed size.
     """
     clock, counts = run.clock, run.counts
-    clock[SEEN] = math.inf
+    clock.seen = math.inf
     if settings.gap == math.inf or failed(run.functions):
         return False
-    counts[REST] -= 1
+    counts.rest -= 1
     if not error <= 1.0:
-        return counts[REST] <= 0 and not error <= ABRUPT_ERROR
-    if settings.fixed > 0 and counts[REST] <= 0 and jumped(run.functions):
+        return counts.rest <= 0 and not error <= ABRUPT_ERROR
+    if settings.fixed > 0 and counts.rest <= 0 and jumped(run.functions):
         return True
-    h = clock[T_NEW] - clock[T]
+    h = clock.t_new - clock.t
     if h > settings.gap:
         ins, outs = called_with(mechanism.forces, mechanism.nodes)
-        step = clock[T], h, in_piece(run, clock[T]), in_piece(run, clock[T_NEW])
-        clock[SEEN] = overlooked(run.functions, ins, outs, step, settings.gap, clock[CLEARED])
-    return clock[SEEN] < math.inf
+        step = clock.t, h, in_piece(run, clock.t), in_piece(run, clock.t_new)
+        clock.seen = overlooked(run.functions, ins, outs, step, settings.gap, clock.cleared)
+    return clock.seen < math.inf

@@ -29,7 +29,7 @@ from quirk.errors import InputError, StiffnessWarning, outside
 from quirk.integrators import RADAU_IIA9, ImplicitMethod, Method, Tableau
 
 from ..solver.solver import Solver
-from .run_state import PIECE, REQUESTED, H, RunState, Settings, T
+from .run_state import RunState, Settings
 from .stiffness_detection import FEWEST, fast_modes, smooth
 
 # Number of steps tried before the first decision, and growth of the work from each decision to the next.
@@ -185,7 +185,7 @@ class MethodSwitching:
         """Decide on the method between two steps; return the switch to another method, or None."""
         if not self._looking or tried < self._noting:
             return None
-        t = float(run.clock[T])
+        t = float(run.clock.t)
         if self._trial is not None:
             if tried < self._next:
                 self._half = t, tried
@@ -226,14 +226,14 @@ class MethodSwitching:
         """
         if not self.switches:
             return None
-        t = float(run.clock[T])
+        t = float(run.clock.t)
         if self._trial is not None:
             return self._return(t, tried)
         if self._judged.implicit:
             self._settled(t, tried)
             self._judged = replace(self._judged, implicit=False)
             self._plan(t, tried)
-            h = AFRESH * (float(run.clock[REQUESTED]) - self._settings.start)
+            h = AFRESH * (float(run.clock.requested) - self._settings.start)
             return MethodChange(self._explicit, h)
         if not stalled or self._urged:
             return None
@@ -283,12 +283,12 @@ class MethodSwitching:
 
     def _note(self, run: RunState) -> None:
         """Record the present state, the step size that the error allows, and the interval between breaks."""
-        t = float(run.clock[T])
+        t = float(run.clock.t)
         if not self._times or t > self._times[-1]:
             self._times.append(t)
             self._states.append(run.y.copy())
-            self._allowed.append(float(run.clock[H]))
-            self._pieces.add(int(run.counts[PIECE]))
+            self._allowed.append(float(run.clock.h))
+            self._pieces.add(int(run.counts.piece))
 
     def _smooth(self) -> bool:
         """Whether the recorded motion is smooth, so that an implicit method could take longer steps."""
@@ -342,7 +342,7 @@ class MethodSwitching:
     def _try_explicit(self, run: RunState, t: float, tried: int) -> MethodChange:
         """Begin a trial of the explicit method; return the switch to it."""
         self._account(t, tried)
-        h, known = float(run.clock[H]), self._judged
+        h, known = float(run.clock.h), self._judged
         self._trial, self._half = (h, known.advanced / known.spent), (t, tried)
         self._noting, self._next = tried + TRIAL // 2, tried + TRIAL
         return MethodChange(self._explicit, told=False)

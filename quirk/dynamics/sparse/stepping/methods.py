@@ -19,14 +19,14 @@ from ..implicit.systems import ImplicitSystem
 from ..implicit.tables import AXES
 from ..solver.solver import Solver
 from ..solver.taylor_series import elements_of
-from .radau import KNOWN, Radau, march_radau, march_radau_watching
-from .rosenbrock import NODES, march_rosenbrock, march_rosenbrock_watching
+from .radau import radau_steps, radau_steps_with_events
+from .radau_record import Radau, StepData
+from .rosenbrock import NODES, Factorized, rosenbrock_steps, rosenbrock_steps_with_events
 from .rosenbrock import RosenbrockMethod as RosenbrockMethod
 from .rotating_axes import TURNED
-from .runge_kutta import RungeKutta, march_runge_kutta, march_runge_kutta_watching
-from .step_series import KNOWN as KNOWN_OF_SERIES
-from .step_series import StepSeries
-from .taylor import march_taylor, march_taylor_watching
+from .runge_kutta import RungeKutta, runge_kutta_steps, runge_kutta_steps_with_events
+from .step_series import SeriesData, StepSeries
+from .taylor import taylor_steps, taylor_steps_with_events
 
 # Members of the records of implicit methods that steps do not change, or that they fill anew whenever they are needed.
 OF_TABLES = ("tangents", "coupling", "blocks", "seeds")
@@ -38,11 +38,11 @@ class RungeKuttaStepper:
     Attributes
     ----------
     record : coefficients and arrays of the method
-    march, watching : step loops without events, and with events
+    loop, watched_loop : step loops without events, and with events
     memory : arrays with data of this step that the next step uses
     """
 
-    march, watching = staticmethod(march_runge_kutta), staticmethod(march_runge_kutta_watching)
+    loop, watched_loop = staticmethod(runge_kutta_steps), staticmethod(runge_kutta_steps_with_events)
 
     def __init__(self, solver: Solver, tableau: Tableau) -> None:
         weights, self._size = weights_of(tableau), solver.size
@@ -73,7 +73,7 @@ class RungeKuttaStepper:
 class RosenbrockStepper:
     """Arrays and step loops of a Rosenbrock method; see `RungeKuttaStepper`."""
 
-    march, watching = staticmethod(march_rosenbrock), staticmethod(march_rosenbrock_watching)
+    loop, watched_loop = staticmethod(rosenbrock_steps), staticmethod(rosenbrock_steps_with_events)
 
     def __init__(self, solver: Solver, method: Rosenbrock) -> None:
         self._implicit = ImplicitSystem(solver, turning=False)
@@ -99,7 +99,7 @@ class RosenbrockStepper:
             stage=aligned(size),
             rest=aligned(size),
             change=aligned(size),
-            known=np.full(2, np.nan),
+            known=Factorized(),
             power=np.zeros(len(NODES) * works),
         )
 
@@ -111,7 +111,7 @@ class RosenbrockStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope at the start of the run; the first step evaluates it again, with all derivatives."""
         self.record.slope[:] = slope
-        self.record.known[:] = np.nan
+        self.record.known.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
@@ -128,7 +128,7 @@ OF_STATES = (
 class RadauStepper:
     """Arrays and step loops of a Radau IIA method; see `RungeKuttaStepper`."""
 
-    march, watching = staticmethod(march_radau), staticmethod(march_radau_watching)
+    loop, watched_loop = staticmethod(radau_steps), staticmethod(radau_steps_with_events)
 
     def __init__(self, solver: Solver, method: RadauIIA) -> None:
         self._implicit = ImplicitSystem(solver, turning=True)
@@ -150,7 +150,7 @@ class RadauStepper:
             apart=aligned(TURNED * blocks),
             past_axes=aligned(AXES * blocks),
             basis=np.zeros(s),
-            known=np.full(KNOWN, np.nan),
+            known=StepData(),
             **arrays,
         )
 
@@ -162,7 +162,7 @@ class RadauStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope at the start of the run; the first step evaluates it again."""
         self.record.slope[:] = slope
-        self.record.known[:] = np.nan
+        self.record.known.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
@@ -173,7 +173,7 @@ class RadauStepper:
 class TaylorStepper:
     """Arrays and step loops of the Taylor series method; see `RungeKuttaStepper`."""
 
-    march, watching = staticmethod(march_taylor), staticmethod(march_taylor_watching)
+    loop, watched_loop = staticmethod(taylor_steps), staticmethod(taylor_steps_with_events)
 
     def __init__(self, solver: Solver, method: Taylor) -> None:
         size = solver.size
@@ -186,7 +186,7 @@ class TaylorStepper:
             slope=aligned(size),
             ahead=aligned(size),
             change=aligned(size),
-            known=np.array([np.nan, *[0.0] * (KNOWN_OF_SERIES - 1)]),
+            known=SeriesData(),
         )
 
     @property
@@ -197,7 +197,7 @@ class TaylorStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope at the start of the run; the first step evaluates it again, with the series."""
         self.record.slope[:] = slope
-        self.record.known[0] = np.nan
+        self.record.known.since = np.nan
 
     @property
     def slopes(self) -> np.ndarray:

@@ -12,21 +12,7 @@ from .compiled_run import CompiledRun
 from .resume_point import ResumePoint
 from .rhs import SparseFlow
 from .run_errors import error_of
-from .run_state import (
-    ASKED,
-    AT_THE_PAUSE,
-    BETWEEN,
-    EVENT,
-    KEPT,
-    PAUSED,
-    PAUSES,
-    REQUESTED,
-    RESTARTS,
-    SUSPECT,
-    T_NEW,
-    WITHIN,
-    H,
-)
+from .run_state import Restart, StepOutcome, StepPosition
 
 
 class PausingRun(CompiledRun):
@@ -44,13 +30,13 @@ class PausingRun(CompiledRun):
         """Continue from a state y at time t, with joint angles (K, 3), rad; y satisfies the constraints."""
         self.paused = self._unknown = False
         super().enter(flow, t, y, angles, pace)
-        self.run.counts[PAUSES] = 1
+        self.run.counts.pauses = 1
         if self.settings.end == np.inf:
             self._refer_to(float(self.run.asked[-1]))
 
     def request(self, t: float) -> None:
         """Set the next output time t (s), at which the run pauses."""
-        self.run.asked[0], self.run.counts[ASKED], self.paused = t, 0, False
+        self.run.asked[0], self.run.counts.passed, self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
         """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
@@ -58,9 +44,9 @@ class PausingRun(CompiledRun):
         Other runs derive this time scale from their end time; a run that pauses has no end time.
         """
         clock, settings, given = self.run.clock, self.settings, self._given
-        h = float(clock[H])
+        h = float(clock.h)
         asked = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
-        clock[REQUESTED] = settings.start + asked
+        clock.requested = settings.start + asked
         if isinstance(self.method.present, Taylor):
             # Series that end, as that of free flight does, allow a step of infinite size.
             longest = given.max_step if h < np.inf else min(given.max_step, asked)
@@ -82,7 +68,7 @@ class PausingRun(CompiledRun):
     def _limit(self, most: int | None) -> int:
         """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
         run, method = self.run, self.method
-        closes = not self.between and not run.counts[RESTARTS]
+        closes = not self.between and not run.counts.restarts
         if closes and (method.across is not None or method.pacing.looks(steps_tried(run))):
             return 0  # complete the step in which the run has paused first
         if method.across is None and self.settings.end == np.inf and isinstance(method.present, Taylor):
@@ -95,15 +81,15 @@ class PausingRun(CompiledRun):
             return super()._called(most)
         # Ctrl-C may arrive before the results of compiled code have been stored.
         self.solver.applied.stop[0] = 0
-        outcome = EVENT if self._unknown and self.watch.table.hit.any() else self._march_on(most)
-        if outcome == SUSPECT:
+        outcome = StepOutcome.EVENT if self._unknown and self.watch.table.hit.any() else self._enter(most)
+        if outcome == StepOutcome.SUSPECT:
             self.run = self.search.look(self.run, self.method.functions, self.settings.gap)
         return outcome
 
-    def _march_on(self, most: int) -> int:
+    def _enter(self, most: int) -> int:
         """Try at most `most` steps in compiled code; return a return code of `run_state`."""
         self._unknown = True
-        return super()._march_on(most)
+        return super()._enter(most)
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Store nothing: the only output is the state at the pause, which `keep_now` stores."""
@@ -113,21 +99,21 @@ class PausingRun(CompiledRun):
 
         `outcome` is the return code of the last entry.
         """
-        self.paused, self._unknown = outcome == PAUSED and bool(self.run.counts[ASKED] > 0), False
+        self.paused, self._unknown = outcome == StepOutcome.PAUSED and bool(self.run.counts.passed > 0), False
         super()._note_outcome(outcome)
 
     def resume(self) -> bool:
         """Continue to the requested time if this lies within the last step, and return True; otherwise return False."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
-        if counts[WITHIN] == BETWEEN or counts[RESTARTS] or not run.asked[0] < run.clock[T_NEW]:
+        if counts.position == StepPosition.BETWEEN or counts.restarts or not run.asked[0] < run.clock.t_new:
             return False
         if self._calls_python:
             while not self.paused:
                 self.proceed()
             return True
-        stop[0] = counts[KEPT] = 0
-        outcome = self._march(self.solver.mechanism, self.method.stepper.record, self.settings, run, 0)
-        if outcome != PAUSED:
+        stop[0] = counts.stored = 0
+        outcome = self._step_loop(self.solver.mechanism, self.method.stepper.record, self.settings, run, 0)
+        if outcome != StepOutcome.PAUSED:
             raise error_of(outcome, run, self.method, self.output, self._breaks, self.watch)
         self.paused = True
         return True
@@ -137,12 +123,12 @@ class PausingRun(CompiledRun):
 
         The next step begins at the time of the pause with the present step size.
         """
-        if self.paused and not self.now < self.run.clock[T_NEW]:
-            self.run.asked[0], self.run.counts[ASKED] = np.inf, 0
+        if self.paused and not self.now < self.run.clock.t_new:
+            self.run.asked[0], self.run.counts.passed = np.inf, 0
             self.proceed(0)  # complete the step
         super().restart()
-        if self.paused and self.run.counts[RESTARTS]:
-            self.run.counts[RESTARTS] = AT_THE_PAUSE
+        if self.paused and self.run.counts.restarts:
+            self.run.counts.restarts = Restart.AT_PAUSE
 
     @property
     def now(self) -> float:

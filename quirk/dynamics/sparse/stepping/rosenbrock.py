@@ -1,6 +1,6 @@
 """Steps of Rosenbrock methods, for stiff systems, with exact Jacobians, at linear cost.
 
-The functions of an integration method are described in `loop`. `stepper` holds the data of the method. Work variables
+`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. Work variables
 are states that hold work; their rates are integrated by quadrature.
 """
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import at, load, put, splat, store
 
@@ -26,9 +27,25 @@ from ..kernels.project import tangential
 from ..kernels.work_error import work_error
 from ..tangent.find import time_derivative
 from .discontinuity_test import note_all
-from .loop import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
-from .run_state import FRESH, T_NEW, RunState, Settings, T
+from .loop import take_steps, take_watched_steps
+from .method_kernels import implement
+from .run_state import RunState, Settings
 from .step_control import in_piece, keeps_to_constraints
+from .step_kernels import carry_functions_on, land, projects, slope_at, tolerance_of_work
+
+
+@fields
+class Factorized(Fields):
+    """What the derivatives and the factorization of a Rosenbrock method belong to.
+
+    Attributes
+    ----------
+    since : time of the derivatives, s
+    step : multiple e of the step size in the last factorization
+    """
+
+    since: float
+    step: float
 
 
 @record
@@ -52,7 +69,7 @@ class RosenbrockMethod(NamedTuple):
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
     stage, rest, change : (size,) scratch arrays
-    known : (2,) time of the derivatives, and the multiple e of the step size in the last factorization
+    known : what the derivatives and the factorization belong to
     power : (5 w,) rates of w work variables at the NODES of the step
     """
 
@@ -76,7 +93,7 @@ class RosenbrockMethod(NamedTuple):
     stage: np.ndarray
     rest: np.ndarray
     change: np.ndarray
-    known: np.ndarray
+    known: Factorized
     power: np.ndarray
 
 
@@ -87,25 +104,22 @@ NODES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 6.0)
 SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
 
-# Entries of RosenbrockMethod.known: time of the derivatives, and e of the last factorization.
-SINCE, STEP = range(2)
-
 
 @kernel
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
-    if run.counts[FRESH] != 0 or stepper.known[SINCE] != run.clock[T]:
-        slope_at(mechanism, settings, run, in_piece(run, run.clock[T]), run.y, stepper.slope, False)
-        run.counts[FRESH] = 0
+    if run.counts.fresh != 0 or stepper.known.since != run.clock.t:
+        slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, stepper.slope, False)
+        run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
         note_all(mechanism, settings, run, 0)
         keep_power(stepper, stepper.slope, first_work(mechanism, stepper), 0)
-        learn(mechanism, stepper, run, run.clock[T], run.y)
-    if stepper.known[STEP] != e:
+        learn(mechanism, stepper, run, run.clock.t, run.y)
+    if stepper.known.step != e:
         assemble(stepper.implicit, constants, run.y, (e,), (stepper.matrix,))
-        stepper.known[STEP] = e
+        stepper.known.step = e
     if not stages(mechanism, stepper, settings, run, h):
         return np.inf
     copy(run.y, run.y_new)
@@ -114,7 +128,7 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
         return np.inf
     if not begin_work(mechanism, stepper, settings, run, h):
         return np.inf
-    slope_at(mechanism, settings, run, in_piece(run, run.clock[T_NEW]), run.y_new, stepper.slope,
+    slope_at(mechanism, settings, run, in_piece(run, run.clock.t_new), run.y_new, stepper.slope,
              projects(mechanism, settings, run))  # fmt: skip
     if run.stop[0] != 0:
         return np.inf
@@ -122,7 +136,7 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
     end_work(mechanism, stepper, run)
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope)
     # Derivatives for the next step; computed again if this step is rejected.
-    learn(mechanism, stepper, run, run.clock[T_NEW], run.y_new)
+    learn(mechanism, stepper, run, run.clock.t_new, run.y_new)
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h, energy + h * power)
 
 
@@ -136,7 +150,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
         else:
             copy(run.y, stepper.stage)
             add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
-            t = in_piece(run, run.clock[T] + stepper.c[i] * h)
+            t = in_piece(run, run.clock.t + stepper.c[i] * h)
             slope_at(mechanism, settings, run, t, stepper.stage, stepper.rest, False)
             if run.stop[0] != 0:
                 return False
@@ -165,7 +179,7 @@ def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: flo
         for n in range(stepper.implicit.variables):
             put(stepper.drift, first + n, at(tangents.rates, 8 * n))
         leave_out_unknown(stepper.drift, 0, stepper.drift.shape[0])
-    stepper.known[SINCE], stepper.known[STEP] = t, 0.0
+    stepper.known.since, stepper.known.step = t, 0.0
 
 
 @kernel
@@ -195,8 +209,8 @@ def between(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
     """Fill the state at time t within the step from the continuous extension."""
-    h = run.clock[T_NEW] - run.clock[T]
-    x = (t - run.clock[T]) / h
+    h = run.clock.t_new - run.clock.t
+    x = (t - run.clock.t) / h
     estimate(stepper, run, x, h, state)
     carry(mechanism, stepper, run, x, state)
     normalise(mechanism.constants, state)
@@ -215,7 +229,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
-            t = run.clock[T] + NODES[node] * h
+            t = run.clock.t + NODES[node] * h
             between(mechanism, stepper, settings, run, t, stepper.stage)
             slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
             if run.stop[0] != 0:
@@ -244,7 +258,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 @kernel
 def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
     """Compute all work variables at fraction x of the step."""
-    first, h, nodes = first_work(mechanism, stepper), run.clock[T_NEW] - run.clock[T], NODES.shape[0]
+    first, h, nodes = first_work(mechanism, stepper), run.clock.t_new - run.clock.t, NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
         work = at(run.y, first + o)
@@ -305,21 +319,20 @@ def step_error(
     return worst
 
 
-march = march_of(take, between, estimate, close, watching=False)
-watching_march = march_of(take, between, estimate, close, watching=True)
+implement(RosenbrockMethod, take=take, between=between, estimate=estimate, close=close)
 
 
 @entry(needed_by="stiff runs need", effort=45)
-def march_rosenbrock(
+def rosenbrock_steps(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Rosenbrock methods; see `march_of`."""
-    return march(mechanism, stepper, settings, run, most_steps)
+    """Step loop of Rosenbrock methods; see `loop`."""
+    return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
 @entry(needed_by="stiff runs with events need", effort=55)
-def march_rosenbrock_watching(
+def rosenbrock_steps_with_events(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Rosenbrock methods with events; see `march_of`."""
-    return watching_march(mechanism, stepper, settings, run, most_steps)
+    """Step loop of Rosenbrock methods with events; see `loop`."""
+    return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

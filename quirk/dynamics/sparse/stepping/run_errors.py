@@ -14,19 +14,7 @@ from ..solver.solver import Solver
 from .active_method import ActiveMethod
 from .rhs import SparseFlow
 from .run_output import RunOutput
-from .run_state import (
-    COLLAPSED,
-    LOST_BETWEEN,
-    MARK,
-    NOT_FINITE,
-    OFF_BETWEEN,
-    OFF_CONSTRAINTS,
-    STALLED,
-    T_NEW,
-    UNDEFINED,
-    RunState,
-    T,
-)
+from .run_state import RunState, StepOutcome
 from .watched_quantities import EventMonitor
 
 
@@ -35,23 +23,23 @@ def error_of(
 ) -> BaseException:
     """Return the exception for the return code of an entry in which the run has failed."""
     clock, rows = run.clock, output.rows
-    t, y, y_new = float(clock[T]), rows(run.y)[0], rows(run.y_new)[0]
+    t, y, y_new = float(clock.t), rows(run.y)[0], rows(run.y_new)[0]
     explicit = isinstance(method.present, Tableau) and not method.pacing.switches
-    if outcome == COLLAPSED:
+    if outcome == StepOutcome.COLLAPSED:
         counted = method.solver.model.carried.counted
         slopes = rows(method.stepper.slopes)[:, :counted]
         return collapsed(t, y[:counted], slopes, breaks, explicit=explicit)
-    if outcome == STALLED:
-        return stalled(t, t - float(clock[MARK]), explicit=explicit)
-    if outcome == UNDEFINED:
-        trouble = watch.trouble(float(clock[T_NEW]))
+    if outcome == StepOutcome.STALLED:
+        return stalled(t, t - float(clock.mark), explicit=explicit)
+    if outcome == StepOutcome.UNDEFINED:
+        trouble = watch.trouble(float(clock.t_new))
         return IntegrationError(f"a watched quantity has no value: {trouble}", t)
-    if outcome == LOST_BETWEEN:
+    if outcome == StepOutcome.LOST_BETWEEN:
         return IntegrationError("the state is not finite between two steps", t)
-    if outcome == OFF_BETWEEN:
+    if outcome == StepOutcome.OFF_BETWEEN:
         return IntegrationError("the state left the constraints between two steps", t)
-    assert outcome in (NOT_FINITE, OFF_CONSTRAINTS)
-    return stepped_off(t, float(clock[T_NEW]), y_new, iterates=isinstance(method.present, RadauIIA))
+    assert outcome in (StepOutcome.NOT_FINITE, StepOutcome.OFF_CONSTRAINTS)
+    return stepped_off(t, float(clock.t_new), y_new, iterates=isinstance(method.present, RadauIIA))
 
 
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from .event_functions import AT_ZERO, NOTED, speeds
-from .run_state import HAPPENED, T_NEW, H, RunState, T
+from .run_state import RunState
 from .watched_quantities import EventMonitor, distinct_crossings
 
 
@@ -52,12 +52,12 @@ class RunEvents:
         Each event is given by the key of its event function, its time, s, its direction and the total energy, J.
         `start` is the initial time of the whole run, s.
         """
-        if not run.counts[HAPPENED]:
+        if not run.counts.happened:
             return []
-        noted = self._watch.table.noted[: NOTED * run.counts[HAPPENED]].reshape(-1, NOTED)
-        run.counts[HAPPENED] = 0
+        noted = self._watch.table.noted[: NOTED * run.counts.happened].reshape(-1, NOTED)
+        run.counts.happened = 0
         # The next step size is infinite where a series is a polynomial.
-        step = min(run.clock[H], run.clock[T_NEW] - start)
+        step = min(run.clock.h, run.clock.t_new - start)
         distinct = distinct_crossings(noted, float(step))
         self.latest = [(int(e), float(t), int(way), float(energy)) for t, e, way, energy in distinct]
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
@@ -72,6 +72,6 @@ class RunEvents:
             return
         table.side[:] = table.before
         for e, t, way, _ in self.latest:
-            if run.clock[T] < t <= now:
+            if run.clock.t < t <= now:
                 table.side[e] = way
         table.hit[:] = 0

@@ -11,8 +11,8 @@ from quirk.integrators import Method, Taylor
 from quirk.jit.simd import aligned
 
 from ..solver.solver import Solver
-from .loop import MOST_PARTS
-from .run_state import KEPT, STEP_HEAD, TRAILED, RunState
+from .method_kernels import MOST_PARTS
+from .run_state import STEP_HEAD, RunState
 
 # Space for output states: number of floats, and maximum number of states.
 ROOM, MOST_ROOM = 2**22, 2**14
@@ -83,14 +83,14 @@ class RunOutput:
 
         If steps are recorded, `here` is the state (13 n + k,) and the joint angles (K, 3), rad, from which they began.
         """
-        kept = run.counts[KEPT]
+        kept = run.counts.stored
         if kept:
             quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
             self.kept.add(run.times[:kept].copy(), self.rows(run.states[: kept * self._size]), quadrants)
-        steps = run.trail[: run.counts[TRAILED] * (STEP_HEAD + self._size)]
+        steps = run.trail[: run.counts.recorded * (STEP_HEAD + self._size)]
         if here is not None and len(steps):
             # Variations are integrated by a Runge-Kutta method, along the parts into which steps of Taylor series are
             # divided.
             used = method.instead if isinstance(method, Taylor) else method
             self.parts.append(RunPart(used, *here, steps.reshape(-1, STEP_HEAD + self._size).copy()))
-        run.counts[TRAILED] = 0
+        run.counts.recorded = 0

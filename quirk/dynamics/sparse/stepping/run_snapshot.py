@@ -18,7 +18,7 @@ from .pausing_run import PausingRun
 ATTRIBUTES = (
     "settings", "_start", "_angles", "_before", "_begun", "paused", "_unknown", "whole",
 )  # fmt: skip
-OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "clock", "kept")
+OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "kept")
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,10 @@ class RunMemory:
 def _arrays(course: PausingRun) -> list[np.ndarray]:
     """Return the arrays of a run on which later steps depend, except those of the solver."""
     run = course.run
-    own = [run.y, run.y_new, run.clock, run.counts, run.asked, run.states]
-    counter = [x for name, x in zip(run.counter._fields, run.counter, strict=True) if name in OF_COUNTER]
-    watched = real_arrays(run.watched, ("laws", "readings", "noted", "samples"))
-    functions = real_arrays(run.functions)
-    return [*own, *counter, *watched, run.watched.hit, *functions, *course.method.stepper.memory]
+    own = [run.y, run.y_new, run.clock.array, run.counts.array, run.asked, run.states]
+    counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
+    watched = [run.watched.hit, *real_arrays(run.watched, ("laws", "readings", "noted", "samples"))]
+    return [*own, *counter, *watched, *real_arrays(run.functions), *course.method.stepper.memory]
 
 
 def snapshot(course: PausingRun) -> RunMemory:

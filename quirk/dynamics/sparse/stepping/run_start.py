@@ -14,25 +14,7 @@ from .resume_point import ResumePoint
 from .rhs import SparseFlow
 from .run_errors import check_repeatable
 from .run_output import RunOutput
-from .run_state import (
-    ASKED,
-    BEST_RANK,
-    CAP,
-    CLEARED,
-    CLOCK,
-    EARLIER,
-    EXCHANGED,
-    GRID,
-    MARK,
-    PIVOT,
-    PREVIOUS,
-    REQUESTED,
-    UNSETTLED,
-    H,
-    RunState,
-    Settings,
-    T,
-)
+from .run_state import Clock, RunState, Settings
 from .watched_quantities import EventMonitor
 
 
@@ -51,17 +33,17 @@ def new_run(
     `pace` holds the step size and the numbers of completed fixed steps and output times.
     """
     solver, asked = method.solver, output.asked
-    counts, clock = solver.counts, np.zeros(CLOCK)
-    counts[:BEST_RANK] = 0
-    counts[BEST_RANK + 1 :] = 0
-    counts[GRID], counts[UNSETTLED] = pace.grid, 1
+    counts, clock, best_rank = solver.counts, Clock(), solver.counts.best_rank
+    counts.fill(0)
+    counts.best_rank = best_rank
+    counts.grid, counts.unsettled = pace.grid, 1
     if asked is not None:
-        counts[ASKED] = pace.asked
-    clock[CLEARED], clock[CAP] = -np.inf, np.inf
-    clock[T] = clock[MARK] = t
-    clock[PREVIOUS], clock[H] = SMALLEST_ERROR, pace.h
-    clock[EXCHANGED] = solver.model.carried.exchanged(y)
-    clock[REQUESTED] = settings.end
+        counts.passed = pace.asked
+    clock.cleared, clock.cap = -np.inf, np.inf
+    clock.t = clock.mark = t
+    clock.previous_error, clock.h = SMALLEST_ERROR, pace.h
+    clock.exchanged = solver.model.carried.exchanged(y)
+    clock.requested = settings.end
     state, blind = solver.model.carried.state(y), settings.fixed > 0
     return RunState(
         y=solver.slots.state_to_lanes(y),
@@ -94,7 +76,7 @@ def begin(
 
     `flow` is the right-hand side, and `angles` (K, 3), rad, are the joint angles.
     """
-    solver, t = flow.solver, float(run.clock[T])
+    solver, t = flow.solver, float(run.clock.t)
     piece, carried = breaks.piece(t), solver.model.carried
     rates = solver.model.joints.rates(carried.state(y))
     watch.laws.refer(t, angles, rates)
@@ -102,8 +84,8 @@ def begin(
     slope = flow(piece.low, y)
     if settings.fixed == 0 and solver.applied.calls_python:
         check_repeatable(solver, flow, piece.low, y)
-    solver.work.pivots_before[:], run.clock[PIVOT] = solver.work.pivots, 1.0
-    solver.work.pivots_earlier[:], run.clock[EARLIER] = solver.work.pivots, -np.inf
+    solver.work.pivots_before[:], run.clock.pivot = solver.work.pivots, 1.0
+    solver.work.pivots_earlier[:], run.clock.earlier = solver.work.pivots, -np.inf
     solver.applied.refer(t, angles, rates)
     method.stepper.begin(solver.slots.state_to_lanes(slope))
     method.functions.note()
@@ -111,8 +93,8 @@ def begin(
         return
     if not np.isfinite(slope).all():
         raise collapsed(t, y[: carried.counted], slope[None, : carried.counted])
-    h = float(run.clock[H])
+    h = float(run.clock.h)
     if h <= 0:
         tolerance = Tolerance(settings.rtol, settings.atol, carried.starts, carried.counted)
         h = starting_step(flow, piece.low, y, slope, piece.high, method.present.order, tolerance)
-    run.clock[H] = min(max(h, 2 * breaks.shortest(t)), piece.first)
+    run.clock.h = min(max(h, 2 * breaks.shortest(t)), piece.first)

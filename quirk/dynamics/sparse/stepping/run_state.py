@@ -5,11 +5,13 @@ Terms: a break is a time at which a step must end.
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from quirk.dynamics.model.revolution_counter import Counter
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 
 from .discontinuity_probe import Asked
@@ -51,6 +53,140 @@ class Settings(NamedTuple):
     look: float = np.inf
 
 
+class StepOutcome(IntEnum):
+    """Reasons for the return of the step loop.
+
+    AGAIN: it is to be called again. DONE: end of the run. COLLAPSED to STOPPED: failures, and interruption. SUSPECT: a
+    function may change abruptly in the step just computed. EVENT: an event with an action is at the end of the step.
+    UNDEFINED: an event function is nan. SINGULAR: another method must take the step. PAUSED: within a step, after the
+    last output time. GONE_ON: returned by parts of the loop that give no reason.
+    """
+
+    AGAIN = 0
+    DONE = 1
+    COLLAPSED = 2
+    NOT_FINITE = 3
+    OFF_CONSTRAINTS = 4
+    OFF_BETWEEN = 5
+    LOST_BETWEEN = 6
+    STALLED = 7
+    STOPPED = 8
+    SUSPECT = 9
+    EVENT = 10
+    UNDEFINED = 11
+    SINGULAR = 12
+    PAUSED = 13
+    GONE_ON = 14
+
+
+class StepPosition(IntEnum):
+    """StepPosition of a run in a step: between two steps; at the end of one; there, with its continuous extension."""
+
+    BETWEEN = 0
+    TAKEN = 1
+    DENSE = 2
+
+
+class Restart(IntEnum):
+    """Where the rest of a step is discarded, as loads have been changed from outside."""
+
+    NONE = 0
+    AT_STEP_START = 1
+    AT_PAUSE = 2
+
+
+@fields
+class Clock(Fields):
+    """Times, s, and other real numbers of a run.
+
+    Attributes
+    ----------
+    t, t_new : start and end of the step
+    h : size of the next step
+    previous_error : error of the last step over the tolerance
+    mark : time STALL_STEPS steps ago
+    uncut : step size before a cut at the end of an interval or at an event
+    seen : time at which a function differs from its interpolation
+    cleared : time up to which functions need no search
+    cap : time of an event at which the step must end, or infinity
+    pivot : fraction of the pivots at the start of the step with which those at its end are compared
+    exchanged : sum of the magnitudes of all work up to the start of the step, J
+    earlier : start of the previous step
+    requested : time up to which the motion is requested, the scale of negligible times
+    restart : time at which the rest of a step is discarded
+    """
+
+    t: float
+    t_new: float
+    h: float
+    previous_error: float
+    mark: float
+    uncut: float
+    seen: float
+    cleared: float
+    cap: float
+    pivot: float
+    exchanged: float
+    earlier: float
+    requested: float
+    restart: float
+
+
+@fields
+class Counts(Fields):
+    """Integers of a run.
+
+    Attributes
+    ----------
+    corrections, factorisations : steps and factorizations of projections
+    steps, rejected, evaluations : steps accepted and rejected, and evaluations of y'
+    was_rejected : 1 if the last step was rejected
+    passed, stored : output times passed, and output states stored since the last entry
+    position : a `StepPosition` in the step
+    best_rank : largest number of independent rows so far
+    stall : steps since Clock.mark
+    piece : index of the interval between breaks
+    grid : number of completed fixed steps
+    rest : number of suspicious steps that follow without a search for jumps
+    fresh : 1 if the slope must be evaluated again
+    happened : number of events since the last entry
+    retaken, capped : number of repetitions of the step to end at an event, and index of the event function
+    missed : number of successive steps that ended just before an event
+    eventful : 1 if an event with an action is at the end of the step
+    unsettled : 1 if the state is not the end of the last step, so that event functions may have other signs
+    recorded : number of steps in RunState.trail
+    singular_within : 1 if the step tried contains a singular configuration that its method does not cross
+    pauses : 1 in runs that pause within a step after the last output time
+    restarts : a `Restart`
+    """
+
+    corrections: int
+    factorisations: int
+    steps: int
+    rejected: int
+    evaluations: int
+    was_rejected: int
+    passed: int
+    stored: int
+    position: int
+    best_rank: int
+    stall: int
+    piece: int
+    grid: int
+    rest: int
+    fresh: int
+    happened: int
+    retaken: int
+    capped: int
+    missed: int
+    eventful: int
+    unsettled: int
+    recorded: int
+    singular_within: int
+    pauses: int
+    restarts: int
+
+
 @record
 class RunState(NamedTuple):
     """State of a run between two entries, i.e. calls of compiled code.
@@ -61,8 +197,7 @@ class RunState(NamedTuple):
     Attributes
     ----------
     y, y_new : (size,) states at the start and at the end of the step
-    clock : (CLOCK,) floats, with indices T to RESTART
-    counts : (COUNTS,) integers, with indices STEPS to RESTARTS
+    clock, counts : times and other numbers of the run
     asked : requested output times, s, which may change between entries
     times, states : output times, s, and states since the last entry
     stop : (1,) a nonzero value ends the run
@@ -75,8 +210,8 @@ class RunState(NamedTuple):
 
     y: np.ndarray
     y_new: np.ndarray
-    clock: np.ndarray
-    counts: np.ndarray
+    clock: Clock
+    counts: Counts
     asked: np.ndarray
     times: np.ndarray
     states: np.ndarray
@@ -93,50 +228,6 @@ class RunState(NamedTuple):
 STEP_START, STEP_END, STEP_LOW, STEP_HIGH = range(4)
 STEP_HEAD = 8
 
-# Entries of RunState.clock, times in s. T: start of the step; T_NEW: its end. H: size of the next step. PREVIOUS: error
-# of the last step over the tolerance. MARK: time STALL_STEPS steps ago. UNCUT: step size before a cut at the end of an
-# interval or at an event. SEEN: time at which a function differs from its interpolation; CLEARED: time up to which
-# functions need no search. CAP: time of an event at which the step must end, or infinity. PIVOT: fraction of the pivots
-# at the start of the step with which those at its end are compared. EXCHANGED: sum of the magnitudes of all work up to
-# the start of the step, J. EARLIER: start of the previous step. REQUESTED: time up to which the motion is requested,
-# the scale of negligible times.
-T, T_NEW, H, PREVIOUS, MARK, UNCUT, SEEN, CLEARED, CAP, PIVOT, EXCHANGED, EARLIER, REQUESTED, RESTART = range(14)
-CLOCK = 14
-
 # Entries of each piece in RunState.pieces; see `integrators.breaks.Piece`.
 LOW, HIGH, END, FIRST = range(4)
 PIECE_SIZE = 4
-
-# Entries of RunState.counts, after CORRECTIONS and FACTORISATIONS of projections. Numbers of steps accepted and
-# rejected, and of evaluations; WAS_REJECTED: 1 if the last step was rejected; ASKED, KEPT: output times passed, and
-# output states stored since the last entry. WITHIN: position in the step, see below. BEST_RANK: largest number of
-# independent rows so far. STALL: steps since MARK. PIECE: index of the interval between breaks. GRID: number of
-# completed fixed steps. REST: number of suspicious steps that follow without a search for jumps. FRESH: 1 if the slope
-# must be evaluated again. HAPPENED: number of events since the last entry. RETAKEN: number of repetitions of the step
-# to end at an event, of the function CAPPED; MISSED: number of successive steps that ended just before an event.
-# EVENTFUL: 1 if an event with an action is at the end of the step. UNSETTLED: 1 if the state is not the end of the last
-# step, so that event functions may have other signs. TRAILED: number of steps in RunState.trail. SINGULAR_WITHIN: 1 if
-# the step tried contains a singular configuration that its method does not cross. PAUSES: 1 in runs that pause within a
-# step after the last output time. RESTARTS: 1 if the rest of the step is to be discarded, as loads have been changed
-# from outside.
-(
-    STEPS, REJECTED, EVALUATIONS, WAS_REJECTED, ASKED, KEPT, WITHIN, BEST_RANK, STALL, PIECE, GRID, REST, FRESH,
-    HAPPENED, RETAKEN, EVENTFUL, UNSETTLED, CAPPED, MISSED, TRAILED,
-    SINGULAR_WITHIN, PAUSES, RESTARTS,
-) = range(2, 25)  # fmt: skip
-COUNTS = 25
-
-# Values of RESTARTS other than 0.
-AT_ITS_START, AT_THE_PAUSE = 1, 2
-
-# Values of WITHIN: between two steps; at the end of one; there, with the data of its continuous extension.
-BETWEEN, TAKEN, DENSE = range(3)
-
-# Reasons for the return of the step loop. AGAIN: it is to be called again. DONE: end of the run. COLLAPSED to STOPPED:
-# failures, and interruption. SUSPECT: a function may change abruptly in the step just computed. EVENT: an event with an
-# action is at the end of the step. UNDEFINED: an event function is nan. SINGULAR: another method must take the step.
-# PAUSED: within a step, after the last output time. GONE_ON: returned by parts of the loop that give no reason.
-(
-    AGAIN, DONE, COLLAPSED, NOT_FINITE, OFF_CONSTRAINTS, OFF_BETWEEN, LOST_BETWEEN, STALLED, STOPPED, SUSPECT, EVENT,
-    UNDEFINED, SINGULAR, PAUSED, GONE_ON,
-) = range(15)  # fmt: skip

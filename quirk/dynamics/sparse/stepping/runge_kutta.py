@@ -1,6 +1,6 @@
 """Steps of explicit Runge-Kutta methods of any tableau, with error estimates and dense output.
 
-The functions of an integration method are described in `loop`. `stepper` holds the data of the method. A pivot of a
+`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. A pivot of a
 constraint row measures how far the row is from being dependent on others.
 """
 
@@ -23,9 +23,11 @@ from ..kernels.project import tangential
 from ..kernels.redundancy import EPSILON
 from ..kernels.work_error import work_error
 from .discontinuity_test import note_all
-from .loop import carry_functions_on, land, march_of, projects, slope_at, tolerance_of_work
-from .run_state import FRESH, T_NEW, TAKEN, WITHIN, RunState, Settings, T
-from .step_control import in_piece, keeps_to_constraints, leads_across_singular
+from .loop import take_steps, take_watched_steps
+from .method_kernels import implement
+from .run_state import RunState, Settings, StepPosition
+from .step_control import in_piece, keep_before_singular, keeps_to_constraints, leads_across_singular
+from .step_kernels import carry_functions_on, land, projects, slope_at, tolerance_of_work
 
 # Relative round-off of accelerations times the smallest pivot of the rows.
 ROUND_OFF = EPSILON
@@ -67,13 +69,13 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
     across = leads_across_singular(mechanism, run, h)
     if across:
         stepper.round_off[0] = ROUND_OFF / least_before(mechanism)
-    for stage in range(1 - run.counts[FRESH], stages + 1):
+    for stage in range(1 - run.counts.fresh, stages + 1):
         y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
-        t = in_piece(run, run.clock[T] + weights.c[stage] * h)
+        t = in_piece(run, run.clock.t + weights.c[stage] * h)
         if stage > 0:
             combine(weights, stage, stepper.k, h, run.y, y)
         if stage == stages and not land(mechanism, settings, run, False):
-            run.counts[FRESH] = 0
+            run.counts.fresh = 0
             return np.inf
         on_rows = stage == stages and projects(mechanism, settings, run)
         slope_at(mechanism, settings, run, t, y, stepper.k[stage * size : (stage + 1) * size], on_rows)
@@ -82,7 +84,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         note_all(mechanism, settings, run, stage)
         if across:
             stepper.round_off[stage] = min(ROUND_OFF / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
-    run.counts[FRESH] = 0
+    run.counts.fresh = 0
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 
 
@@ -105,16 +107,16 @@ def between(
 
     Additional stages are computed at the first call in a step.
     """
-    weights, size, h = stepper.weights, run.y.shape[0], run.clock[T_NEW] - run.clock[T]
-    if run.counts[WITHIN] == TAKEN:
+    weights, size, h = stepper.weights, run.y.shape[0], run.clock.t_new - run.clock.t
+    if run.counts.position == StepPosition.TAKEN:
         for stage in range(weights.stages + 1, weights.buffers):
             combine(weights, stage, stepper.k, h, run.y, stepper.stage)
-            at_stage = in_piece(run, run.clock[T] + weights.c[stage] * h)
+            at_stage = in_piece(run, run.clock.t + weights.c[stage] * h)
             slope = stepper.k[stage * size : (stage + 1) * size]
             slope_at(mechanism, settings, run, at_stage, stepper.stage, slope, False)
             if run.stop[0] != 0:
                 return False
-    sample(weights, (t - run.clock[T]) / h, stepper.k, h, run.y, state)
+    sample(weights, (t - run.clock.t) / h, stepper.k, h, run.y, state)
     normalise(mechanism.constants, state)
     return finite(state)
 
@@ -193,21 +195,26 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
     )
 
 
-march = march_of(take, between, estimate, close, watching=False, planned=True)
-watching_march = march_of(take, between, estimate, close, watching=True, planned=True)
+@kernel
+def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -> None:
+    """Choose the size of the step after a rejected one of size h so that no stage is near a singular configuration."""
+    keep_before_singular(mechanism, run, h)
+
+
+implement(RungeKutta, take=take, between=between, estimate=estimate, close=close, replan=replan)
 
 
 @entry(needed_by="runs need", effort=15)
-def march_runge_kutta(
+def runge_kutta_steps(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Runge-Kutta methods; see `march_of`."""
-    return march(mechanism, stepper, settings, run, most_steps)
+    """Step loop of Runge-Kutta methods; see `loop`."""
+    return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
 @entry(needed_by="runs with events need", effort=30)
-def march_runge_kutta_watching(
+def runge_kutta_steps_with_events(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Runge-Kutta methods with events; see `march_of`."""
-    return watching_march(mechanism, stepper, settings, run, most_steps)
+    """Step loop of Runge-Kutta methods with events; see `loop`."""
+    return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -19,7 +19,7 @@ from quirk.integrators import ImplicitMethod, Tableau
 
 from ..solver.solver import Solver
 from .method_switching import Judged, MethodChange
-from .run_state import RunState, T
+from .run_state import RunState
 from .stiffness_detection import fast_modes, stability_interval
 
 # Number of steps between tests, of the explicit and of the implicit method.
@@ -83,7 +83,7 @@ class SlipPacing:
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
         """Test the slip between two steps; return the switch to another method, or None."""
-        count, t = tried - self._tried, float(run.clock[T])
+        count, t = tried - self._tried, float(run.clock.t)
         if count < self._every or not t > self._since:  # all steps since then may have been rejected
             return None
         steps = (t - self._since) / count
@@ -98,7 +98,7 @@ class SlipPacing:
         """Return the switch to the explicit method if the implicit one fails; None if the explicit one is in use."""
         if not self._implicit:
             return None
-        self._since, self._tried = float(run.clock[T]), tried
+        self._since, self._tried = float(run.clock.t), tried
         return self._changed()
 
     def _changed(self) -> MethodChange:

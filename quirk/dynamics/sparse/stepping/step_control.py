@@ -20,31 +20,7 @@ from quirk.jit.simd import at
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
-from .run_state import (
-    CAP,
-    EARLIER,
-    END,
-    FIRST,
-    FRESH,
-    GRID,
-    HIGH,
-    LOW,
-    MARK,
-    PIECE,
-    PIECE_SIZE,
-    PIVOT,
-    PREVIOUS,
-    REJECTED,
-    REQUESTED,
-    STALL,
-    T_NEW,
-    UNCUT,
-    WAS_REJECTED,
-    H,
-    RunState,
-    Settings,
-    T,
-)
+from .run_state import END, FIRST, HIGH, LOW, PIECE_SIZE, RunState, Settings
 
 # A step ends beside a singular configuration if a pivot of the rows, proportional to the square of the distance, is
 # below BESIDE times its value at the start. It is then repeated with SHORTENED times its size: about a third of the way
@@ -84,36 +60,36 @@ def in_piece(run: RunState, t: float) -> float:
     The time t is limited to the interval between the two breaks that contains the step, so that no stage is beyond a
     jump.
     """
-    o = PIECE_SIZE * run.counts[PIECE]
+    o = PIECE_SIZE * run.counts.piece
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
 
 
 @kernel
 def choose_end(settings: Settings, run: RunState) -> float:
-    """Set the end of the next step, clock[T_NEW], limited by breaks, events and max_step; return the step size, s."""
-    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts[PIECE] + END]
+    """Set the end of the next step, clock.t_new, limited by breaks, events and max_step; return the step size, s."""
+    clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts.piece + END]
     if settings.fixed > 0:
-        clock[T_NEW] = min(whole_step(settings, run), end)
+        clock.t_new = min(whole_step(settings, run), end)
         if abs(whole_step(settings, run) - end) <= shortest(settings, run):
-            clock[T_NEW] = end
-        clock[T_NEW] = min(clock[T_NEW], clock[CAP])
-        return clock[T_NEW] - clock[T]
-    end = min(end, clock[CAP])
-    clock[T_NEW] = next_end(clock[T], clock[H], end, settings.max_step)
-    clock[UNCUT] = clock[H] if clock[T_NEW] >= end else 0.0
-    return clock[T_NEW] - clock[T]
+            clock.t_new = end
+        clock.t_new = min(clock.t_new, clock.cap)
+        return clock.t_new - clock.t
+    end = min(end, clock.cap)
+    clock.t_new = next_end(clock.t, clock.h, end, settings.max_step)
+    clock.uncut = clock.h if clock.t_new >= end else 0.0
+    return clock.t_new - clock.t
 
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
     """Return the smallest step size (s) that the resolution of the times allows; it does not depend on the end time."""
-    return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock[T]), LEAST)
+    return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock.t), LEAST)
 
 
 @kernel
 def whole_step(settings: Settings, run: RunState) -> float:
     """Return the end time of the present fixed step, s, if it is not shortened by a break or event."""
-    n = run.counts[GRID] + 1
+    n = run.counts.grid + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
 
 
@@ -125,14 +101,14 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
     """
     clock, counts = run.clock, run.counts
     if not error <= 1.0:
-        counts[REJECTED] += 1
-        counts[WAS_REJECTED] = 1
-        clock[H] = h * factor_after_rejection(error, exponent)
+        counts.rejected += 1
+        counts.was_rejected = 1
+        clock.h = h * factor_after_rejection(error, exponent)
         return False
-    clock[H] = h * factor_after_acceptance(error, clock[PREVIOUS], counts[WAS_REJECTED] != 0, exponent)
-    clock[H] = max(clock[H], clock[UNCUT])
-    clock[PREVIOUS] = max(error, SMALLEST_ERROR)
-    counts[WAS_REJECTED] = 0
+    clock.h = h * factor_after_acceptance(error, clock.previous_error, counts.was_rejected != 0, exponent)
+    clock.h = max(clock.h, clock.uncut)
+    clock.previous_error = max(error, SMALLEST_ERROR)
+    counts.was_rejected = 0
     return True
 
 
@@ -151,13 +127,13 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
         if now > 0.0 and before > 0.0:
             lost = min(lost, now / before)
     beside = min(max(BESIDE, AMPLIFIED * EPSILON / max(settings.rtol, EPSILON)), FARTHEST)
-    if not lost < beside * clock[PIVOT]:
+    if not lost < beside * clock.pivot:
         return False
-    if clock[T_NEW] >= min(run.pieces[PIECE_SIZE * counts[PIECE] + END], clock[CAP]):
+    if clock.t_new >= min(run.pieces[PIECE_SIZE * counts.piece + END], clock.cap):
         return False
-    counts[REJECTED] += 1
-    counts[WAS_REJECTED] = 1
-    clock[H], clock[PIVOT] = SHORTENED * (clock[T_NEW] - clock[T]), LESS * clock[PIVOT]
+    counts.rejected += 1
+    counts.was_rejected = 1
+    clock.h, clock.pivot = SHORTENED * (clock.t_new - clock.t), LESS * clock.pivot
     return True
 
 
@@ -168,7 +144,7 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
     The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps; a step in
     which the extrapolated value vanishes leads across the singular configuration.
     """
-    work, part = mechanism.work, h / (h + run.clock[T] - run.clock[EARLIER])
+    work, part = mechanism.work, h / (h + run.clock.t - run.clock.earlier)
     for row in range(work.pivots.shape[0]):
         if 0.0 < at(work.pivots_before, row) < part * part * at(work.pivots_earlier, row):
             return True
@@ -192,22 +168,22 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
         earlier, before = at(work.pivots_earlier, row), at(work.pivots_before, row)
         if earlier > before > 0.0:
             distance = before**0.5
-            ahead = min(ahead, distance * (clock[T] - clock[EARLIER]) / (earlier**0.5 - distance))
-    clock[H] = ahead / BETWEEN_STAGES if h > LONGER * ahead / BETWEEN_STAGES else APPROACH * ahead
+            ahead = min(ahead, distance * (clock.t - clock.earlier) / (earlier**0.5 - distance))
+    clock.h = ahead / BETWEEN_STAGES if h > LONGER * ahead / BETWEEN_STAGES else APPROACH * ahead
 
 
 @kernel
 def passed_on(settings: Settings, run: RunState) -> None:
     """Advance the indices of the interval between breaks and of the fixed step, if the present ones are completed."""
     clock, counts = run.clock, run.counts
-    if settings.fixed > 0 and clock[T] >= whole_step(settings, run) - shortest(settings, run):
-        counts[GRID] += 1
-    if clock[T] >= run.pieces[PIECE_SIZE * counts[PIECE] + END] and clock[T] < settings.end:
+    if settings.fixed > 0 and clock.t >= whole_step(settings, run) - shortest(settings, run):
+        counts.grid += 1
+    if clock.t >= run.pieces[PIECE_SIZE * counts.piece + END] and clock.t < settings.end:
         # After a break the slope is different, and the previous error is irrelevant.
-        counts[PIECE] += 1
-        counts[FRESH], counts[WAS_REJECTED], clock[PREVIOUS] = 1, 0, SMALLEST_ERROR
-        if PIECE_SIZE * counts[PIECE] < run.pieces.shape[0]:  # more of them may be found before the next step
-            clock[H] = min(clock[H], run.pieces[PIECE_SIZE * counts[PIECE] + FIRST])
+        counts.piece += 1
+        counts.fresh, counts.was_rejected, clock.previous_error = 1, 0, SMALLEST_ERROR
+        if PIECE_SIZE * counts.piece < run.pieces.shape[0]:  # more of them may be found before the next step
+            clock.h = min(clock.h, run.pieces[PIECE_SIZE * counts.piece + FIRST])
 
 
 @kernel
@@ -216,12 +192,12 @@ def stalled(settings: Settings, run: RunState) -> bool:
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False
-    counts[STALL] += 1
-    if counts[STALL] < STALL_STEPS:
+    counts.stall += 1
+    if counts.stall < STALL_STEPS:
         return False
-    counts[STALL] = 0
-    progress = clock[T] - clock[MARK]
-    if progress < STALL_PROGRESS * (clock[REQUESTED] - settings.start):
+    counts.stall = 0
+    progress = clock.t - clock.mark
+    if progress < STALL_PROGRESS * (clock.requested - settings.start):
         return True
-    clock[MARK] = clock[T]
+    clock.mark = clock.t
     return False

@@ -18,6 +18,7 @@ from quirk.dynamics.model.layout import (
 )
 from quirk.dynamics.model.vectors import dot, load3, minus, plus, rows_times, store3, times
 from quirk.jit.compilation import kernel
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import greater, highest, load, splat, store, total
 
@@ -30,9 +31,34 @@ from ..kernels.work_error import work_error
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair
 from ..taylor.tables import TaylorElements
-from .loop import tolerance_of_work
 from .run_state import RunState, Settings
 from .step_control import keeps_to_constraints
+from .step_kernels import tolerance_of_work
+
+
+@fields
+class SeriesData(Fields):
+    """Numbers of the present and of the next step of Taylor series.
+
+    Attributes
+    ----------
+    since : start time of the present step, s
+    half : the half of the arrays with its coefficients
+    longest, last, sure : its maximum size, s, the last order in use, and the size up to which no law changes its branch
+    next_longest, next_last, next_sure : the same of the next step
+    of_work, of_power : tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last
+    """
+
+    since: float
+    half: float
+    longest: float
+    last: float
+    sure: float
+    next_longest: float
+    next_last: float
+    next_sure: float
+    of_work: float
+    of_power: float
 
 
 @record
@@ -48,7 +74,7 @@ class StepSeries(NamedTuple):
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
     slope, ahead : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
-    known : entries SINCE to OF_POWER, which describe the two steps
+    known : numbers of the two steps
     """
 
     exponent: float
@@ -58,14 +84,8 @@ class StepSeries(NamedTuple):
     slope: np.ndarray
     ahead: np.ndarray
     change: np.ndarray
-    known: np.ndarray
+    known: SeriesData
 
-
-# Entries of StepSeries.known: start time of the present step, the half of the arrays with its coefficients, its maximum
-# size, the last order in use, and the size up to which no law changes its branch; then the same sizes of the next step;
-# tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last.
-SINCE, HALF, LONGEST, LAST, SURE, NEXT_LONGEST, NEXT_LAST, NEXT_SURE, OF_WORK, OF_POWER = range(10)
-KNOWN = 10
 
 # Pivot, over the squared length of its row, below which rows are nearly dependent.
 NEARLY_DEPENDENT = 1e-2
@@ -103,8 +123,8 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 @kernel
 def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
     """Compute the state at time h (s) after the start of the present step, by summing the series."""
-    bodies, carried = coefficients(stepper, stepper.known[HALF])
-    orders, last = stepper.elements.orders, int(stepper.known[LAST])
+    bodies, carried = coefficients(stepper, stepper.known.half)
+    orders, last = stepper.elements.orders, int(stepper.known.last)
     state_at(bodies, orders, last, h, state)
     behind, count = bodies.shape[0] // (orders * KIN) * STATE, carried.shape[0] // orders
     for o in range(0, count, 8):
@@ -124,10 +144,10 @@ def defect(
     by the size `whole` of the step over the number of terms. Where force laws may change their branch, this factor
     depends on h, because the difference may last for the whole step. The tolerance is evaluated at the state y.
     """
-    last, known = int(stepper.known[LAST]), stepper.known
+    last, known = int(stepper.known.last), stepper.known
     weight = whole / last
-    if settings.look < np.inf and whole > known[SURE]:
-        weight = whole / max(1.0, last * (h / known[LONGEST]) ** last)
+    if settings.look < np.inf and whole > known.sure:
+        weight = whole / max(1.0, last * (h / known.longest) ** last)
     rates_apart(stepper, h, weight)
     tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
     rtol, atol = settings.rtol, settings.atol
@@ -135,7 +155,7 @@ def defect(
     if not found < np.inf:
         return np.inf
     found = max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
-    return max(found, work_error(mechanism.forces, stepper.change, known[OF_WORK] + whole * known[OF_POWER]))
+    return max(found, work_error(mechanism.forces, stepper.change, known.of_work + whole * known.of_power))
 
 
 @kernel
@@ -147,7 +167,7 @@ def allow_work(
     The state must have been evaluated last, so that its multipliers are still stored; `slope` is its y'.
     """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
-    stepper.known[OF_WORK], stepper.known[OF_POWER] = energy, power
+    stepper.known.of_work, stepper.known.of_power = energy, power
 
 
 @kernel
@@ -186,8 +206,8 @@ def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
 
     The result is written to `change`.
     """
-    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known[LAST])
-    bodies, carried = coefficients(stepper, stepper.known[HALF])
+    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known.last)
+    bodies, carried = coefficients(stepper, stepper.known.half)
     orders = stepper.elements.orders
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):

@@ -1,6 +1,6 @@
 """Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
 
-The functions of an integration method are described in `loop`. `stepper` holds the data of the method. A guard is a
+`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. A guard is a
 quantity that changes sign where a force law changes its branch.
 """
 
@@ -15,18 +15,12 @@ from quirk.jit.compilation import entry, kernel
 from ..kernels.bodies import finite, normalise
 from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
-from .loop import MOST_PARTS, carry_functions_on, land, march_of, projects, slope_at
-from .run_state import FRESH, T_NEW, H, RunState, Settings, T
+from .loop import take_steps, take_watched_steps
+from .method_kernels import MOST_PARTS, implement
+from .run_state import RunState, Settings
 from .step_control import choose_end, in_piece
+from .step_kernels import carry_functions_on, land, projects, slope_at
 from .step_series import (
-    HALF,
-    LAST,
-    LONGEST,
-    NEXT_LAST,
-    NEXT_LONGEST,
-    NEXT_SURE,
-    SINCE,
-    SURE,
     StepSeries,
     allow_work,
     coefficients,
@@ -55,31 +49,31 @@ MOST_TIMES = 50
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
     known, clock = stepper.known, run.clock
-    if run.counts[FRESH] != 0 or known[SINCE] != clock[T]:
-        slope_at(mechanism, settings, run, in_piece(run, clock[T]), run.y, stepper.slope, False)
-        run.counts[FRESH] = 0
+    if run.counts.fresh != 0 or known.since != clock.t:
+        slope_at(mechanism, settings, run, in_piece(run, clock.t), run.y, stepper.slope, False)
+        run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
         allow_work(mechanism, stepper, settings, run, run.y, stepper.slope)
-        find(mechanism, stepper, settings, False, in_piece(run, clock[T]), run.y, stepper.slope)
-        known[SINCE] = clock[T]
-    if h > known[LONGEST] and settings.fixed == 0:
-        clock[T_NEW] = clock[T] + known[LONGEST]
-        h = clock[T_NEW] - clock[T]
+        find(mechanism, stepper, settings, False, in_piece(run, clock.t), run.y, stepper.slope)
+        known.since = clock.t
+    if h > known.longest and settings.fixed == 0:
+        clock.t_new = clock.t + known.longest
+        h = clock.t_new - clock.t
         if not h > 0.0:
             return np.inf
-    if h > max(unseen(stepper, settings), known[SURE]) and settings.fixed == 0:
-        clock[T_NEW] = clock[T] + agreed(mechanism, stepper, settings, run, h)
+    if h > max(unseen(stepper, settings), known.sure) and settings.fixed == 0:
+        clock.t_new = clock.t + agreed(mechanism, stepper, settings, run, h)
         if run.stop[0] != 0:
             return np.inf
-        h = clock[T_NEW] - clock[T]
+        h = clock.t_new - clock.t
     if not arrive(mechanism, stepper, settings, run, h):
         return np.inf
     if settings.fixed > 0:
         return 0.0
-    cut = clock[T_NEW] < clock[T] + known[LONGEST]
-    if nearly_dependent(mechanism, settings) and known[NEXT_LONGEST] < STUCK * h and not cut:
-        clock[H] = FURTHER * h
+    cut = clock.t_new < clock.t + known.longest
+    if nearly_dependent(mechanism, settings) and known.next_longest < STUCK * h and not cut:
+        clock.h = FURTHER * h
         h = choose_end(settings, run)
         if not arrive(mechanism, stepper, settings, run, h):
             return np.inf
@@ -120,7 +114,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
     there is tested at its end. If a law has guards, which show that the law may change its branch, more times are
     compared within the first interval.
     """
-    first, sure = min(h, settings.look), stepper.known[SURE]
+    first, sure = min(h, settings.look), stepper.known.sure
     if stepper.elements.guards.shape[0] > 0:
         for n in range(1 + int(sure / first * LOOKS), LOOKS):
             if astray(mechanism, stepper, settings, run, first * n / LOOKS, h):
@@ -140,7 +134,7 @@ def astray(
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)
-    slope_at(mechanism, settings, run, in_piece(run, run.clock[T] + within), y, stepper.ahead, False)
+    slope_at(mechanism, settings, run, in_piece(run, run.clock.t + within), y, stepper.ahead, False)
     allow_work(mechanism, stepper, settings, run, y, stepper.ahead)
     return run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY
 
@@ -151,7 +145,7 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
-    t = in_piece(run, run.clock[T_NEW])
+    t = in_piece(run, run.clock.t_new)
     slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
     if run.stop[0] != 0:
         return False
@@ -166,7 +160,7 @@ def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
     """Compute the state at time t within the step from the series; return False if it is not finite."""
-    sum_up(stepper, t - run.clock[T], state)
+    sum_up(stepper, t - run.clock.t, state)
     normalise(mechanism.constants, state)
     return finite(state)
 
@@ -181,11 +175,11 @@ def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.n
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
     """Use the series at the end of a step, with its maximum step size, as the series of the next step."""
     known = stepper.known
-    known[SINCE], known[HALF] = run.clock[T_NEW], 1.0 - known[HALF]
-    known[LONGEST], known[LAST], known[SURE] = known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE]
+    known.since, known.half = run.clock.t_new, 1.0 - known.half
+    known.longest, known.last, known.sure = known.next_longest, known.next_last, known.next_sure
     copy(stepper.ahead, stepper.slope)
     if settings.fixed == 0:
-        run.clock[H] = known[LONGEST]
+        run.clock.h = known.longest
     carry_functions_on(settings, run, 1)
 
 
@@ -196,25 +190,24 @@ def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Ru
     A step of a Runge-Kutta method of order nine over each part is then as accurate as the Taylor series over the whole
     step.
     """
-    order = min(PARTS_ORDER, int(stepper.known[LAST]))
-    longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known[HALF]), run.y, order)
-    h = run.clock[T_NEW] - run.clock[T]
+    order = min(PARTS_ORDER, int(stepper.known.last))
+    longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known.half), run.y, order)
+    h = run.clock.t_new - run.clock.t
     return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
 
 
-march = march_of(take, between, estimate, close, parts, watching=False)
-watching_march = march_of(take, between, estimate, close, parts, watching=True)
+implement(StepSeries, take=take, between=between, estimate=estimate, close=close, parts=parts)
 
 
 @entry(needed_by="runs by Taylor series need", effort=40)
-def march_taylor(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
-    """Step loop of Taylor series; see `march_of`."""
-    return march(mechanism, stepper, settings, run, most_steps)
+def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
+    """Step loop of Taylor series; see `loop`."""
+    return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
 @entry(needed_by="runs by Taylor series with events need", effort=50)
-def march_taylor_watching(
+def taylor_steps_with_events(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Taylor series with events; see `march_of`."""
-    return watching_march(mechanism, stepper, settings, run, most_steps)
+    """Step loop of Taylor series with events; see `loop`."""
+    return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

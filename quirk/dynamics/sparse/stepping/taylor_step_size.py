@@ -18,15 +18,6 @@ from ..taylor.cases import same_cases
 from ..taylor.expand import Pair, expand
 from .run_state import Settings
 from .step_series import (
-    HALF,
-    LAST,
-    LONGEST,
-    NEXT_LAST,
-    NEXT_LONGEST,
-    NEXT_SURE,
-    OF_POWER,
-    OF_WORK,
-    SURE,
     StepSeries,
     coefficients,
     nearly_dependent,
@@ -58,7 +49,7 @@ def find(
     The series starts from the state y at time t, evaluated last with the result `slope`.
     """
     known, orders = stepper.known, stepper.elements.orders
-    which = 1.0 - known[HALF] if ahead else known[HALF]
+    which = 1.0 - known.half if ahead else known.half
     found = coefficients(stepper, which)
     expand(mechanism, stepper.elements, found, int(which), t, y, slope, settings.rtol)
     last, best, longest = orders - 1, orders - 1, 0.0
@@ -73,9 +64,9 @@ def find(
     # The step size beyond the end of the run is irrelevant.
     sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
     if ahead:
-        known[NEXT_LONGEST], known[NEXT_LAST], known[NEXT_SURE] = longest, 1.0 * best, sure
+        known.next_longest, known.next_last, known.next_sure = longest, 1.0 * best, sure
     else:
-        known[LONGEST], known[LAST], known[SURE] = longest, 1.0 * best, sure
+        known.longest, known.last, known.sure = longest, 1.0 * best, sure
 
 
 @kernel
@@ -114,7 +105,7 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
     The tolerance of the work grows with the step size. If nothing moves or acts yet there is no limit; the error is
     then tested at the end of the step.
     """
-    energy, power, longest = stepper.known[OF_WORK], stepper.known[OF_POWER], 0.0
+    energy, power, longest = stepper.known.of_work, stepper.known.of_power, 0.0
     if not energy + power > 0.0:
         return np.inf
     if energy > 0.0:

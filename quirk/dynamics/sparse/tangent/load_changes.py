@@ -19,7 +19,6 @@ from quirk.dynamics.model.metric import inverse_root
 from quirk.jit.simd import WIDTH, aligned
 
 from ..solver.solver import Solver
-from ..stepping.run_state import BEST_RANK
 from ..variation.variation import ChangedMotion, moved_by
 from .elements import OF_RELATIONS
 from .loads import WITH_CHANGES, WITH_ENERGY, WRENCH, LoadPass, loads_along, shared_joints
@@ -104,7 +103,7 @@ def changed_loads(
             count = part.changes.shape[1]
             loads = LoadPass(
                 directions=count,
-                rank=int(solver.counts[BEST_RANK]),
+                rank=int(solver.counts.best_rank),
                 motions=table,
                 moved=moved,
                 taylor=np.zeros(OF_RELATIONS + 1),

@@ -47,8 +47,8 @@ def run(elements: TaylorElements, g: int, program: int, t: float, k: int) -> Non
 
     `program` is FIRST, SHAPE, GOAL, LOADS or AFTER (`quirk.dynamics.sparse.taylor.tables`).
     """
-    desk, group = elements.desk, GROUP * g
-    desk[PROGRAM], desk[ORDER] = program, k
-    desk[AT_PLACES] = elements.first_places + BYTES * elements.groups[group + PLACES]
-    desk[AT_NUMBERS] = elements.first_numbers + BYTES * elements.groups[group + NUMBERS]
+    arguments, group = elements.arguments, GROUP * g
+    arguments[PROGRAM], arguments[ORDER] = program, k
+    arguments[AT_PLACES] = elements.first_places + BYTES * elements.groups[group + PLACES]
+    arguments[AT_NUMBERS] = elements.first_numbers + BYTES * elements.groups[group + NUMBERS]
     call(elements.groups[group + CODE], t, elements.handed, 0, elements.handed, 0)

@@ -53,8 +53,8 @@ def expand(
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
-    elements.desk[AT_BODIES] = elements.first_bodies + BYTES * second * bodies.shape[0]
-    elements.desk[AT_CARRIED] = elements.first_carried + BYTES * second * carried.shape[0]
+    elements.arguments[AT_BODIES] = elements.first_bodies + BYTES * second * bodies.shape[0]
+    elements.arguments[AT_CARRIED] = elements.first_carried + BYTES * second * carried.shape[0]
     count, behind = carried.shape[0] // orders, constants.shape[0] // CON * STATE
     begin(constants, y, slope, work.kin, bodies, orders)
     for o in range(0, carried.shape[0], 8):

@@ -16,6 +16,7 @@ from quirk.dynamics.model.layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION
 from quirk.dynamics.model.revolution_counter import Counter, look_ahead, note_turns, turn_on
 from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, times
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import at, greater, highest, put, splat, store
 
@@ -38,6 +39,38 @@ LAST_TERM, FARTHEST, ASTRAY, SHORTEST, STILL, UNCOUNTED = 4e-3, 1e-2, 0.05, 1e-9
 
 # Offsets per order of a rotation vector theta: theta itself, and theta x omega.
 THETA, ONCE = 0, 24
+
+
+@fields
+class PathCounts(Fields):
+    """Numbers of a `SeriesPath`.
+
+    Attributes
+    ----------
+    corrections, factorisations : steps and factorizations of projections
+    row : completed times
+    steps, tried : steps, and steps tried since the last completed time
+    """
+
+    corrections: int
+    factorisations: int
+    row: int
+    steps: int
+    tried: int
+
+
+@fields
+class PathClock(Fields):
+    """Times of a `SeriesPath`.
+
+    Attributes
+    ----------
+    reached : time reached, s
+    ahead : size of the next step, s, 0 for the whole interval to the next time
+    """
+
+    reached: float
+    ahead: float
 
 
 @record
@@ -68,22 +101,14 @@ class SeriesPath(NamedTuple):
     guess: np.ndarray
     turns: np.ndarray
     accelerations: np.ndarray
-    counts: np.ndarray
-    clock: np.ndarray
+    counts: PathCounts
+    clock: PathClock
     stop: np.ndarray
     counter: Counter
     length: float
     rank: int
     tracking: bool
 
-
-# Entries of SeriesPath.counts after CORRECTIONS and FACTORISATIONS: number of completed times, number of steps, and
-# number of steps tried since the last completed time.
-ROW, STEPS, TRIED = range(2, 5)
-COUNTS = 5
-# Entries of SeriesPath.clock: time reached, s, and size of the next step, s, 0 for the whole interval to the next time.
-REACHED, AHEAD = range(2)
-CLOCK = 2
 
 # Return codes of `follow`: all times done; call again; step size collapsed; singular configuration; stopped by a user
 # function. The last two are set by the caller: Ctrl-C; too many steps.
@@ -99,22 +124,22 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
     work = mechanism.work
     size = path.present.shape[0]
     for _ in range(most_steps):
-        row = path.counts[ROW]
+        row = path.counts.row
         if row >= path.times.shape[0]:
             return ARRIVED
         if path.tracking and row > 0:
-            path.counts[TRIED] += 1
+            path.counts.tried += 1
             outcome = approach(mechanism, series, path, path.times[row])
             if outcome == AGAIN:
                 continue
             if outcome != ARRIVED:
                 return outcome
-            path.clock[AHEAD], path.counts[TRIED] = 0.0, 0
+            path.clock.ahead, path.counts.tried = 0.0, 0
             copy(path.present, path.states[row * size : (row + 1) * size])
         else:
             copy(path.states[row * size : (row + 1) * size], path.present)
             t = path.times[row]
-            path.clock[REACHED] = t
+            path.clock.reached = t
             find_series(mechanism, series, t, path.present, path.rank, path.tracking)
             if path.tracking and work.summary[RANK] < path.rank:
                 return SINGULAR
@@ -123,8 +148,8 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
         note_turns(path.counter, row, path.present, path.present, 0.0)
         # At a singular configuration accelerations are defined and their derivatives are not.
         keep(series, path, work.kin.shape[0], work.summary[RANK] >= path.rank)
-        path.counts[ROW] += 1
-    return ARRIVED if path.counts[ROW] >= path.times.shape[0] else AGAIN
+        path.counts.row += 1
+    return ARRIVED if path.counts.row >= path.times.shape[0] else AGAIN
 
 
 @kernel
@@ -135,10 +160,10 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
-    whole = end - path.times[path.counts[ROW] - 1]
-    ahead = clock[AHEAD] if clock[AHEAD] > 0.0 else whole
-    t = end if clock[REACHED] + ahead >= end else clock[REACHED] + ahead
-    h = t - clock[REACHED]
+    whole = end - path.times[path.counts.row - 1]
+    ahead = clock.ahead if clock.ahead > 0.0 else whole
+    t = end if clock.reached + ahead >= end else clock.reached + ahead
+    h = t - clock.reached
     arrived = predict(series, path, work.kin.shape[0], h)
     copy(path.trial, path.guess)
     arrived = arrived and project(mechanism, t, path.trial, length, path.counts, False)
@@ -149,17 +174,17 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
         factorise_at(mechanism, t, path.trial)
         arrived = project(mechanism, t, path.trial, length, path.counts, False)
     if not arrived:
-        clock[AHEAD] = 0.5 * h
+        clock.ahead = 0.5 * h
         # Half the resolution of the times may be rounded up to the full interval.
-        if clock[AHEAD] < SHORTEST * whole or not clock[REACHED] < clock[REACHED] + clock[AHEAD] < t:
+        if clock.ahead < SHORTEST * whole or not clock.reached < clock.reached + clock.ahead < t:
             return STUCK
-        factorise_at(mechanism, clock[REACHED], path.present)
+        factorise_at(mechanism, clock.reached, path.present)
         return AGAIN
     look_ahead(path.counter, path.present, path.trial, h)
     turn_on(path.counter, path.present, path.trial, h)
     copy(path.trial, path.present)
-    clock[AHEAD], clock[REACHED] = 2.0 * h, t
-    path.counts[STEPS] += 1
+    clock.ahead, clock.reached = 2.0 * h, t
+    path.counts.steps += 1
     find_series(mechanism, series, t, path.present, path.rank, True)
     if work.summary[RANK] < path.rank:
         return SINGULAR
@@ -256,7 +281,7 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
     """Copy the coefficients of the accelerations at one time to `path`; above order 0 they are NaN unless `regular`."""
-    row, order = path.counts[ROW], series.order
+    row, order = path.counts.row, series.order
     for k in range(order):
         for block in range(size // KIN):
             o = ((row * order + k) * (size // KIN) + block) * 48

@@ -42,7 +42,7 @@ GUARD = 3
     PROGRAM, ORDER, SIZE, COUNT, ORDERS, AT_PLACES, AT_NUMBERS, AT_BODIES, AT_CARRIED, AT_MOTIONS, AT_FIXED,
     AT_FIXED_OF_LAWS, AT_MULTIPLIERS, AT_RIGHT_SIDES,
 ) = range(14)  # fmt: skip
-DESK = 14
+ARGUMENTS = 14
 
 
 @record
@@ -62,7 +62,7 @@ class TaylorElements(NamedTuple):
         the work, and of the work of each row; finally the number of elements in the group.
     numbers : stored coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
-    desk, handed : (DESK,) arguments of machine code, as integers and as doubles that share their memory
+    arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles that share their memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     whole : number of leading blocks up to the last one with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
@@ -77,7 +77,7 @@ class TaylorElements(NamedTuple):
     numbers: np.ndarray
     motions: MotionTable
     taylor: np.ndarray
-    desk: np.ndarray
+    arguments: np.ndarray
     handed: np.ndarray
     first_places: int
     first_numbers: int

@@ -22,17 +22,10 @@ from quirk.jit.simd import at, load, put, store
 
 from ..kernels.bodies import CON
 from ..kernels.mechanism import Mechanism
-from ..stepping.radau import (
-    Radau,
-    add_all,
-    clear,
-    correct,
-    corrections,
-    see_slope,
-    show_at,
-)
+from ..stepping.radau_iterations import correct, corrections
+from ..stepping.radau_record import Radau, add_all, clear, see_slope, show_at
 from ..stepping.rotating_axes import TURNED, let_turn, see, show
-from ..stepping.run_state import Settings, T
+from ..stepping.run_state import Clock, Counts, Settings
 from ..stepping.step_control import in_piece
 from ..tangent.changes import change_of_rates, extent
 from ..tangent.tables import Tangents
@@ -106,8 +99,8 @@ class ImplicitVariation(NamedTuple):
     resolution: Resolution
     failed: np.ndarray
     y: np.ndarray
-    clock: np.ndarray
-    counts: np.ndarray
+    clock: Clock
+    counts: Counts
     pieces: np.ndarray
     slope: np.ndarray
     stage: np.ndarray
@@ -129,7 +122,7 @@ def slopes_of_changes(
     begin_pivots(variation.resolution)
     for i in range(s):
         turned = (i + 1) * TURNED * blocks
-        t = in_piece(variation, variation.clock[T] + stepper.nodes[i] * h)
+        t = in_piece(variation, variation.clock.t + stepper.nodes[i] * h)
         for d in range(variation.directions):
             seen_at(variation, s, d, i)
             show(stepper.turned, turned, blocks, variation.seen, variation.changes_at[d * size : (d + 1) * size])

@@ -17,13 +17,14 @@ import numpy as np
 from quirk.dynamics.model.layout import OMEGA, ORIENTATION, POSITION, VELOCITY
 from quirk.integrators.control import factor_after_acceptance, factor_after_rejection
 from quirk.jit.compilation import kernel
+from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import WIDTH, aligned, at, put
 
 from ..kernels.bodies import STATE
 from ..kernels.factorisation import pivots
 from ..kernels.mechanism import Mechanism
-from ..stepping.radau import NEAR, SHRUNK
+from ..stepping.radau_iterations import NEAR, SHRUNK
 
 # Number of kinds of components, each with an error relative to its own largest variation: poses, velocities and
 # internal variables.
@@ -45,10 +46,25 @@ FAR_BELOW, FORGOTTEN = 1e-5, 0.9
 SHORTEST = 1e-4
 # Errors below this fraction of the tolerance may be round-off and are not extrapolated to longer substeps.
 SAYS_NOTHING = 1e-4
-# Entries of Resolution.clock: length of the next substep, s; time from which even the shortest substeps were too long,
-# s; smallest and largest of the least pivots at the stages of a substep; largest ratio of error to tolerance of an
-# undivided step, estimated.
-LENGTH, COARSE, LEAST, GREATEST, WORST = range(5)
+
+
+@fields
+class Subdivision(Fields):
+    """Subdivision of steps for variations.
+
+    Attributes
+    ----------
+    length : length of the next substep, s
+    coarse : time from which even the shortest substeps were too long, s
+    least, greatest : smallest and largest of the least pivots at the stages of a substep
+    worst : largest ratio of error to tolerance of an undivided step, estimated
+    """
+
+    length: float
+    coarse: float
+    least: float
+    greatest: float
+    worst: float
 
 
 @record
@@ -60,7 +76,7 @@ class Resolution(NamedTuple):
     Attributes
     ----------
     tolerance : allowed error over the largest variation, 0 for no control
-    clock : entries LENGTH to WORST, which describe the subdivision of steps
+    parts : subdivision of steps
     least : (8,) pose errors, over the characteristic length of the system or in rad, that are ignored in each direction
     largest : (8 KINDS,) largest variation so far
     error, second : (8 KINDS,) two error estimates of the step
@@ -70,7 +86,7 @@ class Resolution(NamedTuple):
     """
 
     tolerance: float
-    clock: np.ndarray
+    parts: Subdivision
     least: np.ndarray
     largest: np.ndarray
     error: np.ndarray
@@ -89,7 +105,10 @@ def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
     least[: len(sizes)] = np.divide(UNSEEN, sizes, out=np.zeros(len(sizes)), where=sizes > 0)
-    return Resolution(tolerance, np.array([np.inf] * WORST + [0.0]), least, *(aligned(WIDTH * KINDS) for _ in range(6)))
+    parts = Subdivision()
+    parts.fill(np.inf)
+    parts.worst = 0.0
+    return Resolution(tolerance, parts, least, *(aligned(WIDTH * KINDS) for _ in range(6)))
 
 
 @kernel
@@ -172,26 +191,26 @@ def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -
     """Return the end time of the next substep, s.
 
     The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about
-    `clock[LENGTH]` seconds. If `again` is set because the last substep was rejected, the number of substeps is rounded
+    `parts.length` seconds. If `again` is set because the last substep was rejected, the number of substeps is rounded
     up, so that none is longer than that; otherwise it is rounded to the nearest integer.
     """
-    parts = math.ceil((end - begin) / at(resolution.clock, LENGTH) - (0.0 if again else 0.5))
+    parts = math.ceil((end - begin) / resolution.parts.length - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
 
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
     """Reset the smallest and largest pivots at the stages, before a new substep."""
-    put(resolution.clock, LEAST, np.inf)
-    put(resolution.clock, GREATEST, 0.0)
+    resolution.parts.least = np.inf
+    resolution.parts.greatest = 0.0
 
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
     """Record the smallest pivot of the rows at a stage, which must have been evaluated last."""
     pivot = pivots(mechanism)[2]
-    put(resolution.clock, LEAST, min(pivot, at(resolution.clock, LEAST)))
-    put(resolution.clock, GREATEST, max(pivot, at(resolution.clock, GREATEST)))
+    resolution.parts.least = min(pivot, resolution.parts.least)
+    resolution.parts.greatest = max(pivot, resolution.parts.greatest)
 
 
 @kernel
@@ -201,8 +220,8 @@ def holds_singular(resolution: Resolution) -> bool:
     Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
     but the end of a substep might.
     """
-    least = at(resolution.clock, LEAST)
-    return least < NEAR and least < SHRUNK * at(resolution.clock, GREATEST)
+    least = resolution.parts.least
+    return least < NEAR and least < SHRUNK * resolution.parts.greatest
 
 
 @kernel
@@ -211,7 +230,7 @@ def left_whole(resolution: Resolution) -> bool:
 
     This holds if it contains a singular configuration, or if the shortest substep was already too long.
     """
-    return holds_singular(resolution) or at(resolution.clock, COARSE) < np.inf
+    return holds_singular(resolution) or resolution.parts.coarse < np.inf
 
 
 @kernel
@@ -224,13 +243,13 @@ def resolved(resolution: Resolution, error: float, exponent: float, begin: float
     if left_whole(resolution):
         error = 0.0
     if error > SAYS_NOTHING:
-        put(resolution.clock, WORST, max(error * (whole / h) ** (1.0 / exponent), at(resolution.clock, WORST)))
+        resolution.parts.worst = max(error * (whole / h) ** (1.0 / exponent), resolution.parts.worst)
     if error > 1.0 and h > SHORTEST * whole:
-        put(resolution.clock, LENGTH, h * factor_after_rejection(error, exponent))
+        resolution.parts.length = h * factor_after_rejection(error, exponent)
         return False
     if error > 1.0:
-        put(resolution.clock, COARSE, begin)
+        resolution.parts.coarse = begin
     longer = h * factor_after_acceptance(error, 1.0, False, exponent)
-    put(resolution.clock, LENGTH, max(longer, SHORTEST * whole))
+    resolution.parts.length = max(longer, SHORTEST * whole)
     begin_attempts(resolution)
     return True

@@ -12,7 +12,7 @@ from quirk.jit.simd import WIDTH, aligned
 from ..solver.solver import Solver
 from ..stepping.methods import RadauStepper
 from ..stepping.rotating_axes import TURNED
-from ..stepping.run_state import CLOCK, COUNTS, PIECE_SIZE, Settings
+from ..stepping.run_state import PIECE_SIZE, Clock, Counts, Settings
 from ..tangent.tangent import Differential
 from .collocation import JUDGED, ImplicitVariation
 from .radau import vary_along_radau
@@ -35,12 +35,12 @@ class ImplicitCourse:
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
         """Return the data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
-        self._stepper.record.known[:] = np.nan
+        self._stepper.record.known.fill(np.nan)
         return ImplicitVariation(
             failed=np.full(1, np.nan),
             y=aligned(size),
-            clock=np.zeros(CLOCK),
-            counts=np.zeros(COUNTS, dtype=np.int64),
+            clock=Clock(),
+            counts=Counts(),
             pieces=np.zeros(PIECE_SIZE),
             slope=aligned(size),
             seen=aligned(size),

@@ -16,34 +16,12 @@ from ..kernels.applied import refer
 from ..kernels.bodies import CON, normalise
 from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
-from ..stepping.radau import (
-    CENTRE,
-    PAST_STEP,
-    STRICT,
-    Radau,
-    add_all,
-    begin,
-    clear,
-    factorise,
-    learn,
-    remember,
-    show_at,
-    weigh_points,
-)
+from ..stepping.radau import remember
+from ..stepping.radau_error import STRICT
+from ..stepping.radau_iterations import begin, factorise, learn
+from ..stepping.radau_record import Radau, add_all, clear, show_at, weigh_points
 from ..stepping.rotating_axes import TURNED, let_turn, see, show, turn_axes
-from ..stepping.run_state import (
-    HIGH,
-    LOW,
-    PIECE,
-    PIECE_SIZE,
-    STEP_END,
-    STEP_HEAD,
-    STEP_HIGH,
-    STEP_LOW,
-    STEP_START,
-    Settings,
-    T,
-)
+from ..stepping.run_state import HIGH, LOW, PIECE_SIZE, STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START, Settings
 from ..stepping.step_control import in_piece
 from ..tangent.changes import change_of_rates, keep_units
 from ..tangent.tables import Tangents
@@ -75,7 +53,7 @@ def between_points(
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
-    turn_axes(stepper.implicit.axes, t - stepper.known[CENTRE], variation.turned, 0)
+    turn_axes(stepper.implicit.axes, t - stepper.known.centre, variation.turned, 0)
     row = variation.written[0]
     for d in range(variation.directions):
         change = variation.changes_at[d * size : (d + 1) * size]
@@ -117,7 +95,7 @@ def begin_changes(
     If `lands` is true, the variations are first projected onto the constraints.
     """
     size, blocks = variation.y.shape[0], mechanism.constants.shape[0] // CON
-    t = in_piece(variation, variation.clock[T])
+    t = in_piece(variation, variation.clock.t)
     find_changes(mechanism, tangents, variation, t, variation.y, variation.slope, variation.changes, lands)
     for d in range(variation.directions):
         change, base = variation.changes[d * size : (d + 1) * size], variation.base[d * size : (d + 1) * size]
@@ -183,7 +161,7 @@ def take_part(
     factorise(mechanism, stepper, h)
     begin_changes(mechanism, tangents, stepper, variation, begins and variation.projects)
     if begins:
-        write_start(variation, variation.clock[T])
+        write_start(variation, variation.clock.t)
     if not solve_step(mechanism, tangents, stepper, settings, variation, h):
         return np.inf
     if not ends:
@@ -216,7 +194,7 @@ def go_through(
         copy(part[STEP_HEAD : part.shape[0]], variation.y)
         if ends:
             copy(y_end, variation.y_new)
-        clock[T] = reached
+        clock.t = reached
         error = take_part(mechanism, tangents, stepper, settings, variation, begins, ends, tried)
         if variation.stop[0] != 0:
             return
@@ -252,13 +230,13 @@ def vary_along_radau(
 
     Before step 0 the variations are projected onto the constraints.
     """
-    part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts[PIECE]
+    part, width, piece = variation.part, STEP_HEAD + variation.y.shape[0], PIECE_SIZE * variation.counts.piece
     for n in range(first, last):
         copy(variation.trail[n * width : (n + 1) * width], part)
         put(variation.pieces, piece + LOW, at(part, STEP_LOW))
         put(variation.pieces, piece + HIGH, at(part, STEP_HIGH))
         if n == 0:
-            stepper.known[PAST_STEP] = 0.0
+            stepper.known.past_step = 0.0
         y_end = variation.trail[(n + 1) * width + STEP_HEAD : (n + 2) * width]
         go_through(mechanism, tangents, stepper, settings, variation, n, at(part, STEP_END), y_end)
         if variation.stop[0] != 0 or variation.failed[0] < np.inf:

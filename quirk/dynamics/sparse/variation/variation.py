@@ -21,11 +21,11 @@ from quirk.jit.simd import WIDTH, aligned
 
 from ..codegen.motion_functions import place_functions
 from ..solver.solver import Solver
-from ..stepping.run_state import BEST_RANK, STEP_HEAD, Settings
+from ..stepping.run_state import STEP_HEAD, Settings
 from ..tangent.elements import OF_LAWS, OF_RELATIONS
 from ..tangent.tables import ELEMENT, INPUT, INPUTS
 from ..tangent.tangent import Differential
-from .error_control import COARSE, WORST, resolution_of
+from .error_control import resolution_of
 from .explicit import ExplicitVariation, vary_along
 from .implicit import ImplicitCourse
 
@@ -177,7 +177,7 @@ class Varied:
         solver, slots, size, count = self.solver, self.solver.slots, self.solver.size, len(start)
         steps_taken, t = len(steps.trail), float(steps.trail[0, 0])
         rank = solver.settle(steps.trail[0, STEP_HEAD:].copy(), t)
-        self.rank = max(rank, int(solver.counts[BEST_RANK]))
+        self.rank = max(rank, int(solver.counts.best_rank))
         solver.applied.refer(t, steps.angles)
         self.differential.give(directions, first)
         mine = [motion for motion in motions if first <= motion.direction < first + WIDTH]
@@ -223,9 +223,9 @@ class Varied:
             with solver.applied.calling():
                 course.go(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
-        self.coarse = min(self.coarse, float(variation.resolution.clock[COARSE]))
-        self.worst = max(self.worst, float(variation.resolution.tolerance * variation.resolution.clock[WORST]))
-        self.cuts = self.cuts or float(variation.resolution.clock[WORST]) > UNCUT
+        self.coarse = min(self.coarse, variation.resolution.parts.coarse)
+        self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.parts.worst)
+        self.cuts = self.cuts or variation.resolution.parts.worst > UNCUT
         del kept  # the addresses of motions are in use until here
         at_outputs = self._from_lanes(variation.found.reshape(count, nt, size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots

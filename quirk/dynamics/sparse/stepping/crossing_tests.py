@@ -1,0 +1,125 @@
+"""Tests whether an event function may cross zero in an interval, from a few of its values and rates.
+
+Values are at the start (0), in the middle (m) and at the end (1) of a step of size h. `side` is the sign of a function.
+"""
+
+from __future__ import annotations
+
+import math
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from .event_functions import WatchedTables
+from .run_state import Settings
+
+# Distance from zero, over its change in the step, beyond which a function cannot cross in the step.
+FAR = 4.0
+# Crossings by less than this fraction of the largest magnitude of a function are round-off.
+NOISE = 1e-14
+# Deviation of a function within a step from its interpolant, over its largest magnitude, beyond which the step is
+# sampled.
+UNRESOLVED = 0.25
+
+
+@kernel
+def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
+    """Return the magnitude below which values of event function e are not significant.
+
+    Smaller values are due to round-off or to the drift of constraints.
+    """
+    drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
+    return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
+
+
+@kernel
+def far(watched: WatchedTables, e: int, h: float) -> bool:
+    """Whether event function e is too far from zero at both ends of a step of size h to cross zero within the step."""
+    g0, r0, g1, r1 = (
+        at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
+    )  # fmt: skip
+    moves = max(abs(g1 - g0), watched.change[e])
+    if not math.isnan(r0):
+        moves = max(moves, max(abs(r0), abs(r1)) * h)
+    side = watched.side[e]
+    return watched.built_in[e] != 0 and side != 0.0 and min(side * g0, side * g1) > FAR * moves
+
+
+@kernel
+def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
+    """Whether a function with the sign `side` may cross zero between two times that are h apart.
+
+    g0 and g1 are its values at these times, r0 and r1 its rates.
+    """
+    a, b, p, q = side * g0, side * g1, side * r0 * h, side * r1 * h
+    if not (p < 0.0 < q):
+        return False
+    # For a convex function both tangents meet below its minimum.
+    s = (b - q - a) / (p - q)
+    return a + p * s <= 0.0
+
+
+@kernel
+def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
+    """Whether a function of unknown rate may cross zero between two times, at which it has the sign `side`.
+
+    Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between the inner
+    two, of g0 and g1. Either `before` or `after` may be NaN. A convex function lies above the lines through the outer
+    pairs of values.
+    """
+    p, q = side * (g0 - before), side * (after - g1)
+    if math.isnan(p):
+        return q > 0.0 and side * g1 - q <= 0.0
+    if math.isnan(q):
+        return p < 0.0 and side * g0 + p <= 0.0
+    return may_cross(side, g0, side * p, g1, side * q, 1.0)
+
+
+@kernel
+def dips(side: float, g0: float, g1: float, g2: float) -> bool:
+    """Whether the parabola through three equidistant values changes sign between the outer two.
+
+    The values g0, g1 and g2 are in order of time, and `side` is the sign of the function at both ends.
+    """
+    a, b, c = side * g0, side * g1, side * g2
+    bend, slope = a - 2.0 * b + c, 0.5 * (c - a)
+    return bend > 0.0 and abs(slope) < bend and b - 0.5 * slope * slope / bend <= 0.0
+
+
+@kernel
+def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
+    """Whether a function varies too fast to be resolved by its values and rates at both ends and the middle of a step.
+
+    g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h.
+    """
+    largest = max(abs(g0), abs(gm), abs(g1))
+    value, rate = 0.5 * (g0 + g1) + 0.125 * h * (r0 - r1), 1.5 * (g1 - g0) / h - 0.25 * (r0 + r1)
+    return max(abs(gm - value), abs(rm - rate) * h) > UNRESOLVED * largest
+
+
+@kernel
+def sign(x: float) -> float:
+    """Return the sign of x: -1, 0 or 1, and 0 for NaN."""
+    return 1.0 if x > 0.0 else -1.0 if x < 0.0 else 0.0
+
+
+@kernel
+def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
+    """Whether event function e may cross zero in the present step of size h."""
+    side = watched.side[e]
+    g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
+    if side == 0.0:
+        watched.side[e] = sign(g1) if abs(g1) > noise(settings, watched, e) else 0.0
+        return False
+    if min(side * gm, side * g1) < -noise(settings, watched, e):
+        return True
+    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(settings, watched, e):
+        return True
+    if max(abs(g0), abs(gm), abs(g1)) <= noise(settings, watched, e):
+        return False
+    r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
+    if math.isnan(rm):
+        return may_cross_between(side, math.nan, g0, gm, g1) or may_cross_between(side, g0, gm, g1, math.nan)
+    if dips(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h):
+        return True
+    return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)

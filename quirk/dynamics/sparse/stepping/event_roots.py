@@ -1,0 +1,164 @@
+"""Times within a step at which an event function crosses zero, to round-off."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from .crossing_tests import may_cross, may_cross_between, noise
+from .event_functions import SAMPLES, prepare, value_of
+from .method_kernels import between
+from .run_state import RunState, Settings, StepPosition
+from .step_control import keeps_to_constraints
+
+# Maximum number of root-finding iterations per crossing, which is located between neighboring floats.
+MOST_ITERATIONS = 100
+# Number of golden-section steps in the search for the minimum of a function near zero.
+DESCENTS = 40
+GOLDEN = 0.3819660112501051
+# A function counts as zero at the start of a search below this fraction of its value at the end.
+AS_GOOD_AS_ZERO = 1e-6
+
+
+@kernel
+def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
+    """Project the state in run.watched at time t onto the constraints, if the run uses projection."""
+    if keeps_to_constraints(mechanism, settings):
+        project(mechanism, t, run.watched.state, settings.length, run.counts, False)
+
+
+@kernel
+def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
+    """Return the value of event function e at time t within the step."""
+    watched = run.watched
+    between(mechanism, stepper, settings, run, t, watched.state)
+    run.counts.position = StepPosition.DENSE
+    onto_constraints(mechanism, settings, run, t)
+    prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
+    value, _ = value_of(mechanism, watched, e, t, watched.state)
+    return value
+
+
+@kernel
+def on_side(side: float, ga: float, gb: float) -> float:
+    """Return the value of a function at the start of an interval that is searched for a root.
+
+    The value is `ga`. If `ga` counts as zero, it is replaced by the magnitude of `gb`, the value at the end, with the
+    sign `side`: if a function is zero at the start, leaves zero and returns, a search that began with zero would find
+    the start itself.
+    """
+    return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
+
+
+@kernel
+def root(
+    mechanism: Mechanism,
+    stepper: Any,
+    settings: Settings,
+    run: RunState,
+    e: int,
+    side: float,
+    a: float,
+    ga: float,
+    b: float,
+    gb: float,
+) -> float:
+    """Return the first time between a and b, to round-off, at which event function e no longer has the sign `side`.
+
+    ga and gb are its values at a and b. The root is found by the Illinois variant of false position, with bisection
+    where this variant is slow. A function that reaches zero has crossed, unless it was zero at the start.
+    """
+    width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
+    ga = on_side(side, ga, gb) if gb != 0.0 else ga
+    for n in range(MOST_ITERATIONS):
+        if b - a <= 2.2e-16 * (abs(a) + abs(b)):
+            break
+        t = b - gb * (b - a) / (gb - ga) if gb != ga else a
+        if gb == 0.0 and fresh:
+            # The function may have been zero for some time.
+            t = b - 4.4e-16 * (abs(a) + abs(b))
+        fresh = gb != 0.0
+        if (n % 3 == 2 and b - a > 0.25 * width) or not a < t < b:
+            t = 0.5 * (a + b)
+        if n % 3 == 2:
+            width = b - a
+        if t <= a or t >= b:
+            break
+        g = sampled(mechanism, stepper, settings, run, e, t)
+        if side * g < 0.0 or (g == 0.0 and onto):
+            b, gb = t, g
+            ga = 0.5 * ga if moved > 0 else ga
+            moved = 1
+        else:
+            a, ga = t, g
+            gb = 0.5 * gb if moved < 0 else gb
+            moved = -1
+    return b
+
+
+@kernel
+def lowest(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
+) -> float:
+    """Return a time between a and c at which event function e no longer has the sign `side`, or infinity.
+
+    The function is minimized, or maximized for negative `side`, by the golden-section method.
+    """
+    b = a + GOLDEN * (c - a)
+    gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
+    for _ in range(DESCENTS):
+        if gb < below:
+            return b
+        t = b + GOLDEN * (c - b) if c - b > b - a else b - GOLDEN * (b - a)
+        if t == b:
+            break
+        g = side * sampled(mechanism, stepper, settings, run, e, t)
+        if g < gb:
+            if t > b:
+                a = b
+            else:
+                c = b
+            b, gb = t, g
+        elif t > b:
+            c = t
+        else:
+            a = t
+    return b if gb < below else math.inf
+
+
+@kernel
+def next_crossing(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
+) -> float:
+    """Return the first time after `since` at which event function e no longer has the sign `side`, or infinity."""
+    watched, clock = run.watched, run.clock
+    h, size, least = clock.t_new - clock.t, 2 * watched.side.shape[0], -noise(settings, watched, e)
+    for m in range(1, SAMPLES + 1):
+        b = clock.t + h * m / SAMPLES if m < SAMPLES else clock.t_new
+        if b <= since:
+            continue
+        before, o = clock.t + h * (m - 1) / SAMPLES, m * size + 2 * e
+        a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
+        # If the function has just crossed, its value is zero.
+        ga = at(watched.samples, o - size) if before >= since else 0.0
+        if side * g < least or (g == 0.0 and side * ga > -least):
+            return root(mechanism, stepper, settings, run, e, side, a, ga, b, g)
+        if before < since:
+            continue
+        if math.isnan(rate):
+            earlier = at(watched.samples, o - 2 * size) if m > 1 else math.nan
+            later = at(watched.samples, o + size) if m < SAMPLES else math.nan
+            if not may_cross_between(side, earlier, ga, g, later):
+                continue
+        elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
+            continue
+        there = lowest(mechanism, stepper, settings, run, e, side, a, b)
+        if there < math.inf:
+            g = sampled(mechanism, stepper, settings, run, e, there)
+            return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)
+    return math.inf

@@ -1,0 +1,75 @@
+"""Signs of event functions where a run begins or its state jumps, and the record of their crossings."""
+
+from __future__ import annotations
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
+
+from ..kernels.mechanism import Mechanism
+from .crossing_tests import noise, sign
+from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, refer_to, values
+from .run_state import RunState, Settings, StepOutcome
+
+# Fraction of the duration of a run in which a function that starts at zero counts as not moving.
+AT_ONCE = 1e-13
+# A function that has just crossed counts as still zero within this fraction of its largest magnitude.
+AT_ZERO_STILL = 1e-9
+# A function is held at zero after its event if its rate is below this fraction of the rate at the crossing, which is
+# the round-off of an impulse.
+HELD = 1e-13
+
+
+@kernel
+def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
+    """Record that event function e crosses zero at time t, with total energy `total`, J.
+
+    The direction `way` is 1 if the function rises and -1 if it falls.
+    """
+    o = NOTED * run.counts.happened
+    put(run.watched.noted, o + WHEN, t)
+    put(run.watched.noted, o + WHICH, float(e))
+    put(run.watched.noted, o + WAY, way)
+    put(run.watched.noted, o + TOTAL, total)
+    run.counts.happened += 1
+
+
+@kernel
+def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
+    """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
+
+    If the sign differs from that at the end of the last step, the state has jumped, and a crossing is recorded, except
+    for an event whose own action caused the jump. A function that is zero gets the sign of its rate.
+    """
+    watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
+    run.counts.unsettled = 0
+    if not values(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta, watched.start):
+        return StepOutcome.UNDEFINED
+    refer_to(watched, clock.t, watched.start)
+    for e in range(watched.side.shape[0]):
+        g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
+        watched.scale[e] = max(watched.scale[e], abs(g))
+        if watched.positive[e] != 0:
+            watched.side[e] = 1.0
+            continue
+        still = abs(g) <= max(abs(rate) * AT_ONCE * (clock.requested - settings.start), noise(settings, watched, e))
+        speed, watched.at_speed[e] = watched.at_speed[e], 0.0
+        own = speed > 0.0
+        if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
+            # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
+            # ignored.
+            moves = abs(rate) * (clock.requested - settings.start) > noise(settings, watched, e)
+            if moves and abs(rate) > HELD * speed:
+                watched.side[e] = sign(rate)
+            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that round-off keeps its sign
+                watched.side[e] = sign(g)
+            else:
+                watched.side[e] = before
+            continue
+        watched.side[e] = sign(g)
+        if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
+            if watched.acts[e] == 0:
+                total = energy(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)
+                note(run, e, clock.t, sign(g), total)
+            else:
+                watched.hit[e], reason = BY_A_JUMP, StepOutcome.EVENT
+    return reason

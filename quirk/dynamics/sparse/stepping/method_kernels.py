@@ -1,0 +1,62 @@
+"""What an integration method consists of: kernels, chosen by the class of a record with its data, the stepper.
+
+The field `exponent` of the record is the inverse of the order of the error in the step size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from quirk.jit.by_class import ByClass
+from quirk.jit.compilation import kernel
+
+from ..kernels.mechanism import Mechanism
+from .run_state import RunState, Settings
+
+# Maximum number of parts of a recorded step.
+MOST_PARTS = 32
+
+
+@kernel
+def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+    """Return 1: a recorded step is not divided."""
+    return 1
+
+
+@kernel
+def as_rejected(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
+    """Leave the size of the next step as it is."""
+
+
+# take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the
+# constraints if the run uses projection. It returns the ratio of error to tolerance, infinity if the state cannot be
+# computed, 0 for fixed steps; and may shorten the step.
+take = ByClass(1)
+# between(mechanism, stepper, settings, run, t, state) fills a state within the step, and returns whether it is finite.
+between = ByClass(1)
+# estimate(stepper, run, x, h, state) fills an approximate state at fraction x of a step, without evaluations.
+estimate = ByClass(0)
+# close(stepper, settings, run) copies the results at the end of a step to the start of the next step.
+close = ByClass(0)
+# parts(mechanism, stepper, settings, run) returns the number of parts into which a recorded step is divided, at most
+# MOST_PARTS: for methods whose steps are too long for the Runge-Kutta method that integrates variations.
+parts = ByClass(1, one_part)
+# replan(mechanism, stepper, run, h) may change the size chosen for the step after one of size h has been rejected.
+replan = ByClass(1, as_rejected)
+
+
+def implement(
+    stepper: type,
+    *,
+    take: Callable[..., Any],
+    between: Callable[..., Any],
+    estimate: Callable[..., Any],
+    close: Callable[..., Any],
+    parts: Callable[..., Any] = one_part,
+    replan: Callable[..., Any] = as_rejected,
+) -> None:
+    """Make these the kernels of the method whose data are in records of the class `stepper`."""
+    given = {"take": take, "between": between, "estimate": estimate, "close": close, "parts": parts, "replan": replan}
+    for name, one in given.items():
+        globals()[name].add(stepper, one)

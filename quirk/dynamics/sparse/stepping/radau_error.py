@@ -1,0 +1,101 @@
+"""Error of the steps of Radau IIA methods.
+
+`stepper` is the record of the method; a slope is y'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, put, store
+
+from ..implicit.solve import solve
+from ..kernels.bodies import CON, STATE, finite
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.work_error import work_error
+from .discontinuity_probe import roughness
+from .radau_iterations import ratio
+from .radau_record import Radau, see_slope
+from .rotating_axes import TURNED, show
+from .run_state import RunState, Settings
+from .step_control import keeps_to_constraints
+from .step_kernels import tolerance_of_work
+
+# Factor of the tolerance of the error estimate, STRICT rtol^((s + 1) / 2 s); the estimate is much larger than the
+# error.
+STRICT = 1.0
+# The estimate is larger than the error for smooth motion only; if loads of switching laws have a kink in the step, they
+# are about equal. The last terms of polynomials through these loads are then about this fraction of their range; for
+# smooth loads in accurate runs they are much smaller.
+ROUGH = 0.03
+
+
+@kernel
+def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
+    """Compute the increments of all states that hold work; no other component of the state depends on work."""
+    s, size = stepper.points, stepper.slope.shape[0]
+    for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
+        for i in range(s):
+            work = 0.0
+            for j in range(s):
+                work += stepper.a[i * s + j] * at(stepper.f, j * size + o)
+            put(stepper.z, i * size + o, h * work)
+
+
+@kernel
+def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
+    """Return the ratio of the error of a step to the tolerance.
+
+    With projection, only the part of the error tangential to the constraints counts.
+    """
+    size, e = run.y.shape[0], h * stepper.inverse[0]
+    right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
+    energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
+    copy(stepper.base, stepper.seen)
+    see_slope(mechanism, stepper, stepper.slope, 0, stepper.stage)
+    for o in range(0, size, 8):
+        store(right, o, load(right, o) + e * load(stepper.stage, o))
+    rough = roughness(run.functions, stepper.highest) / ROUGH if settings.gap < np.inf else 0.0
+    least = min(1.0, rough * rough)
+    work = work_ratio(mechanism, stepper, right, h, energy + h * power, least)
+    matrix = stepper.matrices[: stepper.implicit.size]
+    solve(stepper.implicit, mechanism.constants, stepper.centre, (e,), (matrix,), (right,), (found,))
+    if not finite(found):
+        return np.inf
+    s = stepper.points
+    show(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
+    constrained = keeps_to_constraints(mechanism, settings)
+    error = ratio(mechanism, settings, run, run.y_new, stepper.change, constrained)
+    return max(work, error * max(settings.rtol ** (1.0 - of_estimate(s)) / STRICT, least))
+
+
+@kernel
+def of_estimate(points: int) -> float:
+    """Return the order of the error estimate divided by the order of the error, for a method with `points` points."""
+    return (points + 1) / (2.0 * points)
+
+
+@kernel
+def work_ratio(
+    mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
+) -> float:
+    """Return the ratio of the error of all work to `tolerance`, J, from the error estimate in `change`.
+
+    The estimate has lower order than the error and is much larger. Therefore it is compared with a power of the
+    relative tolerance instead, as for the motion, or with the fraction `least` if this is larger. Here the relative
+    tolerance is the tolerance over the work that the largest mechanical power in the step would do during the whole
+    step. For Gaussian pulses, nine of ten steps then have an error no larger than the estimate.
+    """
+    forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
+    for o in range(forces.work, forces.work_end):
+        power = abs(at(stepper.slope, o))
+        for i in range(stepper.points):
+            power = max(power, abs(at(stepper.f, i * size + o)))
+        largest += h * power
+    error = work_error(forces, change, tolerance)
+    if error == 0.0 or error == np.inf:
+        return error
+    part = tolerance / largest if largest > tolerance else 1.0
+    return error * max(part ** (1.0 - of_estimate(stepper.points)), least)

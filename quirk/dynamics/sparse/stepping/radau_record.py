@@ -1,0 +1,192 @@
+"""Data of Radau IIA methods: coefficients, arrays of a step, and its polynomial.
+
+`stepper` is the record of the method.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.fields import Fields, fields
+from quirk.jit.record import record
+from quirk.jit.simd import load, splat, store
+
+from ..implicit.tables import AXES, ImplicitTables
+from ..kernels.bodies import CON
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from .rotating_axes import TURNED, let_turn, see, show, turn_axes
+
+
+@fields
+class StepData(Fields):
+    """Numbers of the last steps of a Radau IIA method; times in s.
+
+    Attributes
+    ----------
+    since : time of `slope`
+    past, past_step, past_centre : start and size of the step of `past`, size 0 if there is none, and the time at which
+        its axes coincided with the inertial ones
+    derived, centre : 1 while derivatives are usable, and their time, at which axes coincided
+    step : step size of the matrices
+    rate, bound : convergence rate of iterations, and a bound of the error of the last correction over its size
+    least, greatest : smallest and largest of the smallest pivots at the points of the step
+    """
+
+    since: float
+    past: float
+    past_step: float
+    past_centre: float
+    derived: float
+    centre: float
+    step: float
+    rate: float
+    bound: float
+    least: float
+    greatest: float
+
+
+@record
+class Radau(NamedTuple):
+    """A Radau IIA method with s points and the arrays of its steps; see `quirk.integrators.radau`.
+
+    A state has `size` elements. Names in capitals are constants of this module.
+
+    Attributes
+    ----------
+    points : number of collocation points s
+    exponent : 1 / (s + 1), the inverse order of the error estimate
+    a, back, forth, of_slopes : (s s,) coefficients
+    nodes, inverse, e : (s,) coefficients
+    highest : (2 s + 2,) coefficients of the two highest terms of interpolation polynomials
+    implicit : data of the linear systems
+    matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex ones
+    z, f : (s size,) increments and slopes at the points, in rotating axes
+    w, u : (s size,) right-hand sides and solutions of the linear systems
+    turned : rotations of the axes at the start and at all points, as quaternions
+    origin, base : (size,) positions of bodies at the start, and the state relative to these in rotating axes
+    past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
+    slope, slope_new : (size,) y' at the start and at the end of the step
+    centre : (size,) state at which derivatives are evaluated
+    seen, stage, change : (size,) scratch arrays for states and their changes
+    apart : scratch array for rotations of axes, as quaternions
+    basis : (s,) weights of the points in the polynomial at one time
+    known : numbers of the last steps
+    """
+
+    points: int
+    exponent: float
+    a: np.ndarray
+    back: np.ndarray
+    forth: np.ndarray
+    of_slopes: np.ndarray
+    nodes: np.ndarray
+    inverse: np.ndarray
+    e: np.ndarray
+    highest: np.ndarray
+    implicit: ImplicitTables
+    matrices: np.ndarray
+    z: np.ndarray
+    f: np.ndarray
+    w: np.ndarray
+    u: np.ndarray
+    turned: np.ndarray
+    origin: np.ndarray
+    base: np.ndarray
+    past: np.ndarray
+    past_axes: np.ndarray
+    past_origin: np.ndarray
+    past_base: np.ndarray
+    slope: np.ndarray
+    slope_new: np.ndarray
+    centre: np.ndarray
+    seen: np.ndarray
+    stage: np.ndarray
+    change: np.ndarray
+    apart: np.ndarray
+    basis: np.ndarray
+    known: StepData
+
+
+@kernel
+def clear(array: np.ndarray) -> None:
+    """Set all elements of an array to zero."""
+    for o in range(0, array.shape[0], 8):
+        store(array, o, splat(0.0))
+
+
+@kernel
+def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
+    """Add a weighted sum of `count` consecutive arrays in `of`, times `factor`, to `out`.
+
+    `first` is the index of the weight of the first array.
+    """
+    size = out.shape[0]
+    for j in range(count):
+        weight = factor * weights[first + j]
+        for o in range(0, size, 8):
+            store(out, o, load(out, o) + weight * load(of, j * size + o))
+
+
+@kernel
+def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
+    """Compute the state at time t from the polynomial of the last step."""
+    s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
+    weigh_points(stepper, (t - stepper.known.past) / stepper.known.past_step)
+    copy(stepper.past_base, stepper.seen)
+    add_all(stepper.basis, 0, s, stepper.past, 1.0, stepper.seen)
+    turn_axes(stepper.past_axes, t - stepper.known.past_centre, stepper.apart, 0)
+    show(stepper.apart, 0, blocks, stepper.seen, state)
+    for o in range(0, state.shape[0], 8):
+        store(state, o, load(state, o) + load(stepper.past_origin, o))
+
+
+@kernel
+def weigh_points(stepper: Radau, x: float) -> None:
+    """Compute the weights of the collocation points in the polynomial at fraction x of the step, in `basis`."""
+    for i in range(stepper.points):
+        weight = x / stepper.nodes[i]
+        for j in range(stepper.points):
+            if j != i:
+                weight *= (x - stepper.nodes[j]) / (stepper.nodes[i] - stepper.nodes[j])
+        stepper.basis[i] = weight
+
+
+@kernel
+def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Transform a state y, in the inertial frame, to the rotating axes; the result is written to `out`.
+
+    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
+    """
+    blocks = mechanism.constants.shape[0] // CON
+    for o in range(0, y.shape[0], 8):
+        store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
+    see(stepper.turned, at_point * TURNED * blocks, blocks, stepper.seen, out)
+
+
+@kernel
+def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
+    """Compute the state at collocation point i.
+
+    The state is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
+    """
+    size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
+    for o in range(0, size, 8):
+        store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
+    show(stepper.turned, (i + 1) * TURNED * blocks, blocks, stepper.seen, out)
+    for o in range(0, size, 8):
+        store(out, o, load(out, o) + load(stepper.origin, o))
+
+
+@kernel
+def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Transform the slope y' of the state in `seen` to the rotating axes; the result is written to `out`.
+
+    The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
+    """
+    blocks = mechanism.constants.shape[0] // CON
+    see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
+    let_turn(stepper.implicit.axes, stepper.seen, out)

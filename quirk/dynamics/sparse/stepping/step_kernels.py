@@ -1,0 +1,79 @@
+"""Kernels that all methods share: landing on the constraints, slopes, and the tolerance of work."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from quirk.integrators.control import FARTHEST_CORRECTION, LARGEST_CORRECTION
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from ..kernels.bodies import finite, normalise
+from ..kernels.evaluate import evaluate
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from ..kernels.redundancy import watch
+from ..kernels.work import CORRECTION
+from ..kernels.work_error import exchanged, work_tolerance
+from .discontinuity_probe import carry_on
+from .run_state import RunState, Settings
+from .step_control import keeps_to_constraints
+
+
+@kernel
+def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
+    """Whether the state at the end of the present step is projected onto the constraints."""
+    return keeps_to_constraints(mechanism, settings) and (run.counts.steps + 1) % settings.interval == 0
+
+
+@kernel
+def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
+    """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
+
+    Returns False if the state is not finite, or too far from the constraints. `away` is true if the factorization in
+    `work` belongs to a state that is not close to y_new.
+    """
+    arrived, y = finite(run.y_new), run.y_new
+    normalise(mechanism.constants, y)
+    if arrived and projects(mechanism, settings, run):
+        arrived = project(mechanism, run.clock.t_new, y, settings.length, run.counts, away)
+        farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
+        arrived = arrived and not at(mechanism.work.summary, CORRECTION) > farthest
+    return arrived
+
+
+@kernel
+def slope_at(
+    mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
+) -> None:
+    """Compute y' at time t and state y, and store it in `slope`.
+
+    If y satisfies the constraints, `on_rows` must be true; the selection of independent rows is then checked.
+    """
+    evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+    run.counts.evaluations += 1
+    if on_rows and watch(mechanism, t, y, run.counts.best_rank):
+        evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+        run.counts.evaluations += 1
+
+
+@kernel
+def tolerance_of_work(
+    mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
+) -> tuple[float, float]:
+    """Return the tolerance of the work in a step: a part in J, and a part per step size in W; see `work_error`.
+
+    The state y, whose rates are `slope`, must have been evaluated last.
+    """
+    before = run.clock.exchanged + exchanged(mechanism.forces, run.y, y)
+    h = run.clock.t_new - run.clock.t
+    return work_tolerance(mechanism, y, slope, before, h, settings.rtol, settings.atol)
+
+
+@kernel
+def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
+    """Copy the inputs and outputs of user functions at the last stage to the start of the next step."""
+    if settings.gap < math.inf:
+        carry_on(run.functions, stages)

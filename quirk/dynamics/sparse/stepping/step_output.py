@@ -1,0 +1,121 @@
+"""Output of the step loop: states at requested times, and recorded steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk.dynamics.model.revolution_counter import note_turns
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import put
+
+from ..kernels.impose import copy
+from ..kernels.mechanism import Mechanism
+from ..kernels.project import project
+from .event_functions import ROOM, SAMPLES
+from .method_kernels import MOST_PARTS, between, parts
+from .run_state import (
+    HIGH,
+    LOW,
+    PIECE_SIZE,
+    STEP_END,
+    STEP_HEAD,
+    STEP_HIGH,
+    STEP_LOW,
+    STEP_START,
+    RunState,
+    Settings,
+    StepOutcome,
+    StepPosition,
+)
+from .step_control import keeps_to_constraints
+
+# Maximum number of crossings of a function in a step that samples can resolve.
+MOST_NOTED = 2 * SAMPLES
+
+
+@kernel
+def wanted(settings: Settings, run: RunState) -> bool:
+    """Whether an output state of this step has not been stored yet: at its end, or at a requested output time."""
+    if settings.every:
+        return run.counts.passed < run.counts.steps
+    return run.counts.passed < run.asked.shape[0] and run.asked[run.counts.passed] <= run.clock.t_new
+
+
+@kernel
+def pauses(run: RunState) -> bool:
+    """Whether the run pauses within the step just taken, because all output times have been reached.
+
+    The run does not pause at the end of the step if an event with an action occurs at this time.
+    """
+    counts, last = run.counts, run.asked.shape[0] - 1
+    if counts.pauses == 0 or counts.passed <= last:
+        return False
+    return run.asked[last] < run.clock.t_new or counts.eventful == 0
+
+
+@kernel
+def full(run: RunState) -> bool:
+    """Whether the buffers have no space for another step or its events."""
+    if (
+        run.trail.shape[0] > 0
+        and (run.counts.recorded + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
+    ):
+        return True
+    return run.counts.happened > 0 and run.counts.happened + MOST_NOTED * run.watched.side.shape[0] > ROOM
+
+
+@kernel
+def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+    """Store the output states within the step just taken; return a return code of `run_state`."""
+    clock, counts, size = run.clock, run.counts, run.y.shape[0]
+    while wanted(settings, run):
+        if counts.stored >= run.times.shape[0]:
+            return StepOutcome.AGAIN
+        t = clock.t_new if settings.every else run.asked[counts.passed]
+        state = run.states[counts.stored * size : (counts.stored + 1) * size]
+        within = t < clock.t_new
+        if within:
+            arrived = between(mechanism, stepper, settings, run, t, state)
+            if run.stop[0] != 0:
+                return StepOutcome.STOPPED
+            counts.position = StepPosition.DENSE
+            if not arrived:
+                return StepOutcome.LOST_BETWEEN
+        else:
+            copy(run.y_new, state)
+        astray = keeps_to_constraints(mechanism, settings) and (within or counts.steps % settings.interval != 0)
+        if astray and not project(mechanism, t, state, settings.length, counts, False):
+            return StepOutcome.OFF_BETWEEN
+        note_turns(run.counter, counts.stored, run.y, state, t - clock.t)
+        run.times[counts.stored] = t
+        counts.stored += 1
+        counts.passed += 1
+    return StepOutcome.GONE_ON
+
+
+@kernel
+def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
+    """Record the step just taken, if steps are recorded; return False if a state within it is not finite."""
+    if run.trail.shape[0] == 0:
+        return True
+    clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts.piece
+    count = parts(mechanism, stepper, settings, run)
+    t, h = clock.t, (clock.t_new - clock.t) / count
+    for part in range(count):
+        o, end = run.counts.recorded * width, clock.t_new if part + 1 == count else clock.t + (part + 1) * h
+        put(run.trail, o + STEP_START, t)
+        put(run.trail, o + STEP_END, end)
+        put(run.trail, o + STEP_LOW, run.pieces[piece + LOW])
+        put(run.trail, o + STEP_HIGH, run.pieces[piece + HIGH])
+        state = run.trail[o + STEP_HEAD : o + width]
+        if part == 0:
+            copy(run.y, state)
+        else:
+            arrived = between(mechanism, stepper, settings, run, t, state)
+            if arrived and keeps_to_constraints(mechanism, settings):
+                arrived = project(mechanism, t, state, settings.length, run.counts, False)
+            if not arrived:
+                return False
+        run.counts.recorded += 1
+        t = end
+    return True

@@ -1,0 +1,81 @@
+"""Kernels that are chosen by the class of one of their arguments, when their callers are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+from numba.core.imputils import lower_constant
+from numba.extending import models, register_model, typeof_impl
+
+Kernel = Callable[..., Any]
+
+
+class ByClass:
+    """A function with one kernel for each class of a record; other kernels call it like a kernel.
+
+    Parameters
+    ----------
+    position : index of the argument whose class selects the kernel
+    default : kernel for classes without one of their own, or None
+    """
+
+    def __init__(self, position: int, default: Kernel | None = None) -> None:
+        self._position, self._default = position, default
+        self._kernels: dict[type, Kernel] = {}
+
+    def add(self, of: type, kernel: Kernel) -> None:
+        """Use `kernel` where the argument is a record of the class `of`."""
+        self._kernels[of] = kernel
+
+    def kernel_for(self, of: type) -> Any:
+        """Return the kernel for a class."""
+        return self._kernels.get(of, self._default)
+
+    def of_types(self, arguments: tuple[Any, ...]) -> Any:
+        """Return the kernel for arguments of these numba types."""
+        return self.kernel_for(arguments[self._position].made_by)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the kernel as plain Python."""
+        return self.kernel_for(type(arguments[self._position]))(*arguments)
+
+
+class ByClassType(types.Callable, types.Opaque):
+    """numba type of one `ByClass` function."""
+
+    def __init__(self, function: ByClass) -> None:
+        self.function = function
+        super().__init__(f"ByClass({id(function)})")
+
+    @property
+    def key(self) -> Any:
+        """Key that is equal for equal types."""
+        return self.function
+
+    def get_call_type(self, context: Any, arguments: Any, named: Any) -> Any:
+        """Return the signature of the kernel for arguments of these types."""
+        return types.Dispatcher(self.function.of_types(arguments)).get_call_type(context, arguments, named)
+
+    def get_call_signatures(self) -> tuple[list[Any], bool]:
+        """Return no signatures: those of the kernels are determined when they are called."""
+        return [], True
+
+    def get_impl_key(self, signature: Any) -> Any:
+        """Return the key of the compiled kernel."""
+        return types.Dispatcher(self.function.of_types(signature.args)).get_impl_key(signature)
+
+
+register_model(ByClassType)(models.OpaqueModel)
+
+
+@typeof_impl.register(ByClass)
+def _typed(value: ByClass, context: Any) -> ByClassType:
+    return ByClassType(value)
+
+
+@lower_constant(ByClassType)
+def _constant(context: Any, builder: Any, kind: ByClassType, value: ByClass) -> Any:
+    """Emit a placeholder: the function is known when its callers are compiled."""
+    return context.get_dummy_value()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
 from quirk.forces import ForceElement
 from quirk.forces.calls import WrittenCall, written_calls
 from quirk.forces.law import LawLayout, run
-from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+from quirk.jit.llvm_functions import Native, native
+from quirk.jit.shared_code import SharedCode
 
-from ..taylor.tapes import AnyKey, prints_of
+from ..taylor.tapes import prints_of
 
 # Machine code, and whether each user function in it runs in Python.
 Made = tuple[Native, tuple[bool, ...]]
+
+CODE = SharedCode[Made]()
 
 
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
@@ -23,16 +25,9 @@ def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) 
     `refused` holds one flag for each user function: whether it must run in Python.
     """
     prints = prints_of(element)
-    if prints is None:
-        return _written(element, layout, refused, keep=False)
-    return _shared(element.structure, prints, layout, tuple(refused), AnyKey(element))
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared(
-    structure: tuple[Any, ...], prints: tuple[Any, ...], layout: LawLayout, refused: tuple[bool, ...], one: AnyKey
-) -> Made:
-    return _written(one.element, layout, refused, keep=not one.element.of_user)
+    key = None if prints is None else (element.structure, prints, layout, tuple(refused))
+    keep = prints is not None and not element.of_user
+    return CODE.get(key, lambda: _written(element, layout, refused, keep))
 
 
 def _written(element: ForceElement, layout: LawLayout, refused: Sequence[bool], keep: bool) -> Made:

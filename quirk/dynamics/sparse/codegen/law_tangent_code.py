@@ -6,7 +6,6 @@ which carry derivatives, are then propagated through it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,14 +20,15 @@ from quirk.forces.calls import DualCall
 from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import pointer_to_python
-from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+from quirk.jit.llvm_functions import Native, native
+from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import WIDTH, load
-
-from ..taylor.tapes import AnyKey
 
 # Function fill(t, inputs, outputs) of dual numbers.
 Fill = Callable[[Any, Any, Any], None]
 Watch = Callable[..., Callable[[float], Any]]
+
+CODE = SharedCode[Native]()
 
 
 def law_pointer(
@@ -52,25 +52,16 @@ def law_pointer(
     user_functions = [*(value.source for value in element.functions), *element.sources]
     if not plain_python() and not any(map(refuse, user_functions)):
         try:
-            if _known(prints) and element.built_in:
-                return _shared_law(element.structure, prints, layout, AnyKey(element))
-            return _written(fill, layout.inputs, layout.outputs, keep=False)
+            shared = _known(prints) and element.built_in
+            key = (element.structure, prints, layout) if shared else None
+            keep = shared and not element.of_user
+            return CODE.get(key, lambda: _written(fill, layout.inputs, layout.outputs, keep))
         except BranchingError:
             pass  # it branches on values, or a function accepts floats only
         except Exception:
             if element.built_in and not element.functions:
                 raise
     return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, f"{element}")
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, one: AnyKey) -> Native:
-    element = one.element
-
-    def fill(t: Any, given: Any, found: Any) -> None:
-        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
-
-    return _written(fill, layout.inputs, layout.outputs, keep=not element.of_user)
 
 
 def _known(prints: Sequence[Any]) -> bool:

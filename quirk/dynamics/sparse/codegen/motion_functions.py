@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,12 +17,15 @@ from quirk.functions.motion_kernels import ADDRESS, BREAKS, FUNCTION, MOTION_SIZ
 from quirk.functions.user_function import of_floats
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import address_of, pointer_to_filler
-from quirk.jit.llvm_functions import MOST_COMPILED, Native, call_address, native
+from quirk.jit.llvm_functions import Native, call_address, native
+from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import at, put
 from quirk.jit.tracing import bounded
 
 # Wrapper that makes a Python function safe to call from compiled code, and counts its calls; see `Applied.watched`.
 Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]
+
+CODE = SharedCode[Native]()
 
 
 def place_functions(
@@ -79,29 +81,9 @@ def _written(functions: Sequence[Any]) -> Native | None:
     """Return machine code for the functions of a motion, or None if it cannot be generated."""
     prints = tuple(fingerprint(function) for function in functions)
     try:
-        if None in prints:
-            return _machine_code(functions)
-        return _shared(prints, _Alike(functions))
+        return CODE.get(None if None in prints else prints, lambda: _machine_code(functions))
     except Exception:  # any exception: the functions are then called in Python, where errors are reported
         return None
-
-
-class _Alike:
-    """Wrapper of functions that is equal to any other wrapper, so that they are not part of a cache key."""
-
-    def __init__(self, functions: Sequence[Any]) -> None:
-        self.functions = functions
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Alike)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared(prints: tuple[Any, ...], alike: _Alike) -> Native:
-    return _machine_code(alike.functions)
 
 
 def _machine_code(functions: Sequence[Any]) -> Native:

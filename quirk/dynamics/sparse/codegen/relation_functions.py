@@ -6,7 +6,6 @@ Notation: Phi are the residuals of the constraint rows.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
@@ -20,13 +19,13 @@ from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import address_of, pointer_to_python
 from quirk.jit.llvm_functions import Native, native
+from quirk.jit.shared_code import SharedCode
 
 from ..kernels.relations import ADDRESS, INPUT, ORDER, OUTPUT, RELATION_SIZE, Relations
 from ..symbolic.tables_of_relations import layouts_of
 from .motion_functions import Watch, place_functions
 
-# Maximum number of functions in the cache of machine code; functions in use are kept by their owners in addition.
-MOST_COMPILED = 256
+CODE = SharedCode[Native]()
 
 # User functions known to branch on values, so that further solvers do not try to compile them again.
 BRANCHING: WeakSet[Any] = WeakSet()
@@ -135,17 +134,11 @@ def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Nati
     Code of a user function is shared only if the function has a fingerprint, that is if its behavior is fixed.
     """
     prints = None if relation.source is None else fingerprint(relation.source)
-    if relation.of_user and prints is None:
-        # The function's behavior may differ from that of the cached code.
-        return _written(relation.function, relation.of_velocities, layout, resting, keep=False)
-    return _shared(relation.function, prints, relation.of_velocities, layout, resting, not relation.of_user)
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared(
-    function: Function, prints: Any, of_velocities: bool, layout: RelationLayout, resting: bool, keep: bool
-) -> Native:
-    return _written(function, of_velocities, layout, resting, keep)
+    # Without a fingerprint, the function's behavior may differ from that of the cached code.
+    unknown = relation.of_user and prints is None
+    key = None if unknown else (relation.function, prints, relation.of_velocities, layout, resting)
+    keep = key is not None and not relation.of_user
+    return CODE.get(key, lambda: _written(relation.function, relation.of_velocities, layout, resting, keep))
 
 
 def _written(function: Function, of_velocities: bool, layout: RelationLayout, resting: bool, keep: bool) -> Native:

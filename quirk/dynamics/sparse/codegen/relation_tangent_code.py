@@ -21,18 +21,22 @@ from quirk.autodiff.dual import Dual, DualArray
 from quirk.autodiff.jet import BranchingError
 from quirk.autodiff.tape import Tape
 from quirk.autodiff.tape_tangent import recorded, replayed
-from quirk.constraints.relation import LANES, Function, Relation, RelationLayout
+from quirk.constraints.relation import LANES, Relation, RelationLayout
 from quirk.dynamics.model.model import PlacedRelation
 from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import pointer_to_python
-from quirk.jit.llvm_functions import MOST_COMPILED, Native, native
+from quirk.jit.llvm_functions import Native, native
 from quirk.jit.scalar import Scalar, is_zero, plus, times
+from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import WIDTH, at, load, put, splat, store
 
 from .law_tangent_code import Watch
 
 COMPONENTS = 6
+
+
+CODE = SharedCode[Native]()
 
 
 def inputs_of(layout: RelationLayout) -> int:
@@ -63,17 +67,13 @@ def relation_pointer(
     if relation.compilable and not refused and not plain_python():
         prints = None if relation.source is None else fingerprint(relation.source)
         try:
-            if relation.of_user and prints is None:
-                return _written(relation, layout, keep=False)
-            return _shared(relation.function, prints, relation.of_velocities, layout, not relation.of_user)
+            unknown = relation.of_user and prints is None
+            key = None if unknown else (relation.function, prints, relation.of_velocities, layout)
+            bare = Relation(relation.function, ("",) * layout.rows, (), of_velocities=relation.of_velocities)
+            return CODE.get(key, lambda: _written(bare, layout, keep=not relation.of_user))
         except BranchingError:
             pass  # it branches on values
     return _in_python(placed, layout, inputs, outputs, watch)
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared(function: Function, prints: Any, of_velocities: bool, layout: RelationLayout, keep: bool) -> Native:
-    return _written(Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities), layout, keep)
 
 
 def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:

@@ -36,7 +36,7 @@ from quirk.forces.place import PLACEMENT
 from quirk.forces.stick_slip import OfSlip
 from quirk.forces.value import Value
 from quirk.functions.fingerprint import fingerprint
-from quirk.jit.llvm_functions import MOST_COMPILED
+from quirk.jit.shared_code import SharedCode
 
 from .bodies import QUATERNION
 from .tables import LAW, POSE_ROWS, VELOCITY_ROWS
@@ -91,6 +91,9 @@ class Form:
         return any(code in (CHOOSE, NEAREST, ANGLE) for code, *_ in self.tape.lines)
 
 
+FORMS = SharedCode[Form]()
+
+
 class _Recording:
     """A tape while a function is being recorded on it."""
 
@@ -125,14 +128,9 @@ def relation_form(relation: Relation, layout: relations.RelationLayout, working:
 
     If `working`, the power of its rows is an output.
     """
-    if relation.of_user:
-        return _recorded_relation(relation.function, relation.of_velocities, layout, working, of_user=True)
-    return _shared_relation(relation.function, relation.of_velocities, layout, working)
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared_relation(function: Function, of_velocities: bool, layout: relations.RelationLayout, working: bool) -> Form:
-    return _recorded_relation(function, of_velocities, layout, working, of_user=False)
+    function, of_velocities, of_user = relation.function, relation.of_velocities, relation.of_user
+    key = None if of_user else (function, of_velocities, layout, working)
+    return FORMS.get(key, lambda: _recorded_relation(function, of_velocities, layout, working, of_user=of_user))
 
 
 def _recorded_relation(
@@ -196,9 +194,8 @@ def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Fo
     If `working`, the power of its loads is an output.
     """
     prints = prints_of(element)
-    if prints is None:
-        return _recorded_law(element, layout, working)
-    return _shared_law(element.structure, prints, layout, working, AnyKey(element))
+    key = None if prints is None else (element.structure, prints, layout, working)
+    return FORMS.get(key, lambda: _recorded_law(element, layout, working))
 
 
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
@@ -218,24 +215,6 @@ def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
     except TypeError:
         return None
     return None if None in prints else prints
-
-
-class AnyKey:
-    """Wrapper of a force element that is equal to any other wrapper, so that it is not part of a cache key."""
-
-    def __init__(self, element: ForceElement) -> None:
-        self.element = element
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, AnyKey)
-
-    def __hash__(self) -> int:
-        return 0
-
-
-@functools.lru_cache(MOST_COMPILED)
-def _shared_law(structure: Any, prints: Any, layout: laws.LawLayout, working: bool, one: AnyKey) -> Form:
-    return _recorded_law(one.element, layout, working)
 
 
 def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:

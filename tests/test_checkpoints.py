@@ -29,10 +29,11 @@ class KilledError(Exception):
 
 
 @pytest.fixture
-def short_legs(monkeypatch):
+def short_intervals(monkeypatch):
     """Legs of a few steps."""
     monkeypatch.setattr(
-        "quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 15 if compiled else 120
+        "quirk.simulation.hybrid.checkpointed_run.steps_between_restarts",
+        lambda bodies, compiled: 15 if compiled else 120,
     )
 
 
@@ -87,7 +88,7 @@ OF_DEMOS = {"woodpecker": (0.3, {"output": 0.02}), "stick_slip": (2.0, {}), "doc
 
 
 @pytest.mark.parametrize("demo", study(OF_DEMOS, {"stick_slip"}))
-def test_goes_on_bit_identically(demo, tmp_path, monkeypatch, short_legs):
+def test_goes_on_bit_identically(demo, tmp_path, monkeypatch, short_intervals):
     duration, options = OF_DEMOS[demo]
     build = importlib.import_module(f"quirk.demos.{demo}").build
     whole = quirk.simulate(build(), duration, checkpoint=tmp_path / "whole", **options)
@@ -108,7 +109,7 @@ WAYS = [{}, {"method": "RK4", "step": 0.01}, {"solver": "dense"}, {"method": "LS
 
 
 @pytest.mark.parametrize("options", study(WAYS, 2))
-def test_every_way_to_run(options, tmp_path, monkeypatch, short_legs):
+def test_every_way_to_run(options, tmp_path, monkeypatch, short_intervals):
     whole = quirk.simulate(latched(), 2.0, checkpoint=tmp_path / "whole", output=0.1, **options)
     assert [event.name for event in whole.events] == ["low", "late"]
     _, parts = killed_and_gone_on(
@@ -122,7 +123,7 @@ def test_every_way_to_run(options, tmp_path, monkeypatch, short_legs):
     np.testing.assert_allclose(np.ptp(whole["hinge"].rotation[held, 2]), 0, atol=1e-9)
 
 
-def test_work_adds_up_over_legs(tmp_path, short_legs):
+def test_work_adds_up_over_legs(tmp_path, short_intervals):
     """Legs end between two outputs, and the work of all intervals is that of the whole run."""
     puck = quirk.Body.sphere("puck", 2.0, 0.1, velocity=[1.0, 0.5, 0])
     drag = quirk.Damping("drag", translational=1.5)
@@ -139,13 +140,13 @@ SCRIPT = """
 import sys, quirk
 import quirk.simulation.hybrid.checkpointed_run
 from tests.mechanisms import pendulum
-quirk.simulation.hybrid.checkpointed_run.steps_of_leg = lambda bodies, compiled: 50
+quirk.simulation.hybrid.checkpointed_run.steps_between_restarts = lambda bodies, compiled: 50
 quirk.simulate(pendulum(), 200.0, checkpoint=sys.argv[1], output=0.05)
 """
 
 
 def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 50)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 50)
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     random, done = np.random.default_rng(5), 0.0
     for _ in range(2):
@@ -256,7 +257,7 @@ class TestDamage:
     """Damage anywhere: the result is the same in every bit, or an error leaves all as it is."""
 
     @pytest.fixture
-    def whole(self, tmp_path, short_legs):
+    def whole(self, tmp_path, short_intervals):
         """A complete run, and the files of its checkpoint."""
         result = self.run(tmp_path / "whole")
         return result, {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
@@ -358,7 +359,7 @@ def of_format_1(files):
 
 
 @pytest.mark.parametrize("legs", [1, 2, 3])
-def test_checkpoints_of_the_first_format_go_on(legs, tmp_path, short_legs):
+def test_checkpoints_of_the_first_format_go_on(legs, tmp_path, short_intervals):
     whole = quirk.simulate(latched(), 1.0, output=0.1, checkpoint=tmp_path / "a")
     files = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     lines = of_format_1(files)["journal"].splitlines(keepends=True)

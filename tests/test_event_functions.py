@@ -188,7 +188,7 @@ def test_what_was_not_recorded_warns_and_names_the_function():
 
 def test_runs_that_are_written_down(tmp_path, monkeypatch):
     """Legs before an event keep their loads; results read from files warn where they cannot know them."""
-    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 10)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 10)
     course = Course(0.4, 1.3)
     system = system_of(of_an_implicit, course)
     result = quirk.simulate(system, END, output=0.1, max_step=0.02, checkpoint=tmp_path / "run")

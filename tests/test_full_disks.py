@@ -82,7 +82,7 @@ def test_sweeps_of_the_command_line_are_whole_or_as_before(size, run, tmp_path, 
 @pytest.mark.parametrize("size", [0, 2000, 5000, 10_000, 20_000])
 def test_runs_on_disk_go_on(size, run, tmp_path, monkeypatch):
     """What is on the disk is kept; the same call goes on from there, to the same result in every bit."""
-    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 50)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 50)
     whole = quirk.simulate(run.system, 2.0, output=0.01, checkpoint=tmp_path / "whole")
     with (
         full(size),

@@ -420,7 +420,7 @@ def test_ctrl_c_while_later_parts_are_compiled(cls, method, call, checkpoint, tm
 
 def test_ctrl_c_while_a_later_leg_is_begun(tmp_path, monkeypatch):
     """No state is there twice where the next leg of a run with a checkpoint cannot begin."""
-    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_of_leg", lambda bodies, compiled: 3)
+    monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 3)
     body = quirk.Body("b", 1.0, [1, 2, 3], angular_velocity=[1, 2, 3])
     former, calls = CompiledRun.enter, []
 

@@ -128,17 +128,9 @@ class Run:
         options = {name: given for name, given in locals().items() if name not in ("self", "system", "initial_state")}
         if not isinstance(system, System):
             raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
-        method = checked_method(OWNER, method, step, "sparse")
-        if method in STIFF_METHODS:
-            raise InputError(
-                f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
-            )
+        method = _compiled_method(method, step)
         validate.choice(OWNER, "impacts", impacts, IMPACTS)
-        self._inputs = Inputs(system, inputs)
-        for sampled in system.sampled:
-            for name in self.inputs:
-                if name in sampled.inputs:
-                    raise InputError(f"{OWNER}: inputs names {system[name]}, which {sampled} sets")
+        self._inputs = _inputs_of(system, inputs)
         state = system.initial_state() if initial_state is None else system.checked(initial_state)
         system = self.inputs.system
         start = validate.number(OWNER, "start", start)
@@ -151,29 +143,34 @@ class Run:
         self._sampler = Sampler(system, start, ends, keep=keep is not None)
         self.system = system = self._sampler.system
         self._watched = checked_events(OWNER, system, events)
-        self._named = {event.name for event in self._watched}
         self._keep = None if keep is None else validate.positive(OWNER, "keep", keep)
         options.update(events=self._watched[len(system.events) :], inputs=list(self.inputs))
         self._factory = RunFactory(
             system, "sparse", method, settings._replace(max_step=ends.max_step), ends, np.array([start]), Statistics(),
             self._watched, options, pausing=True, prepare=self._serve,
         )  # fmt: skip
+        self._start, self._end = start, settings.end
+        self._identity = RunIdentity(
+            system, self._watched, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)}
+        )
+        self._begin(state)
+
+    def _begin(self, state: State) -> None:
+        """Begin the run at a state."""
+        system, start = self.system, self._start
         beside = called_beside(system, self._watched)
         self._observers = Observers(self._serve, beside)
         run = begun(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)
-        self._run, self._start, self._time, self._kept = run, start, start, 0
+        self._run, self._time, self._kept = run, start, 0
         self._now = Present(system, run, self._observers)
+        self._named = {event.name for event in self._watched}
+        self._names = PartNames(system, self._watched)
         self._pending: list[EventRecord] = []
         self._last: list[EventRecord] = []
-        self._names = PartNames(system, self._watched)
-        self._identity = RunIdentity(
-            system, self._watched, {name: options[name] for name in DISTINCT} | {"inputs": list(self.inputs)}
-        )
-        self._told = 0
-        self._history = InputHistory(self.inputs, start, keep=keep is not None)
+        self._told = self._version = 0
+        self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
         self._beat = start, 0.0, 0
-        self._end, self._version = settings.end, 0
         self._pace: Pace | None = None
         self._view: LiveView | None = None
         try:
@@ -215,7 +212,7 @@ class Run:
     @property
     def statistics(self) -> Statistics:
         """Numbers of steps, rejected steps and evaluations of the equations of motion so far."""
-        self._run.phase.count()
+        self._run.current.count()
         return self._factory.statistics
 
     @property
@@ -475,16 +472,16 @@ class Run:
             kept = np.inf if self._keep is None else self._next_kept(t)
             sampler.meet(min(t, kept))
             until = min(t, kept, sampler.next)
-            run.phase.request(min(until, self._pending[0].time) if self._pending else until)
-            if not run.phase.resume():
+            run.current.request(min(until, self._pending[0].time) if self._pending else until)
+            if not run.current.resume():
                 run.proceed()
                 if run.happenings:
                     self._take_happenings()
             self._look()
             if self._time >= kept:
                 self._kept += 1
-                if run.phase.kept.last < self._time:
-                    run.phase.keep_now()
+                if run.current.kept.last < self._time:
+                    run.current.keep_now()
             if run.stopped:
                 return STOPPED
             if self._time >= sampler.next:
@@ -514,18 +511,18 @@ class Run:
 
     def _look(self) -> None:
         """Update the present time of the run, and collect the events up to this time."""
-        self._time = self._run.phase.now
+        self._time = self._run.current.now
         while self._pending and self._pending[0].time <= self._time:
             self._last.append(self._pending.pop(0))
 
     def _stand(self) -> None:
         """Return to the last accepted state after a failure or an interruption."""
-        phase = self._run.phase
+        current = self._run.current
         with suppress(IntegrationError):
-            phase.begin_anew()
-            if not phase.between and not phase.paused and self._time > phase.reached:
-                phase.request(self._time)
-                phase.resume()
+            current.begin_anew()
+            if not current.between and not current.paused and self._time > current.reached:
+                current.request(self._time)
+                current.resume()
         self._look()
 
     @property
@@ -542,6 +539,26 @@ class Run:
         """Connect a solver to all inputs of the run, including those that sampled functions set."""
         self.inputs.serve(solver)
         self._sampler.inputs.serve(solver)
+
+
+def _compiled_method(method: Any, step: Any) -> str:
+    """Return the name of an integration method, or raise an InputError if its steps are not compiled."""
+    method = checked_method(OWNER, method, step, "sparse")
+    if method in STIFF_METHODS:
+        raise InputError(
+            f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
+        )
+    return method
+
+
+def _inputs_of(system: System, names: Iterable[str]) -> Inputs:
+    """Return the inputs with these names; an InputError is raised for one that a sampled function sets."""
+    inputs = Inputs(system, names)
+    for sampled in system.sampled:
+        for name in inputs:
+            if name in sampled.inputs:
+                raise InputError(f"{OWNER}: inputs names {system[name]}, which {sampled} sets")
+    return inputs
 
 
 def _duration(system: System, start: float, end: Any) -> float:

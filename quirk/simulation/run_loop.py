@@ -46,7 +46,7 @@ TRIAL = 1e-3
 def computed(
     system: System,
     state: State,
-    phases: RunFactory,
+    factory: RunFactory,
     sampler: Sampler,
     written: Checkpoint | None,
     progress: bool | None,
@@ -59,85 +59,118 @@ def computed(
     ----------
     system : System
     state : initial state
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     written : checkpoint from which the run continues, or None
     progress : whether a progress line is shown; None for the default
     varied : parameters for sensitivities or, with an objective, for its gradient
     objective : Objective, or None
     """
-    settings, statistics = phases.settings, phases.statistics
-    started, before = time.perf_counter(), statistics.wall_time
-    run: HybridRun | CheckpointedRun | None = None
-    line: ProgressLine | None = None
-
-    def result(status: str) -> Result:
-        statistics.wall_time = before + time.perf_counter() - started
-        if run is None:
-            turns = Turns.at_rest(system.model.joints, state)
-            flat = system.model.carried.flat(state)[None]
-            only = Segment(system.plant, np.array([settings.start]), flat, turns, 0)
-            return Result(system, [only], statistics, status, options=[phases.options])
-        if status != "completed":
-            run.close()
-        whole, segments = system, run.segments
-        if isinstance(run, HybridRun):
-            whole, segments = as_driven(system, segments, run.configurations, [sampler.history], sampler.changed())
-        return Result(whole, segments, statistics, status, run.happenings, [phases.options])
-
+    course = _Course(system, state, factory, sampler, written)
     try:
-        with DeferredInterrupt():
-            run = begun(system, state, phases, written)
-            if isinstance(run, HybridRun):
-                sampler.begin(run, sampler.inputs.serve, called_beside(system, phases.events))
-            started = time.perf_counter()
-            line = ProgressLine.shown(progress, settings.start, settings.end)
-            while run.proceed():
-                if run.reached >= sampler.next:
-                    sampler.sample_in_run()
-                if line is not None:
-                    line.update(run.reached)
-            run.check_reads()
-            completed = result("stopped" if run.stopped else "completed")
-            if settings.interval > 0:
-                check_kept(completed, "simulate")
+        completed = course.completed(progress)
         if varied:
+            run = course.run
             assert isinstance(run, HybridRun) and run.trail is not None
             if objective is None:
-                completed._sensitivities = sensitivities_of(completed, run.trail.stretches, phases, varied)
+                completed._sensitivities = sensitivities_of(completed, run.trail.stretches, factory, varied)
             else:
-                completed._judged = gradient_of(completed, run.trail.stretches, phases, varied, objective)
+                completed._judged = gradient_of(completed, run.trail.stretches, factory, varied, objective)
         return completed
     except KeyboardInterrupt:
         if within_a_call():
             raise  # this run is within a user function of another run, which is the one to interrupt
-        return result("interrupted")
+        return course.result("interrupted")
     except WriteError as error:
         if written is None:
             raise
-        t = settings.start if written.leg is None else written.leg.t
-        kept = written.segments
-        raise SimulationError(
+        raise course.unwritten(written, error) from error
+    except IntegrationError as error:
+        raise course.failed(error) from error
+    finally:
+        course.close()
+
+
+class _Course:
+    """One run from its start to its end, and the result so far at any time."""
+
+    def __init__(
+        self, system: System, state: State, factory: RunFactory, sampler: Sampler, written: Checkpoint | None
+    ) -> None:
+        self._system, self._state, self._factory = system, state, factory
+        self._sampler, self._written = sampler, written
+        self._started, self._before = time.perf_counter(), factory.statistics.wall_time
+        self.run: HybridRun | CheckpointedRun | None = None
+        self._line: ProgressLine | None = None
+
+    def completed(self, progress: bool | None) -> Result:
+        """Take the run to its end, and return its result."""
+        system, factory, sampler, settings = self._system, self._factory, self._sampler, self._factory.settings
+        with DeferredInterrupt():
+            self.run = run = begun(system, self._state, factory, self._written)
+            if isinstance(run, HybridRun):
+                sampler.begin(run, sampler.inputs.serve, called_beside(system, factory.events))
+            self._started = time.perf_counter()
+            self._line = ProgressLine.shown(progress, settings.start, settings.end)
+            while run.proceed():
+                if run.reached >= sampler.next:
+                    sampler.sample_in_run()
+                if self._line is not None:
+                    self._line.update(run.reached)
+            run.check_reads()
+            completed = self.result("stopped" if run.stopped else "completed")
+            if settings.interval > 0:
+                check_kept(completed, "simulate")
+        return completed
+
+    def result(self, status: str) -> Result:
+        """Return the result so far."""
+        system, factory, run, statistics = self._system, self._factory, self.run, self._factory.statistics
+        statistics.wall_time = self._before + time.perf_counter() - self._started
+        if run is None:
+            turns = Turns.at_rest(system.model.joints, self._state)
+            flat = system.model.carried.flat(self._state)[None]
+            only = Segment(system.plant, np.array([factory.settings.start]), flat, turns, 0)
+            return Result(system, [only], statistics, status, options=[factory.options])
+        if status != "completed":
+            run.close()
+        whole, segments = system, run.segments
+        if isinstance(run, HybridRun):
+            changed = self._sampler.changed()
+            whole, segments = as_driven(system, segments, run.configurations, [self._sampler.history], changed)
+        return Result(whole, segments, statistics, status, run.happenings, [factory.options])
+
+    def unwritten(self, written: Checkpoint, error: WriteError) -> SimulationError:
+        """Return the error of a run whose checkpoint could not be written."""
+        factory, kept = self._factory, written.segments
+        t = factory.settings.start if written.restart_point is None else written.restart_point.t
+        events, options = written.happenings, [factory.options]
+        return SimulationError(
             f"simulate: {error}, up to t = {t:.9g} s; the same call goes on from there once there is room",
             time=t,
-            result=Result(system, kept, statistics, "failed", written.happenings, [phases.options]) if kept else None,
-        ) from error
-    except IntegrationError as error:
-        assert run is not None
-        partial = result("failed")
-        told, body = described_failure("simulate", system, run, phases, partial.state_at(-1), error)
-        raise SimulationError(
+            result=Result(self._system, kept, factory.statistics, "failed", events, options) if kept else None,
+        )
+
+    def failed(self, error: IntegrationError) -> SimulationError:
+        """Return the error of a run that cannot continue, with the result so far."""
+        assert self.run is not None
+        partial = self.result("failed")
+        last = partial.state_at(-1)
+        told, body = described_failure("simulate", self._system, self.run, self._factory, last, error)
+        return SimulationError(
             f"{told}; the result up to here is in this error's .result", time=error.time, body=body, result=partial
-        ) from error
-    finally:
-        if run is not None and line is not None:
-            line.close(run.reached)
+        )
+
+    def close(self) -> None:
+        """End the progress line."""
+        if self.run is not None and self._line is not None:
+            self._line.close(self.run.reached)
 
 
 def described_failure(
     owner: str,
     system: System,
     run: HybridRun | CheckpointedRun,
-    phases: RunFactory,
+    factory: RunFactory,
     last: State,
     error: IntegrationError,
 ) -> tuple[str, str | None]:
@@ -145,7 +178,7 @@ def described_failure(
 
     `last` is the last accepted state, and `error` the failure of the integration.
     """
-    settings, trouble = phases.settings, run.trouble or run.undefined(error.time)
+    settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
         cause = lost_ahead(run.plant.model, last, error.time, settings.step if settings.fixed else 0)
@@ -158,18 +191,18 @@ def described_failure(
 
 
 def begun(
-    system: System, state: State, phases: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
+    system: System, state: State, factory: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
 
-    `written` is the checkpoint or None, and `owner` the name of the caller in errors. `phases` is the factory of the
+    `written` is the checkpoint or None, and `owner` the name of the caller in errors. `factory` is the factory of the
     runs.
     """
-    run = HybridRun(system, phases) if written is None else CheckpointedRun(system, phases, written)
-    if written is not None and written.leg is not None:
-        run.start(written.leg)
+    run = HybridRun(system, factory) if written is None else CheckpointedRun(system, factory, written)
+    if written is not None and written.restart_point is not None:
+        run.start(written.restart_point)
         return run
-    settings, configuration = phases.settings, system.configuration_of(state)
+    settings, configuration = factory.settings, system.configuration_of(state)
     plant, start = system.plant_for(configuration), settings.start
     end = settings.end if settings.end < np.inf else start + TRIAL
     model = plant.model
@@ -180,7 +213,7 @@ def begun(
         for name in element.motions:
             element.motion(name).check(f"{element}", start, end)
     check_consistent(system.as_computed_by(plant), state, start)
-    flow = phases.flow(plant, state, start)
+    flow = factory.flow(plant, state, start)
     y = flow.project(start, model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"

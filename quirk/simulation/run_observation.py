@@ -48,12 +48,12 @@ class Observation:
     def __call__(self) -> np.ndarray:
         """Return the present values (k,) of the quantities."""
         run = self._run
-        phase: CompiledRun = run.phase
+        current: CompiledRun = run.current
         if run.plant is not self._plant:
-            self._prepare(run.plant, phase)
-        t, y = phase.now, phase.lanes_now
+            self._prepare(run.plant, current)
+        t, y = current.now, current.lanes_now
         if self._turning:
-            quadrant, whole, inputs = phase.quadrants_now.item, phase.whole.item, self._laws.inputs
+            quadrant, whole, inputs = current.quadrants_now.item, current.whole.item, self._laws.inputs
             for place, k, axis, sign, factor, offset in self._turning:
                 # Accurate to less than half a turn, which suffices for the law to find the turns.
                 angle = (quadrant(2 * k) + 0.5 + sign * (quadrant(2 * k + 1) + 0.5)) * QUARTER + whole(k, axis)
@@ -68,7 +68,7 @@ class Observation:
     def __repr__(self) -> str:
         return f"<Observation: {', '.join(self.names)}>"
 
-    def _prepare(self, plant: CompiledModel, phase: CompiledRun) -> None:
+    def _prepare(self, plant: CompiledModel, current: CompiledRun) -> None:
         """Prepare the evaluation of the quantities with the constraints and forces that are active now."""
         self._plant, self._solver = plant, self._observers.of(plant)
         model, solver = plant.model, self._solver
@@ -81,11 +81,11 @@ class Observation:
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
         self._evaluates = reads or self._monitor.laws.calls_python
         if reads:
-            solver.settle(phase.lanes_now.copy(), phase.now)
+            solver.settle(current.lanes_now.copy(), current.now)
         self._laws, self._constants = self._monitor.laws.table, solver.tables.constants
         self._kin, self._out = solver.work.kin, np.zeros(2 * len(guards))
         if not self._evaluates:
-            given = self._constants, self._kin, self._laws, phase.now, phase.lanes_now, self._out
+            given = self._constants, self._kin, self._laws, current.now, current.lanes_now, self._out
             laws_at(*given)
             self._laws_at = machine_code(laws_at, *given)
         place_of = {guard.key: e for e, guard in enumerate(self._monitor.guards)}

@@ -167,18 +167,18 @@ def simulate(
         raise InputError(f'{owner}: sensitivities: impacts="{SEQUENTIAL}" are not differentiated: leave out impacts=')
     if objective is not None and not varied:
         raise InputError(f"{owner}: objective: name the parameters that its gradient is by, in sensitivities=")
-    phases = RunFactory(
+    factory = RunFactory(
         system, solver, method, settings, ends, times, Statistics(), watched, options, bool(varied),
         prepare=sampler.inputs.serve,
     )  # fmt: skip
     if checkpoint is None:
-        return computed(system, state, phases, sampler, None, progress, varied, objective)
+        return computed(system, state, factory, sampler, None, progress, varied, objective)
     from ..io.checkpoints import Checkpoint, identity
 
-    with Checkpoint(checkpoint, system, identity(system, state, phases), watched) as written:
+    with Checkpoint(checkpoint, system, identity(system, state, factory), watched) as written:
         if written.status is not None:
             return Result(system, written.segments, written.statistics, written.status, written.happenings, [options])
-        return computed(system, state, replace(phases, statistics=written.statistics), sampler, written, progress)
+        return computed(system, state, replace(factory, statistics=written.statistics), sampler, written, progress)
 
 
 def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:

@@ -20,7 +20,7 @@ from quirk.simulation.hybrid.restart_points import RestartPoint
 from quirk.system.system import System
 
 from .journal import Record
-from .records import happening, leg_of, place_of, segments_of, statistics_of
+from .records import happening, place_of, restart_point_of, segments_of, statistics_of
 from .rows import DamagedRowsError
 
 
@@ -47,7 +47,7 @@ class RecordChain:
         Statistics of the run up to the end of the chain.
     place : str
         Digest of the restart point at the end of the chain.
-    leg : RestartPoint or None
+    restart_point : RestartPoint or None
         Restart point at the end of the chain; None at the start of the run and at its end.
     status : str or None
         "completed" or "stopped" at the end of the run; None before.
@@ -60,7 +60,7 @@ class RecordChain:
         self.segments: list[Segment] = []
         self.happenings: list[EventRecord] = []
         self.statistics = Statistics()
-        self.leg: RestartPoint | None = None
+        self.restart_point: RestartPoint | None = None
         self.status: str | None = None
         self.place = place_of(None)
         lines = [f"line {k} of its journal is damaged" for k, record in enumerate(records, 2) if record is None]
@@ -77,8 +77,8 @@ class RecordChain:
                 segments = segments_of(record, self._folder, self._system, self._events, self.reached)
                 happenings = [happening(one) for one in record["events"]]
                 vars(self.statistics).update(vars(statistics_of(record["statistics"])))
-                leg = None if record["leg"] is None else leg_of(record["leg"], self._system, self._events)
-                self.add(segments, happenings, record["leg"], leg, record["status"])
+                point = None if record["leg"] is None else restart_point_of(record["leg"], self._system, self._events)
+                self.add(segments, happenings, record["leg"], point, record["status"])
             except DamagedRowsError as error:
                 self.damage.append(f"{error}")
                 return
@@ -93,7 +93,7 @@ class RecordChain:
         segments: Sequence[Segment],
         happenings: Sequence[EventRecord],
         told: Mapping[str, object] | None,
-        leg: RestartPoint | None,
+        point: RestartPoint | None,
         status: str | None,
     ) -> None:
         """Append an interval to the chain.
@@ -102,12 +102,12 @@ class RecordChain:
         ----------
         segments, happenings : segments and events of the interval
         told : restart point at the end of the interval as plain data, None at the end of the run
-        leg : the same restart point
+        point : the same restart point
         status : status of the run at its end, else None
         """
         self.segments += segments
         self.happenings += happenings
-        self.place, self.leg, self.status = place_of(told), leg, status
+        self.place, self.restart_point, self.status = place_of(told), point, status
 
     @property
     def reached(self) -> float:
@@ -120,7 +120,7 @@ class RecordChain:
             return ""
         more = len(self.damage) - 3
         said = "; ".join(self.damage[:3]) + (f"; and {more} more" if more > 0 else "")
-        start = "the start" if self.leg is None else f"t = {self.leg.t:.9g} s"
+        start = "the start" if self.restart_point is None else f"t = {self.restart_point.t:.9g} s"
         later = f"; {len(self._waiting)} later records are undamaged and are used" if self._waiting else ""
         return f"{said}. The run is undamaged up to {start}; the damaged part is computed again{later}"
 

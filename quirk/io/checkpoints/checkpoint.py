@@ -23,7 +23,7 @@ from ..modelfile import system_of, text_of
 from .chain import RecordChain
 from .identity import differences
 from .journal import Journal, read
-from .records import of_happening, of_leg, of_segment
+from .records import of_happening, of_restart_point, of_segment
 from .rows import RowFile
 
 JOURNAL = "journal"
@@ -89,9 +89,9 @@ class Checkpoint:
         return self._chain.statistics
 
     @property
-    def leg(self) -> RestartPoint | None:
+    def restart_point(self) -> RestartPoint | None:
         """Restart point from which the run continues; None at the start and at the end of the run."""
-        return self._chain.leg
+        return self._chain.restart_point
 
     @property
     def status(self) -> str | None:
@@ -103,25 +103,25 @@ class Checkpoint:
         segments: Sequence[Segment],
         happenings: Sequence[EventRecord],
         statistics: Statistics,
-        leg: RestartPoint | None,
+        point: RestartPoint | None,
         status: str | None = None,
     ) -> None:
         """Write an interval of the run to the disk.
 
-        If undamaged records on disk continue from its end, they are restored; `leg` and `status` of the checkpoint are
-        then those of the last one.
+        If undamaged records on disk continue from its end, they are restored; `restart_point` and `status` of the
+        checkpoint are then those of the last one.
 
         Parameters
         ----------
         segments, happenings : segments, whose states are in `rows`, and events of the interval
         statistics : statistics of the run so far
-        leg : restart point at the end of the interval, None at the end of the run
+        point : restart point at the end of the interval, None at the end of the run
         status : "completed" or "stopped" at the end of the run
         """
         self.rows.sync()
         locations = self.rows.locations[self._written :]
         self._written += len(locations)
-        start = None if leg is None else of_leg(leg, self._system, self._events)
+        start = None if point is None else of_restart_point(point, self._system, self._events)
         self._journal.append(
             {
                 "from": self._chain.place,
@@ -135,7 +135,7 @@ class Checkpoint:
                 "status": status,
             }
         )
-        self._chain.add(segments, happenings, start, leg, status)
+        self._chain.add(segments, happenings, start, point, status)
         self._chain.follow()
         self._warn_of_damage()
 

@@ -11,22 +11,22 @@ from quirk.system.system import System
 from quirk.util.digest import digest
 
 
-def identity(system: System, state: State, phases: RunFactory) -> dict[str, str]:
+def identity(system: System, state: State, factory: RunFactory) -> dict[str, str]:
     """Return digests of all parts of a system, of the initial state, and of the options of a run, by name.
 
-    `phases` has the options of the run.
+    `factory` has the options of the run.
     """
     names, changed = part_names(system), [state.angles, state.internal, state.switched, state.replaced]
     whole = {
         "initial state": [*state.parts, *map(dict, changed)],
-        "output": phases.asked,
-        "solver": phases.solver,
-        "method": phases.method,
-        "breaks": phases.breaks.times,
-        **phases.settings._asdict(),
+        "output": factory.asked,
+        "solver": factory.solver,
+        "method": factory.method,
+        "breaks": factory.breaks.times,
+        **factory.settings._asdict(),
     }
     return {
-        **part_digests(system, phases.events),
+        **part_digests(system, factory.events),
         "gravity and active parts": system_digest(system),
         **{name: digest(value, names) for name, value in whole.items()},
     }

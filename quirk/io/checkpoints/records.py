@@ -28,13 +28,13 @@ from quirk.system.system import System
 from .rows import DamagedRowsError, Location, rows_at
 
 
-def place_of(leg: Mapping[str, Any] | None) -> str:
+def place_of(point: Mapping[str, Any] | None) -> str:
     """Return the digest of a restart point.
 
-    `leg` is the restart point as plain data, None for the start of the run. The continuation of a run depends only on
+    `point` is the restart point as plain data, None for the start of the run. The continuation of a run depends only on
     its restart point, so that a record with this digest continues from this point.
     """
-    text = json.dumps(leg, allow_nan=True, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(point, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -92,22 +92,22 @@ def happening(row: Sequence[Any]) -> EventRecord:
     return EventRecord(time, name, direction, before, after, found, *kept)
 
 
-def of_leg(leg: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
+def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
     """Return a restart point as plain data."""
-    pace = leg.pace
+    pace = point.pace
     return {
-        "t": leg.t,
-        "y": leg.y.tolist(),
-        "angles": leg.angles.tolist(),
-        "base": described_configuration(leg.base, system, events),
+        "t": point.t,
+        "y": point.y.tolist(),
+        "angles": point.angles.tolist(),
+        "base": described_configuration(point.base, system, events),
         "pace": [pace.h, pace.grid, pace.asked, asdict(pace.judged)],
         "sides": [[key, *side] for key, side in pace.sides.items()],
-        "often": dict(leg.often),
+        "often": dict(point.often),
     }
 
 
-def leg_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
-    """Return a restart point from the plain data of `of_leg`."""
+def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
+    """Return a restart point from the plain data of `of_restart_point`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
     h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
     return RestartPoint(

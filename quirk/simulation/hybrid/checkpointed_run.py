@@ -14,7 +14,7 @@ from quirk.result.segment import Segment
 from quirk.system.system import System
 
 from .hybrid_run import HybridRun
-from .restart_points import RestartPoint, steps_of_leg
+from .restart_points import RestartPoint, steps_between_restarts
 from .run_factory import RunFactory
 
 if TYPE_CHECKING:
@@ -27,24 +27,24 @@ class CheckpointedRun:
     Parameters
     ----------
     system : System
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     checkpoint : folder in which results are saved
     """
 
-    def __init__(self, system: System, phases: RunFactory, checkpoint: Checkpoint) -> None:
-        self._system, self._phases, self._checkpoint = system, phases, checkpoint
-        self._breaks = deepcopy(phases.breaks)
-        self._steps = steps_of_leg(len(system.bodies), phases.compiled)
+    def __init__(self, system: System, factory: RunFactory, checkpoint: Checkpoint) -> None:
+        self._system, self._factory, self._checkpoint = system, factory, checkpoint
+        self._breaks = deepcopy(factory.breaks)
+        self._steps = steps_between_restarts(len(system.bodies), factory.compiled)
         self._written = self._warned = False
 
-    def start(self, leg: RestartPoint) -> None:
+    def start(self, point: RestartPoint) -> None:
         """Start from a restart point.
 
         Only the data of the restart point are used, so that a resumed run is identical with an uninterrupted one.
         """
-        phases = replace(self._phases, breaks=deepcopy(self._breaks))
-        run = HybridRun(self._system, phases, self._checkpoint.rows)
-        run.start(leg)
+        factory = replace(self._factory, breaks=deepcopy(self._breaks))
+        run = HybridRun(self._system, factory, self._checkpoint.rows)
+        run.start(point)
         self._run, self._written = run, False
         if not self._warned and run.altering:
             self._warned = True
@@ -61,20 +61,21 @@ class CheckpointedRun:
 
     def proceed(self) -> bool:
         """Advance the run for a fraction of a second; return False at its end."""
-        run, statistics = self._run, self._phases.statistics
+        run, statistics = self._run, self._factory.statistics
         if not run.proceed(self._steps):
             run.check_reads()
             status = "stopped" if run.stopped else "completed"
             if run.stopped:
                 run.close()
             self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
-        elif run.ends_leg(self._steps):
+        elif run.restart_is_due(self._steps):
             run.check_reads()
             run.end_segment()
-            self._checkpoint.append(run.segments, run.happenings, statistics, run.next_leg)
+            self._checkpoint.append(run.segments, run.happenings, statistics, run.restart_point)
             self._written = True  # also if the start from the next restart point is interrupted
-            if self._checkpoint.leg is not None:  # otherwise the checkpoint already has all intervals up to the end
-                self.start(self._checkpoint.leg)
+            point = self._checkpoint.restart_point
+            if point is not None:  # otherwise the checkpoint already has all intervals up to the end
+                self.start(point)
         else:
             return True
         self._written = self._checkpoint.status is not None

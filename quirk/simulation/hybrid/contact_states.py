@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,6 +89,23 @@ class ContactState:
             tuple(sorted(self.sides.items())),
             tuple(self.ropes.items()),
         )
+
+
+class Struck(NamedTuple):
+    """Flat state after an impact.
+
+    Attributes
+    ----------
+    y : (13 n + k,) flat state after the impact
+    impulse : impulses by name of constraint
+    rates : rates of gaps, and of slip components where friction acts, after the impact, m/s or rad/s
+    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
+    """
+
+    y: np.ndarray
+    impulse: dict[str, Impulse]
+    rates: np.ndarray
+    restitution_kept: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.analysis.contact.gap_functions import Gaps, Opening
-from quirk.dynamics.contact.impulse import Impulse, impulses, with_change
+from quirk.dynamics.contact.impulse import impulses, with_change
 from quirk.dynamics.contact.lcp import INDEPENDENT, completed, pushes
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
-from .contact_states import CLOSED, ROUND_OFF, ContactState, opens
+from .contact_states import CLOSED, ROUND_OFF, ContactState, Struck, opens
 
 # Number of reductions of restitution if an impact would gain energy.
 PARTS = 10
@@ -37,8 +37,8 @@ class Frictionless:
         W: np.ndarray,
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
-    ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray, float]:
-        """Return the state after an impact, its impulses, the rates of the gaps, and the factor on the restitution.
+    ) -> Struck:
+        """Return the outcome of an impact, with the rates of the gaps.
 
         `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The state is flat,
         impulses are by name, and rates are (c,). The factor lowers coefficients of restitution so that no energy is
@@ -47,7 +47,7 @@ class Frictionless:
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
-            return y, {}, rates, 1.0
+            return Struck(y, {}, rates)
         x, wanted, kept = _bounced(W, rates, np.where(rates < -limits, self._restitution[closed], 0.0))
         if x is None:
             raise SwitchingError(
@@ -67,7 +67,7 @@ class Frictionless:
         change, multipliers = solver.respond(lanes, t, none, np.einsum("c,cni->ni", x, opening.push))
         impulse = impulses(solver, y, multipliers) if solver.model.rows else {}
         impulse.update(self._gaps.impulses(y, opening, closed, x))
-        return with_change(y, change), impulse, rates + opening.changed(change), kept
+        return Struck(with_change(y, change), impulse, rates + opening.changed(change), kept)
 
     def at_rest(
         self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver

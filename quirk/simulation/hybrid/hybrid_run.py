@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Maximum number of successive events within the fraction AT_ONCE of the duration; more count as an endless sequence.
 MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 # Maximum number of compiled runs, one per set of active parts, that are kept for reuse.
-MOST_PHASES = 16
+MOST_RUNS = 16
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class HybridMemory:
     base, resting, configuration : active parts without contacts; contact state; and active parts with contacts and
         friction
     often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
-    factory, phase : data of the run factory, and of the run object with the present active parts
+    factory, current : data of the run factory, and of the run object with the present active parts
     idle : for each other run object, its active parts, its contact state, and data such as its step size
     """
 
@@ -67,7 +67,7 @@ class HybridMemory:
     recent: list[tuple[float, str]]
     stopped: bool
     factory: FactoryMemory
-    phase: run_snapshot.RunMemory
+    current: run_snapshot.RunMemory
     idle: list[tuple[Configuration, ContactState, Any]]
 
 
@@ -77,7 +77,7 @@ class HybridRun:
     Parameters
     ----------
     system : System
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     rows : file in which states are stored, instead of memory; see `quirk.io.checkpoints.rows`
 
     Attributes
@@ -88,10 +88,10 @@ class HybridRun:
     trail : record of all steps and events, for sensitivities, or None
     """
 
-    def __init__(self, system: System, phases: RunFactory, rows: RowFile | None = None) -> None:
-        self._system, self._made, self._events, self._rows = system, phases, phases.events, rows
+    def __init__(self, system: System, factory: RunFactory, rows: RowFile | None = None) -> None:
+        self._system, self._factory, self._events, self._rows = system, factory, factory.events, rows
         self._before = 0
-        self._board = ActionExecutor(system, phases.settled)
+        self._board = ActionExecutor(system, factory.settled)
         for event in self._events:
             for action in event.actions:
                 self._board.check(f"{event}", action)
@@ -100,28 +100,28 @@ class HybridRun:
             event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
         }
         self._changeable = Changeable(system, self._events)
-        self._contacts = Contacts(system, phases)
-        self._phases: OrderedDict[Any, tuple[Any, ContactState]] = OrderedDict()
+        self._contacts = Contacts(system, factory)
+        self._runs: OrderedDict[Any, tuple[Any, ContactState]] = OrderedDict()
         self._learned: dict[Any, Any] = {}
         self._closed: list[Segment] = []
         self.configurations: list[Configuration] = []
         self.happenings: list[EventRecord] = []
         self.stopped = False
-        self.trail = StepHistory() if phases.trailing else None
+        self.trail = StepHistory() if factory.trailing else None
         # Each event and each contact may legitimately occur a few times at one time.
         most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
         self._recent: deque[tuple[float, str]] = deque(maxlen=most)
 
-    def start(self, leg: RestartPoint) -> None:
+    def start(self, point: RestartPoint) -> None:
         """Start from a restart point, after the impacts of contacts that are closed and approaching at this point."""
-        t, y, angles = leg.t, leg.y, leg.angles
-        self._base, self._resting, self._often = leg.base, ContactState(), Counter(leg.often)
+        t, y, angles = point.t, point.y, point.angles
+        self._base, self._resting, self._often = point.base, ContactState(), Counter(point.often)
         self._before = self._tried
         if not self._contacts:
-            self._begin(t, y, angles, leg.pace)
+            self._begin(t, y, angles, point.pace)
             return
         try:
-            self._contacts.check(t, y, angles, leg.base)
+            self._contacts.check(t, y, angles, point.base)
             settled = self._contacts.settle(t, y, angles, self._base, self._resting)
         except SwitchingError as error:
             raise SimulationError(f"simulate: at the start: {error}", time=t) from error
@@ -132,7 +132,7 @@ class HybridRun:
             name = self._contacts.first_of(settled.impulse)
             energies = self._energy(now), self._energy(after)
             self.happenings.append(EventRecord(t, name, -1, *energies, settled.impulse, settled.restitution_kept))
-        self._begin(t, settled.y, angles, leg.pace)
+        self._begin(t, settled.y, angles, point.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue with the present active parts, from a flat state y on their constraints.
@@ -142,7 +142,7 @@ class HybridRun:
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
         try:
-            self._phase = self._entered(plant, configuration, t, y, angles, pace)
+            self._current = self._entered(plant, configuration, t, y, angles, pace)
         except KeyboardInterrupt:  # for example during compilation
             self._keep_start_of(plant, t, y, angles)
             raise
@@ -165,24 +165,24 @@ class HybridRun:
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
-        if key not in self._phases:
-            self._make_phase(key, plant)
-        self._phases.move_to_end(key)
-        phase, _ = self._phases[key]
+        if key not in self._runs:
+            self._make_run(key, plant)
+        self._runs.move_to_end(key)
+        current, _ = self._runs[key]
         self._contacts.head(plant, self._resting)
-        self._made.enter(phase, t, y, angles, pace, plant)
-        return phase
+        self._factory.enter(current, t, y, angles, pace, plant)
+        return current
 
-    def _make_phase(self, key: Any, plant: CompiledModel) -> None:
+    def _make_run(self, key: Any, plant: CompiledModel) -> None:
         """Create the run of a configuration, and store it under `key`; the least recently used one is discarded."""
-        self._contacts.check_watched(self._made.guards, self._resting)
-        self._made.warn_of_state(plant)
-        phase: Any = self._made.make(plant, self._contacts.guards(self._base, self._resting))
-        self._phases[key] = phase, self._resting
+        self._contacts.check_watched(self._factory.guards, self._resting)
+        self._factory.warn_of_state(plant)
+        current: Any = self._factory.make(plant, self._contacts.guards(self._base, self._resting))
+        self._runs[key] = current, self._resting
         if key in self._learned:
-            run_snapshot.take_over(phase, self._learned.pop(key))
-        if len(self._phases) > MOST_PHASES:
-            self._phases.popitem(last=False)
+            run_snapshot.take_over(current, self._learned.pop(key))
+        if len(self._runs) > MOST_RUNS:
+            self._runs.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Store one state as a segment of a configuration, for errors that occur before its run is started."""
@@ -194,23 +194,23 @@ class HybridRun:
 
     def keep_start(self) -> None:
         """Store the initial state of the run if its time is an output time."""
-        asked = self._made.asked
+        asked = self._factory.asked
         if asked is None or (len(asked) and asked[0] <= self.reached):
-            self._phase.keep_here()
+            self._current.keep_here()
 
     def check_reads(self) -> None:
         """Raise an IntegrationError if a value that is compiled into a user function has changed in the meantime."""
-        self._made.check_reads(self.reached)
+        self._factory.check_reads(self.reached)
 
     @property
     def altering(self) -> list[str]:
         """Titles of events with functions that may change values which other Python functions read."""
-        return self._made.altering()
+        return self._factory.altering()
 
     @property
     def reached(self) -> float:
         """Time up to which the motion has been computed, s."""
-        return self._phase.reached
+        return self._current.reached
 
     @property
     def plant(self) -> CompiledModel:
@@ -220,15 +220,15 @@ class HybridRun:
     @property
     def trouble(self) -> BaseException | None:
         """Exception that made the last evaluation of the equations of motion fail, or None."""
-        return self._phase.trouble
+        return self._current.trouble
 
     def undefined(self, t: float) -> Exception | None:
         """Return an exception that names a force element with non-finite loads at time t (s), or None."""
-        return self._phase.undefined(t)
+        return self._current.undefined(t)
 
     def close(self) -> None:
         """Store the last accepted state."""
-        self._phase.close()
+        self._current.close()
 
     @property
     def segments(self) -> list[Segment]:
@@ -245,36 +245,36 @@ class HybridRun:
 
     def _close_segment(self) -> None:
         """End the present segment; states that are stored later belong to the next one."""
-        phase, kept = self._phase, self._phase.kept
+        current, kept = self._current, self._current.kept
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
-            turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), phase.whole)
+            turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), current.whole)
             changes = self._base.since(self._system.configuration)
-            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, phase.rank, changes))
+            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes))
             self.configurations.append(self._configuration)
 
     @property
     def _tried(self) -> int:
-        statistics = self._made.statistics
+        statistics = self._factory.statistics
         return statistics.steps + statistics.rejected
 
     @property
-    def next_leg(self) -> RestartPoint:
+    def restart_point(self) -> RestartPoint:
         """Restart point at the present state."""
-        phase = self._phase
-        return RestartPoint(phase.reached, phase.state, phase.angles, self._base, phase.pace, self._often)
+        current = self._current
+        return RestartPoint(current.reached, current.state, current.angles, self._base, current.pace, self._often)
 
-    def ends_leg(self, steps: int) -> bool:
+    def restart_is_due(self, steps: int) -> bool:
         """Whether a restart point is due.
 
         A restart point is due after at least `steps` steps since the last one, when no step is in progress.
         """
-        return self._phase.between and self._tried - self._before >= steps
+        return self._current.between and self._tried - self._before >= steps
 
     @property
-    def phase(self) -> Any:
+    def current(self) -> Any:
         """The run object that integrates the motion with the present active parts."""
-        return self._phase
+        return self._current
 
     @property
     def configuration(self) -> Configuration:
@@ -286,13 +286,13 @@ class HybridRun:
 
         Contacts may open, and sticking friction may slip, at once.
         """
-        phase = self._phase
-        phase.restart()
+        current = self._current
+        current.restart()
         if not self._contacts:
             return
-        phase.begin_anew()
-        y, angles, resting = phase.state, phase.angles, self._resting
-        now = self._touched((), EventState(phase.reached, y, self._base), angles)
+        current.begin_anew()
+        y, angles, resting = current.state, current.angles, self._resting
+        now = self._touched((), EventState(current.reached, y, self._base), angles)
         changed = self._resting != resting
         self._go_on(now, y, angles, changed=changed, altered=False, apart=False)
         if not changed:
@@ -301,13 +301,13 @@ class HybridRun:
     def snapshot(self) -> HybridMemory:
         """Return all data from which the run can continue, except the stored output states."""
         idle = [
-            (configuration, resting, run_snapshot.learned(phase))
-            for (configuration, _), (phase, resting) in self._phases.items()
-            if phase is not self._phase
+            (configuration, resting, run_snapshot.learned(current))
+            for (configuration, _), (current, resting) in self._runs.items()
+            if current is not self._current
         ]
         return HybridMemory(
             self._base, self._resting, self._configuration, Counter(self._often), list(self._recent), self.stopped,
-            self._made.snapshot(), run_snapshot.snapshot(self._phase), idle,
+            self._factory.snapshot(), run_snapshot.snapshot(self._current), idle,
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
@@ -318,15 +318,15 @@ class HybridRun:
         self._recent.extend(saved.recent)
         self._plant = self._system.plant_for(saved.configuration)
         key = saved.configuration, saved.resting.key
-        if key not in self._phases:
-            self._make_phase(key, self._plant)
-            t, y, angles = self._phase.reached, self._phase.state, self._phase.angles
-            self._made.enter(self._phases[key][0], t, y, angles, self._phase.pace, self._plant)
-        self._phase = self._phases[key][0]
-        self._phases = OrderedDict({key: self._phases[key]})
+        if key not in self._runs:
+            self._make_run(key, self._plant)
+            t, y, angles = self._current.reached, self._current.state, self._current.angles
+            self._factory.enter(self._runs[key][0], t, y, angles, self._current.pace, self._plant)
+        self._current = self._runs[key][0]
+        self._runs = OrderedDict({key: self._runs[key]})
         self._learned = {(configuration, resting.key): learned for configuration, resting, learned in saved.idle}
-        self._made.recall(saved.factory)
-        run_snapshot.recall(self._phase, saved.phase)
+        self._factory.recall(saved.factory)
+        run_snapshot.recall(self._current, saved.current)
 
     def drop_after(self, t: float) -> None:
         """Discard states and events that were stored for times after t, s."""
@@ -342,24 +342,24 @@ class HybridRun:
             self._closed.clear()
             self.configurations.clear()
             self.happenings.clear()
-        if self._phase.kept.numbers:
-            self._phase.kept.take()
+        if self._current.kept.numbers:
+            self._current.kept.take()
 
     def proceed(self, steps: int | None = None) -> bool:
         """Advance for a fraction of a second; return False at the end of the run.
 
         With `steps` the run advances at most that many steps beyond the last restart point.
         """
-        more = self._phase.proceed(None if steps is None else steps - self._tried + self._before)
-        for key, time, way, energy in self._phase.events():
+        more = self._current.proceed(None if steps is None else steps - self._tried + self._before)
+        for key, time, way, energy in self._current.events():
             self.happenings.append(EventRecord(time, str(key), way, energy, energy))
-        if self._phase.hit:
+        if self._current.hit:
             with DeferredInterrupt():  # all of it, or nothing
-                self._happen(self._phase.hit)
+                self._happen(self._current.hit)
         if self._rows is not None:
-            self._rows.put(self._phase.kept)
+            self._rows.put(self._current.kept)
         if self.trail is not None:
-            self.trail.take(self._phase)
+            self.trail.take(self._current)
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
@@ -367,11 +367,11 @@ class HybridRun:
 
         `hit` are the keys of these functions, with their directions.
         """
-        phase, base, resting = self._phase, self._base, self._resting
-        t, y, angles = phase.reached, phase.state, phase.angles
+        current, base, resting = self._current, self._base, self._resting
+        t, y, angles = current.reached, current.state, current.angles
         now = EventState(t, y, base)
         if self.trail is not None:
-            self.trail.happen(phase)
+            self.trail.happen(current)
         touched = [key for key, _ in hit if isinstance(key, tuple)]
         ways = {key: way for key, way in hit if not isinstance(key, tuple)}
         if touched:
@@ -379,7 +379,7 @@ class HybridRun:
         missed = 0.0, 0.0
         apart = any(self._changeable.parts(self._plant, name) for name in ways)
         if apart:
-            phase.close()
+            current.close()
             self.end_segment()
             missed = self._board.missed(now)
         for event in self._events:
@@ -406,7 +406,7 @@ class HybridRun:
             if self._contacts and (moved or changeable):
                 now = self._touched((), now, angles)
         if any(functions_in(event.actions) for event in self._events if event.name in ways):
-            self._made.check_reads(t)
+            self._factory.check_reads(t)
         self.stopped = now.stopped
         changed = now.configuration != base or self._resting != resting
         altered = not self._altering.isdisjoint(ways)
@@ -426,24 +426,24 @@ class HybridRun:
         altered : whether values that user functions read may have changed
         apart : whether user functions of active parts are affected, so that the segment has been ended
         """
-        phase = self._phase
+        current = self._current
         jumped = not np.array_equal(now.y, y)
         if changed or jumped or self.stopped:
-            phase.close()
+            current.close()
         if not changed:
             if jumped or self._contacts or altered:
-                phase.jump(now.y)  # so that gaps that have closed without effect are monitored again
+                current.jump(now.y)  # so that gaps that have closed without effect are monitored again
             if self.trail is not None:
                 self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
             if jumped:
                 self._contacts.head(self._plant, self._resting)
             if jumped or apart:
-                phase.keep_here()
+                current.keep_here()
             return
         self.end_segment()
         self._base = now.configuration
-        self._begin(now.t, now.y, angles, phase.pace)
-        self._phase.keep_here()
+        self._begin(now.t, now.y, angles, current.pace)
+        self._current.keep_here()
 
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
@@ -527,9 +527,9 @@ class HybridRun:
         """Count an event, and raise an IntegrationError if events follow each other endlessly."""
         self._often[name] += 1
         self._recent.append((t, name))
-        since, settings = self._recent[0][0], self._made.settings
+        since, settings = self._recent[0][0], self._factory.settings
         # In a run without an end the requested time replaces the end.
-        end = self._made.asked[-1] if settings.end == np.inf and self._made.asked is not None else settings.end
+        end = self._factory.asked[-1] if settings.end == np.inf and self._factory.asked is not None else settings.end
         if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * (end - settings.start):
             count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
             raise IntegrationError(

@@ -9,6 +9,8 @@ import numpy as np
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.errors import SwitchingError
 
+from .contact_states import Struck
+
 # Ways to resolve the impacts of several contacts: all at once, or one after the other.
 SIMULTANEOUS, SEQUENTIAL = IMPACTS = "simultaneous", "sequential"
 
@@ -17,8 +19,8 @@ MOST_ROUNDS = 100_000
 # A sequence ends without rebound where all approach speeds have fallen to this fraction of the first largest one.
 FADED = 1e-9
 
-# (y, mask of the contacts with an impact, whether they rebound) -> state, impulses, factor on the restitution
-Strike = Callable[[np.ndarray, np.ndarray, bool], tuple[np.ndarray, dict[str, Impulse], float]]
+# (y, mask of the contacts with an impact, whether they rebound) -> outcome
+Strike = Callable[[np.ndarray, np.ndarray, bool], Struck]
 
 
 def in_sequence(
@@ -27,8 +29,8 @@ def in_sequence(
     least: np.ndarray,
     limits: np.ndarray,
     strike: Strike,
-) -> tuple[np.ndarray, dict[str, Impulse], float]:
-    """Return the state after a sequence of impacts, the sums of their impulses, and the factor on the restitution.
+) -> Struck:
+    """Return the outcome of a sequence of impacts, with the sums of their impulses and the rates of all closed gaps.
 
     The sequence consists of rounds. In each round impulses act at all closing gaps at once. Contacts at rest
     take part in the next round if the impulses of this round make their gaps close. When all approach speeds have
@@ -46,14 +48,15 @@ def in_sequence(
     impulse: dict[str, Impulse] = {}
     kept, first = 1.0, None
     for _ in range(MOST_ROUNDS):
-        speed = -rates(y)
+        present = rates(y)
+        speed = -present
         first = speed.max() if first is None else first
         striking = speed > least
         if not striking.any():
-            return y, impulse, kept
+            return Struck(y, impulse, present, kept)
         fades = bool((speed <= np.maximum(limits, FADED * first)).all())
-        y, exerted, part = strike(y, striking | fades, not fades)
-        impulse, kept = added(impulse, exerted), min(kept, part)
+        struck = strike(y, striking | fades, not fades)
+        y, impulse, kept = struck.y, added(impulse, struck.impulse), min(kept, struck.restitution_kept)
     raise SwitchingError(
         f'the impacts of touching bodies did not end after {MOST_ROUNDS} rounds: take impacts="simultaneous", or lower '
         "the restitution"

@@ -42,7 +42,7 @@ class RestartPoint:
     often: Counter[str] = field(default_factory=Counter)
 
 
-def steps_of_leg(bodies: int, compiled: bool) -> int:
+def steps_between_restarts(bodies: int, compiled: bool) -> int:
     """Return the number of steps between restart points.
 
     The number depends on the number of bodies, and on whether steps are compiled.

@@ -77,7 +77,7 @@ class Gradient:
 def gradient_of(
     result: Result,
     stretches: Sequence[Stretch],
-    phases: RunFactory,
+    factory: RunFactory,
     parameters: Sequence[Parameter],
     objective: Objective,
 ) -> Gradient:
@@ -87,15 +87,15 @@ def gradient_of(
     ----------
     result : result of the run; all output times must be ends of steps
     stretches : intervals of steps of the run
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     parameters : parameters of the gradient
     objective : Objective
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    first, backwards = stretches[0], Backwards(result.system, stretches, phases, changes)
+    first, backwards = stretches[0], Backwards(result.system, stretches, factory, changes)
     if first.steps and backwards.course(first.plant).solver.redundant:
-        _check(first, phases, [change for change in changes if change.motions or change.reshapes])
-    counted = _rows_that_count(result, phases.asked)
+        _check(first, factory, [change for change in changes if change.motions or change.reshapes])
+    counted = _rows_that_count(result, factory.asked)
     judges = [
         ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
@@ -179,7 +179,7 @@ def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
     return as_changes(model, stretch.start, *start_of(model, changes))
 
 
-def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChange]) -> None:
+def _check(stretch: Stretch, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
     """Raise an InputError if redundant rows contradict each other initially when a parameter varies.
 
     `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
@@ -188,7 +188,7 @@ def _check(stretch: Stretch, phases: RunFactory, changes: Sequence[ParameterChan
         return
     model, start = stretch.plant.model, _start(stretch, changes)
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    steps, course = stretch.steps[0], Varied(stretch.plant.solver(), phases.settings)
+    steps, course = stretch.steps[0], Varied(stretch.plant.solver(), factory.settings)
     after = course.solver.slots.state_from_lanes(steps.trail[1:2, 8:])[0] if len(steps.trail) > 1 else steps.end
     first = replace(steps, trail=steps.trail[:1], end=after)
     at_start = np.array([stretch.t]), stretch.start[None]

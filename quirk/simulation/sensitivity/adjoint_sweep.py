@@ -36,7 +36,7 @@ class Backwards:
     ----------
     system : System
     stretches : intervals of steps of the run
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     changes : derivatives of the system with respect to the D parameters
 
     Attributes
@@ -45,19 +45,19 @@ class Backwards:
     """
 
     def __init__(
-        self, system: System, stretches: Sequence[Stretch], phases: RunFactory, changes: Sequence[ParameterChange]
+        self, system: System, stretches: Sequence[Stretch], factory: RunFactory, changes: Sequence[ParameterChange]
     ) -> None:
-        self._system, self._stretches, self._phases, self._changes = system, stretches, phases, changes
-        self.rtol = phases.settings.rtol
+        self._system, self._stretches, self._factory, self._changes = system, stretches, factory, changes
+        self.rtol = factory.settings.rtol
         self._courses: dict[CompiledModel, Reversed] = {}
         self._ahead: dict[tuple[CompiledModel, bool], Varied] = {}
 
     def course(self, plant: CompiledModel) -> Reversed:
         """Return the backward integrator of a compiled model; it is created when first needed."""
         if plant not in self._courses:
-            settings = self._phases.settings
+            settings = self._factory.settings
             # Steps of Taylor series are recorded in parts, which are steps of the method `instead`.
-            tableau = TABLEAUX.get(self._phases.method, Taylor.instead)
+            tableau = TABLEAUX.get(self._factory.method, Taylor.instead)
             rates, projects = (settings.alpha, settings.beta), settings.interval > 0
             self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
@@ -65,7 +65,7 @@ class Backwards:
     def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
         """Return the forward integrator of variations of a compiled model; `cuts` allows it to subdivide steps."""
         if (plant, cuts) not in self._ahead:
-            settings = self._phases.settings if cuts else self._phases.settings._replace(rtol=0.0)
+            settings = self._factory.settings if cuts else self._factory.settings._replace(rtol=0.0)
             self._ahead[plant, cuts] = Varied(plant.solver(), settings)
         return self._ahead[plant, cuts]
 

@@ -31,7 +31,7 @@ CONTRADICTED = 1e-6
 
 
 def sensitivities_of(
-    result: Result, stretches: Sequence[Stretch], phases: RunFactory, parameters: Sequence[Parameter]
+    result: Result, stretches: Sequence[Stretch], factory: RunFactory, parameters: Sequence[Parameter]
 ) -> Sensitivities:
     """Return the sensitivities of a run with respect to parameters.
 
@@ -39,7 +39,7 @@ def sensitivities_of(
     ----------
     result : result of the run
     stretches : intervals of steps of the run
-    phases : factory of the runs with constant active parts
+    factory : factory of the runs with constant active parts
     parameters : parameters of the sensitivities
     """
     changes = [change for parameter in parameters for change in parameter.changes]
@@ -48,7 +48,7 @@ def sensitivities_of(
     courses: dict[Any, Varied] = {}
     jumps = list[Jump]()
     for plant in dict.fromkeys(stretch.plant for stretch in stretches):
-        courses[plant] = Varied(plant.solver(), phases.settings)
+        courses[plant] = Varied(plant.solver(), factory.settings)
     head(courses[stretches[0].plant].solver, stretches[0].resting.rubbing)
     now = _start(stretches[0], changes)
     names = [f"{parameter.key!r}" for parameter in parameters for _ in parameter.changes]

@@ -1,0 +1,92 @@
+"""Speeds of contacts that separate rest from motion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import FLOOR
+from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.dynamics.model.friction_normal_load import ConstantLoad
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.sparse.solver.solver import Solver
+
+from .contact_states import ROUND_OFF, Speeds
+from .frictional import FrictionRows
+
+# Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
+# speed of a free fall from the length of the system.
+REST = 1e-6
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Time of impacts.
+
+    Attributes
+    ----------
+    t : time, s
+    angles : (K, 3) joint angles, rad
+    solver : solver with the bilateral constraints
+    gaps : all gaps of the system
+    """
+
+    t: float
+    angles: np.ndarray
+    solver: Solver
+    gaps: Gaps
+
+    def opening(self, y: np.ndarray) -> Opening:
+        """Return all gaps, with their rates and rows, at a flat state."""
+        return self.gaps.at(self.solver, self.t, y, self.angles)
+
+    def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
+        """Return the accelerations of gaps and slips under all loads, at a flat state."""
+        slots = self.solver.slots
+        rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
+        return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
+
+
+def fastest(model: Model, y: np.ndarray) -> float:
+    """Return the largest speed of points of bodies, m/s."""
+    state = model.carried.state(y)
+    turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
+    return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
+
+
+def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
+    """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
+
+    The limit is chosen like the speed below which impacts have no rebound, from the accelerations of the rows and
+    those due to friction of constant limit, which may be the only load that decelerates a body. FLOOR times this
+    speed is at least the round-off of the fastest body.
+    """
+    model = moment.solver.model
+    fall = np.abs(moment.accelerations(y, rows.numbers)).max(initial=0.0)
+    for grip in rows.grips:
+        if isinstance(grip.load, ConstantLoad):
+            fall = max(fall, grip.coefficient * grip.load.value * np.diag(rows.W)[grip.rows].max())
+    by_fall = REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
+    return float(max(by_fall, ROUND_OFF * fastest(model, y) / FLOOR))
+
+
+def speed_limits(
+    moment: Moment, y: np.ndarray, closed: list[int], opening: Opening, units: np.ndarray, rest_speed: np.ndarray
+) -> Speeds:
+    """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
+
+    By default they are the fraction REST of the speed after a free fall over the length of the system, under gravity
+    or, without gravity, with the acceleration at which the gap closes. `opening` has the values of the gaps, `units`
+    (c,) their characteristic sizes, m or rad, and `rest_speed` (c,) the limits that users have chosen, or NaN.
+    """
+    model = moment.solver.model
+    gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
+    if not model.gravity.any():
+        gravity = np.maximum(-moment.accelerations(y, closed), 0.0)
+    default = REST * np.sqrt(gravity * units)
+    limits = np.where(np.isnan(rest_speed), default, rest_speed)
+    # Gaps below zero by round-off stay closed unless they open faster.
+    slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
+    noise: np.ndarray = ROUND_OFF * fastest(model, y) * units / model.length
+    return Speeds(limits, slow, noise, np.sqrt(gravity * units))

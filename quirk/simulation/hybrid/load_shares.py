@@ -1,0 +1,185 @@
+"""Loads that several contacts share: which of them are determined, and as functions of which multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quirk.analysis.contact.friction_states import FLOOR, SlidingContact, rub_of
+from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
+from quirk.dynamics.contact.load_sharing import sharing
+from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
+from quirk.events.names import Patch, Shared
+from quirk.forces.stick_slip import StickSlip
+
+from .frictional import FrictionRows
+
+# Forces below this fraction of the largest are round-off where there is no load.
+UNLOADED = 1e-12
+# Relative margin at which contacts that share a load are at their limit; and relative error of the weights of
+# multipliers.
+NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
+# Factor on the limits of zero acceleration for friction whose rows depend on other rows.
+STILL = 1e6
+
+
+class Shares:
+    """Loads of contacts and friction elements as linear combinations of the multipliers of constraint rows.
+
+    The combinations are valid until a contact opens or closes, or friction begins to slide or to stick.
+
+    Parameters
+    ----------
+    rows, found : rows, and solution of the contact problem at a state
+    contacts : names of the closed contacts, in the order of their rows
+    """
+
+    def __init__(self, rows: FrictionRows, found: ContactModes, contacts: Sequence[str]) -> None:
+        self._rows, self._found = rows, found
+        self._sharing = sharing(rows.W, found, rows.grips, rows.compliance)
+        # Friction cones of contacts without load are round-off.
+        largest = np.abs(found.z).max(initial=0.0)
+        self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
+        name_of = {row: (name, 0) for row, name in enumerate(contacts)}
+        for grip, friction in zip(rows.grips, rows.frictions, strict=True):
+            kept = [row for row in grip.rows if found.rows[row]]
+            name_of |= {row: (friction.name, place) for place, row in enumerate(kept)}
+        self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
+        self._patches = [group for group in self._sharing.groups if self._sticks(group)]
+        self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
+
+    def _sticks(self, group: Sequence[int]) -> bool:
+        """Whether all rows of a group belong to contacts that stick."""
+        grips = [
+            (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
+        ]
+        sliding = any(
+            e is not None and grip.contact in group
+            for grip, e in zip(self._rows.grips, self._found.sliding, strict=True)
+        )
+        return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
+
+    def in_patch(self, row: int) -> bool:
+        """Whether the row with index `row` belongs to a group of sticking contacts that share a load."""
+        return any(row in group for group in self._patches)
+
+    def patch_of(self, k: int) -> Patch | tuple[()] | None:
+        """Return the common margin of sticking contacts that share a load, which an event function monitors.
+
+        `k` is the index of a friction element. The result is () if another friction element of the group monitors it,
+        and None if no load is shared.
+        """
+        row = self._rows.grips[k].rows[0]
+        group = next((group for group in self._patches if row in group), None)
+        if group is None:
+            return None
+        members = [n for n, grip in enumerate(self._rows.grips) if grip.rows[0] in group]
+        return self._patch(group, members) if members[0] == k else ()
+
+    def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
+        grips, frictions = self._rows.grips, self._rows.frictions
+        ways = self._sharing.ways_of(group)
+        grip_of = {grips[n].contact: grips[n] for n in members}
+        order, coefficients = list[int](), list[float]()
+        for c in (row for row in group if row < self._rows.contacts):
+            grip = grip_of.get(c)
+            order += [c, *(grip.rows if grip is not None else (-1, -1))]
+            coefficients.append(grip.static if grip is not None else 0.0)
+        some = (np.array(order) >= 0)[:, None]
+        return Patch(
+            frictions[members[0]],
+            "patch",
+            None,
+            -NEAR_LIMIT * self._largest,
+            tuple(frictions[n].name for n in members),
+            self._names,
+            tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
+            tuple(map(tuple, (ways[order] * some).tolist())),
+            tuple(coefficients),
+        )
+
+    def of(self, row: int, level: float) -> Shared:
+        """Return the force along a row as a monitored load; an event occurs when it reaches the value `level`."""
+        weights, offset = self._terms([row])
+        return Shared(
+            None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
+        """Return the margin of a sticking friction element to its limit, as a quantity that a run can monitor.
+
+        `which` are the indices of its rows: the first has the normal load of a contact, the others the friction forces.
+        For friction in a joint `load` is the normal load, constant or a function of the joint's load.
+        """
+        weights, offset = self._terms(which)
+        if isinstance(load, ConstantLoad):
+            weights[0], offset[0] = 0.0, load.value
+        level = -UNLOADED * self._largest
+        return Shared(
+            friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
+        )
+
+    def _terms(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the weights (k, h) of multipliers, and the constants (k,), of the forces along rows."""
+        weights, offset = self._sharing.weights[list(which)].copy(), self._sharing.offset[list(which)].copy()
+        # Sliding friction is proportional to loads of minimum norm.
+        offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
+        return weights, offset
+
+    def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
+        """Return the rows whose multipliers determine the normal load of a contact.
+
+        Each row is given by the name of its constraint, its index, and its weight.
+        """
+        weights = self._sharing.weights[contact]
+        terms = zip(self._names, weights.tolist(), strict=True)
+        return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
+
+    def returns(self, row: int) -> Shared | None:
+        """Return the monitored load of a closed contact that carries no load, next to sliding contacts.
+
+        The contact becomes loaded again when this load is positive; the result is None if that cannot happen.
+        """
+        W, sharing = self._rows.W, self._sharing
+        others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
+        if not others or not W[row, row] > 0:
+            return None
+        soft = np.sqrt(self._rows.compliance[others])
+        scaled = W[np.ix_(others, others)] / soft[:, None] / soft
+        part = np.linalg.pinv(scaled, rcond=DEPENDENT, hermitian=True) @ (W[others, row] / soft)
+        if W[row, row] - part @ scaled @ part > DEPENDENT * W[row, row]:
+            return None
+        weights = (part * soft) @ sharing.weights[others] / self._rows.compliance[row]
+        return Shared(None, "share", None, 0.0, self._names, (0.0,), (tuple(weights.tolist()),))
+
+
+def rubbing_of(
+    rows: FrictionRows, found: ContactModes, slow: np.ndarray, before: Mapping[str, SlidingContact], shares: Shares
+) -> dict[str, SlidingContact]:
+    """Return the state of each friction element after a change of contacts, by name.
+
+    `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
+    are the rows, `found` is the solution of the contact problem, and `shares` expresses loads by multipliers.
+    """
+    rubbing = {}
+    for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):
+        e, side = found.sliding[k], rows.sides[k]
+        loaded = grip.contact is None or found.held[grip.contact]
+        if e is not None:
+            if loaded:
+                floor = FLOOR * float(slow[grip.rows].max())
+                load = () if grip.contact is None else shares.load(grip.contact)
+                rubbing[friction.name] = rub_of(friction, grip, found, k, side, floor, before.get(friction.name), load)
+            continue
+        kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+        if not loaded:
+            if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
+                rubbing[friction.name] = SlidingContact((), side=side)
+        elif kept or grip.contact is not None or (isinstance(grip.load, ConstantLoad) and found.held[grip.rows[0]]):
+            patch = shares.patch_of(k)
+            # The load of a joint is computed separately: the first row represents it.
+            load_row = grip.rows[0] if grip.contact is None else grip.contact
+            cone = shares.cone(friction, [load_row, *grip.rows], grip.load) if patch is None else patch or None
+            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone)
+    return rubbing

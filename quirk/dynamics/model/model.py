@@ -15,8 +15,9 @@ import numpy as np
 
 from quirk.autodiff.dual import Dual, DualArray
 from quirk.bodies.body import Body, Ground
+from quirk.bodies.frame import Frame
 from quirk.constraints import Constraint
-from quirk.constraints.primitives import DISTANCE, DOT1, PrimitiveTable
+from quirk.constraints.primitives import DISTANCE, DOT1, Primitive, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Relation, RelationLayout, frame_numbers
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
@@ -185,6 +186,64 @@ def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tup
     return [(number.get(id(each.body_i), ground), number.get(id(each.body_j), ground)) for each in constraints]
 
 
+class _Rows:
+    """Rows of the enabled constraints, collected from one constraint after the other.
+
+    Attributes
+    ----------
+    entries : for each primitive its kind, first row, bodies, arms, directions and offset
+    relations, row_primitive, row_torque, labels, joint_rows, joint_bodies : as in `Model`
+    arms : distances of joint points from the centers of mass, m
+    """
+
+    def __init__(self, bodies: Sequence[Body]) -> None:
+        self._count, self._number = len(bodies), {id(body): k for k, body in enumerate(bodies)}
+        self.entries: list[tuple] = []
+        self.relations: list[PlacedRelation] = []
+        self.row_primitive: list[int] = []
+        self.row_torque: list[bool] = []
+        self.labels: list[str] = []
+        self.joint_rows: dict[str, slice] = {}
+        self.joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
+        self.arms: list[float] = []
+
+    def index(self, body: Body | Ground) -> int:
+        """Return the index of a body; the ground comes after all bodies."""
+        return self._count if isinstance(body, Ground) else self._number[id(body)]
+
+    def add(self, constraint: Constraint) -> None:
+        """Add the rows of a constraint."""
+        ends, first = (self.index(constraint.body_i), self.index(constraint.body_j)), len(self.labels)
+        frames = constraint.frame_i, constraint.frame_j
+        for part in constraint.primitives:
+            if isinstance(part, Relation):
+                self._add_relation(constraint, part)
+            else:
+                self._add_primitive(part, ends, frames)
+        self.labels += constraint.labels
+        self.joint_rows[constraint.name] = slice(first, len(self.labels))
+        self.joint_bodies.append((constraint, ends))
+        of_bodies = [frame for frame, k in zip(frames, ends, strict=True) if k < self._count]
+        self.arms += [float(np.linalg.norm(frame.origin)) for frame in of_bodies]
+
+    def _add_relation(self, constraint: Constraint, relation: Relation) -> None:
+        first, count = len(self.row_primitive), len(relation.labels)
+        places = np.array([frame_numbers(frame) for _, frame in constraint.ends])
+        members = tuple(self.index(body) for body, _ in constraint.ends)
+        rows = slice(first, first + count)
+        self.relations.append(PlacedRelation(relation, rows, members, places, str(constraint)))
+        self.row_primitive += [-1] * count
+        self.row_torque += [unit == TORQUE for unit in relation.units]
+
+    def _add_primitive(self, primitive: Primitive, ends: tuple[int, int], frames: tuple[Frame, Frame]) -> None:
+        first, count = len(self.row_primitive), len(primitive.labels)
+        axes = frames[0].matrix[:, primitive.axis_i], frames[1].matrix[:, primitive.axis_j]
+        origins = frames[0].origin, frames[1].origin
+        self.row_primitive += [len(self.entries)] * count
+        self.row_torque += [primitive.kind == DOT1] * count
+        self.entries.append((primitive.kind, first, ends, origins, axes, primitive.offset))
+
+
 def flatten(
     arrangement: Arrangement,
     constraints: Sequence[Constraint],
@@ -211,47 +270,12 @@ def flatten(
         coordinates of parts make redundant rows independent by about that much.
     """
     bodies = arrangement.bodies
-    number = {id(body): k for k, body in enumerate(bodies)}
-
-    def index(body: Body | Ground) -> int:
-        return len(bodies) if isinstance(body, Ground) else number[id(body)]
-
-    entries: list[tuple] = []
-    labels: list[str] = []
-    relations: list[PlacedRelation] = []
-    row_primitive: list[int] = []
-    row_torque: list[bool] = []
-    joint_rows: dict[str, slice] = {}
-    joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
-    arms: list[float] = []
-    ends = [(index(constraint.body_i), index(constraint.body_j)) for constraint in constraints]
-    for constraint, (i, j) in zip(constraints, ends, strict=True):
-        if constraint.name not in active:
-            continue
-        frames = constraint.frame_i, constraint.frame_j
-        first = len(labels)
-        for primitive in constraint.primitives:
-            count = len(primitive.labels)
-            if isinstance(primitive, Relation):
-                placed = constraint.ends
-                rows = slice(len(row_primitive), len(row_primitive) + count)
-                places = np.array([frame_numbers(frame) for _, frame in placed])
-                members = tuple(index(body) for body, _ in placed)
-                relations.append(PlacedRelation(primitive, rows, members, places, str(constraint)))
-                row_primitive += [-1] * count
-                row_torque += [unit == TORQUE for unit in primitive.units]
-                continue
-            axes = frames[0].matrix[:, primitive.axis_i], frames[1].matrix[:, primitive.axis_j]
-            origins = frames[0].origin, frames[1].origin
-            row_primitive += [len(entries)] * count
-            row_torque += [primitive.kind == DOT1] * count
-            entries.append((primitive.kind, len(row_primitive) - count, (i, j), origins, axes, primitive.offset))
-        labels += constraint.labels
-        joint_rows[constraint.name] = slice(first, len(labels))
-        joint_bodies.append((constraint, (i, j)))
-        arms += [float(np.linalg.norm(f.origin)) for f, k in zip(frames, (i, j), strict=True) if k < len(bodies)]
-    table = _table(entries)
-    length = max([*arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
+    rows = _Rows(bodies)
+    for constraint in constraints:
+        if constraint.name in active:
+            rows.add(constraint)
+    table, torque = _table(rows.entries), np.array(rows.row_torque, dtype=bool)
+    length = max([*rows.arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
     slack = closure_tolerance / length
     return Model(
         body_names=[b.name for b in bodies],
@@ -259,18 +283,16 @@ def flatten(
         inertia=np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3),
         gravity=gravity,
         table=table,
-        relations=relations,
-        row_primitive=np.array(row_primitive, dtype=np.int64),
-        row_torque=np.array(row_torque, dtype=bool),
-        labels=labels,
-        joint_rows=joint_rows,
-        joint_bodies=joint_bodies,
-        forces=[(force, tuple(index(b) for b in force.bodies)) for force in forces],
+        relations=rows.relations,
+        row_primitive=np.array(rows.row_primitive, dtype=np.int64),
+        row_torque=torque,
+        labels=rows.labels,
+        joint_rows=rows.joint_rows,
+        joint_bodies=rows.joint_bodies,
+        forces=[(force, tuple(rows.index(b) for b in force.bodies)) for force in forces],
         joints=arrangement.joints,
         carried=arrangement.carried,
-        row_scale=_row_scale(
-            table, relations, np.array(row_torque, dtype=bool), length if load_length is None else load_length
-        ),
+        row_scale=_row_scale(table, rows.relations, torque, length if load_length is None else load_length),
         length=length,
         rank_tolerance=min(max(rank_tolerance, DEPENDENT * slack), LARGEST_RANK_TOLERANCE),
         slack=slack,

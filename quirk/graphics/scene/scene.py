@@ -5,7 +5,7 @@ Terms: a picture is one of nt times, given by its index `frame`. Paths are in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from quirk.constraints import Constraint, Drawing, Joint
 from quirk.constraints.primitives import DOT1
 from quirk.constraints.relation import FORCE, Relation
 from quirk.result.pose_interpolation import orientations, poses, stretches
+from quirk.system.system import System
 
 from .beams import SweptBeam, beam_of_bodies, beams_of
 from .force_shapes import ForceLines
@@ -70,18 +71,32 @@ class Scene:
         self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
         self.gravity = result.system.gravity
         self.poses = {body.name: poses(result, body.name, times) for body in result.system.bodies}
-        ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
-        wheels = round_faces(result.system)
-        plates = plate_faces(result.system)
+        wheels, plates = round_faces(result.system), plate_faces(result.system)
         self.planes = planes_of(result.system)
         self.beams = [_swept(result, beam, times) for beam in beams_of(result.system)]
-        in_beams = beam_of_bodies(result.system)
-        # Lines from the center of mass to the joints connect them with the body where its shapes do not.
+        self._draw_bodies(result.system, wheels, plates)
+        self.forces = ForceLines(result, times, self.path_of)
+        fine = np.linspace(times[0], times[-1], fineness * (len(times) - 1) + 1)
+        self.trailing = [name for name, _ in trails]
+        self.trails = [_point_path(result, name, local, fine) for name, local in trails]
+        self._bound()
+        self.plates = self._near(plates.get(GROUND.name, []))
+        rings = wheels.get(GROUND.name, [])
+        self.resting = rings + self.plates, [WHEEL] * len(rings) + [PLATE] * len(self.plates)
+        self.half = float(0.55 * (self.high - self.low).max() or 1.0)
+
+    def _draw_bodies(
+        self, system: System, wheels: Mapping[str, list[np.ndarray]], plates: Mapping[str, list[np.ndarray]]
+    ) -> None:
+        """Collect faces and colors of each body: shapes, lines to its joints, and its wheels and plates."""
+        ends = [(c.body_i, c.frame_i) for c in self.constraints] + [(c.body_j, c.frame_j) for c in self.constraints]
+        in_beams = beam_of_bodies(system)
         self.faces: dict[str, list[np.ndarray]] = {}
         self.colors: dict[str, list[Any]] = {}
         for number, body in enumerate(self.bodies):
             usual = COLORS[number % len(COLORS)]
             solid = [(shape.faces(), usual if shape.color is None else shape.color) for shape in body.shapes]
+            # Lines from the center of mass to the joints connect them with the body where its shapes do not.
             held = [f.origin for b, f in ends if b is body and body.name not in in_beams]
             outside = [origin for origin in held if not _within(origin, [x for x, _ in solid])]
             arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
@@ -94,20 +109,14 @@ class Scene:
         most = max((len(face) for faces in self.faces.values() for face in faces), default=0)
         for faces in self.faces.values():
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
-        self.forces = ForceLines(result, times, self.path_of)
-        fine = np.linspace(times[0], times[-1], fineness * (len(times) - 1) + 1)
-        self.trailing = [name for name, _ in trails]
-        self.trails = [_point_path(result, name, local, fine) for name, local in trails]
+
+    def _bound(self) -> None:
+        """Compute the box that contains everything, and the extent of the motion of body points along each axis."""
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         swept = [beam.rings for beam in self.beams]
         every = np.concatenate([x.reshape(-1, 3) for x in corners + joints + swept + self.trails + self.forces.points])
         self.low, self.high = every.min(axis=0), every.max(axis=0)
-        self.plates = self._near(plates.get(GROUND.name, []))
-        rings = wheels.get(GROUND.name, [])
-        self.resting = rings + self.plates, [WHEEL] * len(rings) + [PLATE] * len(self.plates)
-        self.half = float(0.55 * (self.high - self.low).max() or 1.0)
-        # Extent of the motion of body points along each axis.
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:

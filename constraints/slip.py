@@ -71,8 +71,8 @@ class AlongAxis:
 
     Attributes
     ----------
-    axis : X, Y or Z
-    slides, turns : whether the joint slides and rotates
+    axis : index of the axis of frame i: X, Y or Z
+    slides, turns : whether the joint slides along the axis, and rotates about it
     """
 
     axis: int

@@ -144,7 +144,8 @@ def step_error(
     """Return the ratio of the estimated error of a step to the tolerance.
 
     `k` are the stages of the step of size h from y to y_new; the tableau defines one or two error estimates. Only the
-    error tangential to the manifold counts: near a singular configuration the normal part is only round-off.
+    component of the error tangential to the manifold is used: near a singular configuration the normal component is
+    round-off.
     """
     norms = []
     for weights in tableau.errors:

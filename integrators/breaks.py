@@ -87,7 +87,7 @@ class Breaks:
         self._times, self._first, self._found = list(times), dict(first), list(found)
 
     def _unit(self, t: float) -> float:
-        """Return the distance between adjacent floats near time t."""
+        """Return the spacing of floating-point numbers near time t."""
         return float(np.spacing(max(abs(self.start), abs(t))))
 
     @property

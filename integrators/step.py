@@ -25,7 +25,7 @@ class Manifold(Projection, Protocol):
     """Projection that also separates the tangential part of an error."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error that is tangential to the manifold at the last projected state."""
+        """Return the component of an error that is tangential to the manifold at the last projected state."""
 
 
 class InterpolatedStep(Protocol):

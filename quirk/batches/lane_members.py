@@ -176,7 +176,7 @@ class LaneMembers:
 
 
 def aligned_axes(model: Model) -> np.ndarray:
-    """Return the axes (k, 2, 3) of frames i and j, in body coordinates, that joints keep parallel, not antiparallel."""
+    """Return the axes (k, 2, 3) of frames i and j, in body coordinates, that joints keep in the same direction."""
     axes = [
         [frame.matrix[:, axis] for frame in (joint.frame_i, joint.frame_j)]
         for joint, _ in model.joint_bodies

@@ -1,13 +1,13 @@
 """Elastic ropes and belts over points and drums, with friction at each of them.
 
 Spans are the straight parts between consecutive stops (points and drums). Where a stop has friction the tension may
-differ on its two sides; between such stops lie the sections of a rope, each with one tension
+differ on its two sides; the parts of the rope between such stops are its sections, each with one tension
 
     T = EA (l / L - 1) >= 0,
 
 for its length l along the spans and arcs, and its unstretched length L. A section extends to the middle of the arc on
 each drum with friction. Unstretched rope passes from section i, before a stop, to section o behind it at the flow m,
-m/s, and L changes by what passes at both its ends. With the speed v of the drum's surface relative to the middle of
+m/s, and L changes by the flows at both its ends. With the speed v of the drum's surface relative to the middle of
 the arc, positive along the rope,
 
 * a rope that sticks enters the arc at the speed of the surface: m = v / (1 + T_i / EA) for v > 0, and
@@ -89,7 +89,7 @@ class Sections:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the unstretched lengths."""
+        """Names of the internal variables or parameters that hold the unstretched lengths."""
         return tuple(f"unstretched_{n}" for n in range(self.count))
 
     @property
@@ -100,12 +100,15 @@ class Sections:
 
 @dataclass
 class Strained:
-    """Quantities of a rope at an instant; those of sections and of stops with friction come in their order.
+    """Kinematics and tensions of a rope at an instant.
 
     Attributes
     ----------
     course : course of the rope
-    length, unstretched, strain, tension : of each section: l, m; L, m; l / L - 1; T, N
+    length : length l of each section, m
+    unstretched : unstretched length L of each section, m
+    strain : l / L - 1 of each section
+    tension : T of each section, N
     angle : wrapped angle of each stop with friction, rad
     """
 
@@ -118,7 +121,7 @@ class Strained:
 
 
 class ElasticRope(ForceElement):
-    """The spans of an elastic `Pulley`: tension by strain, and friction at points and drums.
+    """The elastic rope of a `Pulley`: tension by strain, and friction at points and drums.
 
     Runs switch between sticking and slipping by events. Outside of runs the rope sticks.
 
@@ -174,12 +177,12 @@ class ElasticRope(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the rope only exchanges its stored energy, since none passes over friction or onto drums."""
+        """Whether the rope conserves energy: it passes no stop with friction, and is not wound onto drums."""
         return not self.internal
 
     @property
     def wakes(self) -> bool:
-        """Whether the rope may tighten for short times without an event."""
+        """Whether the rope may tighten for a short time without an event."""
         return not self.switches
 
     @property
@@ -199,7 +202,10 @@ class ElasticRope(ForceElement):
 
     @property
     def loose(self) -> tuple[int, ...]:
-        """States of a slack rope: it may move freely, but a closed one goes along with the first stop."""
+        """States at the stops with friction of a slack rope.
+
+        They are FREE, except that a closed rope sticks at the first stop, which determines its motion.
+        """
         return tuple(STICKS if self.path.closed and b == 0 else FREE for b in range(len(self.sections.stops)))
 
     def check_smooth(self, shown: Mapping[str, float], still: float) -> None:
@@ -292,7 +298,10 @@ class ElasticRope(ForceElement):
         return Strained(course, length, unstretched, strain, tension, angle)
 
     def _pulls(self, now: Strained) -> list[tuple[int, Any]]:
-        """Return the drums that the rope turns, with the force on their surface along the rope, N."""
+        """Return the drums that the rope drives, each with the force of the rope on its surface.
+
+        A drum is given by the index of its stop; the force, N, is positive along the rope.
+        """
         sides = zip(self.sections.stops, self.sections.before, self.sections.behind, strict=True)
         pulls = [(k, now.tension[o] - now.tension[i]) for k, i, o in sides if self.path.drums[k]]
         first, last = self.sections.winds
@@ -343,7 +352,7 @@ class ElasticRope(ForceElement):
         return _solved(matrix, right)
 
     def _wound(self, now: Strained, stretch: Sequence[Any], drawn: Sequence[Any]) -> list[Any]:
-        """Return the rates of strain `drawn` with the rope that drums at the ends give or take."""
+        """Return the rates of strain `drawn`, 1/s, including the rope that drums at the ends wind up or release."""
         found = list(drawn)
         for end, (winds, sign) in enumerate(zip(self.sections.winds, (-1.0, 1.0), strict=True)):
             if winds:

@@ -210,7 +210,7 @@ class ForceElement(Immutable):
 
     @property
     def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Ends on which the element acts."""
+        """Bodies and frames on which the element acts: its ends without those that are only read."""
         return self.ends[: len(self.ends) - self.reading]
 
     @property
@@ -339,7 +339,7 @@ class ForceElement(Immutable):
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Key of the compiled law: everything that determines it except numbers.
+        """Key of the compiled force law: all properties that determine its machine code, except numerical values.
 
         Elements with equal keys share machine code.
         """

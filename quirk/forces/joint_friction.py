@@ -157,7 +157,10 @@ class JointFriction(OfJoint, StickSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> JointFriction:
-        """Return the friction during sliding in a direction, 1 or -1; below `floor`, m/s, the slip counts as zero."""
+        """Return a copy of the friction in the sliding state, with an initial direction of slip, (1,) or (-1,).
+
+        At slips below `floor`, m/s, the friction keeps this direction. The other arguments have no effect.
+        """
         return _sliding(self, float(direction[0]), floor)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:

@@ -94,7 +94,7 @@ class Entries(Scalar):
         return type(self)(entries)
 
     def lane(self, lane: int) -> Any:
-        """Return the number of index `lane`."""
+        """Return the number with index `lane`."""
         return self.entries[lane]
 
     def __add__(self, other: Any) -> Any:

@@ -183,7 +183,10 @@ class ImpactSettling:
         return ImpactOutcome(struck.y, at_rest, struck.impulse, struck.restitution_kept)
 
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
-        """Return the outcome of the impacts of closed gaps one after the other; `strike` resolves those of some."""
+        """Return the outcome of the impacts of closed gaps one after the other.
+
+        `strike` is a function that resolves the simultaneous impacts of some of the gaps; see `in_sequence`.
+        """
 
         def rates(y: np.ndarray) -> np.ndarray:
             return moment.opening(y).of(closed.numbers).rate
@@ -199,7 +202,7 @@ class ImpactSettling:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the outcome of impacts if the friction elements `acting` act."""
+        """Return the outcome of impacts in which the friction elements `acting` are active."""
         speeds = closed.speeds
         struck = self._struck_with_friction(moment, y, closed, acting)
         still = struck.rates[: len(closed.numbers)] <= np.maximum(speeds.noise, speeds.slow)
@@ -244,7 +247,12 @@ class ImpactSettling:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> tuple[np.ndarray, ContactState]:
-        """Return the state in which what sticks is at rest, and the contact state, for the closed gaps `numbers`."""
+        """Return the flat state and the contact state after an impact.
+
+        The rates of gaps that stay closed with a load, and of slip that ends, are set to zero.
+
+        `numbers` are the indices of the closed gaps, and `acting` the active friction elements.
+        """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)
         slow = np.full(len(rows.numbers), slow_slip(moment, y, rows))
@@ -312,11 +320,12 @@ class ImpactSettling:
 
         Returns
         -------
-        pushing : for each contact with rows by name, the index of its row and the multiplier below which the contact
+        pushing : for each contact with rows, by name, the index of its row and the multiplier below which the contact
             opens
-        idle : keys of the closed gaps without rows that stay closed, i.e. whose relative acceleration or velocity
-            `found.w` is
-            at most the limit of rest. Gaps that open faster are in neither result.
+        idle : keys of the closed gaps without rows that stay closed
+            The relative acceleration or velocity of such a gap, `found.w`, is at most its limit of rest. Gaps that open
+            faster
+            are in neither result.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

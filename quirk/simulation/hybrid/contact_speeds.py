@@ -1,4 +1,4 @@
-"""Speeds of contacts that separate rest from motion."""
+"""Speed limits below which contacts count as resting."""
 
 from __future__ import annotations
 
@@ -49,7 +49,10 @@ class Moment:
 
 
 def fastest(model: Model, y: np.ndarray) -> float:
-    """Return the largest speed of points of bodies, m/s."""
+    """Return an estimate of the largest speed of points of the bodies, m/s.
+
+    It is the largest speed of a center of mass plus the largest angular velocity times the length of the system.
+    """
     state = model.carried.state(y)
     turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
     return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
@@ -58,9 +61,9 @@ def fastest(model: Model, y: np.ndarray) -> float:
 def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 
-    The limit is chosen like the speed below which impacts have no rebound, from the accelerations of the rows and
-    those due to friction of constant limit, which may be the only load that decelerates a body. FLOOR times this
-    speed is at least the round-off of the fastest body.
+    The limit is the fraction REST of the speed after a free fall over the length of the system. The acceleration is the
+    largest of gravity, of the accelerations of the rows, and of those due to friction of constant limit, which may be
+    the only load that decelerates a body. FLOOR times this limit is at least the round-off of the fastest body.
     """
     model = moment.solver.model
     fall = np.abs(moment.accelerations(y, rows.numbers)).max(initial=0.0)

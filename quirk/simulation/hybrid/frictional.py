@@ -244,7 +244,7 @@ class Frictional:
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the flat state after impulses that bring all rows of the mask `held` (r,) to zero rate."""
+        """Return the flat state after the impulses that make the rates of the rows in the mask `held` (r,) zero."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(

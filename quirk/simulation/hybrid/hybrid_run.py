@@ -57,7 +57,7 @@ class HybridMemory:
         friction
     often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
     factory, current : data of the run factory, and of the run object with the present active parts
-    idle : for each other run object, its active parts, its contact state, and data such as its step size
+    idle : for each run object of other active parts: these parts, its contact state, and data such as its step size
     """
 
     base: Configuration
@@ -137,7 +137,7 @@ class HybridRun:
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue with the present active parts, from a flat state y on their constraints.
 
-        `pace` holds the step size and the progress of the method.
+        `pace` holds the step size and the cost statistics for method switching.
         """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
@@ -161,7 +161,8 @@ class HybridRun:
     ) -> Any:
         """Return the run of a configuration, prepared to continue from a flat state y.
 
-        The run is created when it is first needed. `pace` holds its step size and the progress of its method.
+        The run is created when it is first needed. `pace` holds its step size and its cost statistics for method
+        switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key

@@ -38,7 +38,7 @@ class Crossings:
         self._noted: list[tuple[Hashable, float, int, float]] = []
 
     def enter(self, sides: Sides, project: Callable[[float, np.ndarray], np.ndarray | None]) -> None:
-        """Continue with the signs of event functions at the end of the previous run.
+        """Continue with the signs `sides` of event functions at the end of the preceding interval.
 
         `project(t, y)` projects a flat state onto the constraints.
         """

@@ -80,7 +80,7 @@ class SteppedRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for the continuation of the run with another set of enabled parts: step size and output index."""
+        """Data for the continuation of the run with other enabled parts: step size and index of the next output."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
 

@@ -30,7 +30,7 @@ class RestartPoint:
     y : (13 n + k,) flat state, which satisfies the constraints
     angles : (K, 3) 1-2-3 angles of K joints with all revolutions counted, rad
     base : active constraints and forces, without contacts and without the state of friction
-    pace : step size, and progress of the method
+    pace : step size, and cost statistics for method switching
     often : number of occurrences of each event
     """
 

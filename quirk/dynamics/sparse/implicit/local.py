@@ -98,7 +98,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
 
 @kernel
 def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
-    """Add the derivatives of the loads of all force laws."""
+    """Add the derivatives of the loads of all force laws to the blocks of the pairs of bodies that they couple."""
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e

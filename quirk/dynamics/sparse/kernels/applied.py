@@ -151,7 +151,7 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Write the rates of internal variables and the power (W) of force elements to the state derivative `ydot`.
 
-    The laws must have been evaluated at this state.
+    The force laws must have been evaluated at this state.
     """
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e

@@ -238,7 +238,7 @@ def overlooked(
 
 @kernel
 def astray(asked: Asked, p: int, stage: int) -> bool:
-    """Whether outputs of function p at a stage without weight are far outside their range at the other stages."""
+    """Whether outputs of function p at a stage with b_i = 0 are far outside their range at the other stages."""
     e, found = ASKED_SIZE * p, False
     change, largest = spread(asked, p)
     for c in range(asked.entries[e + OUTS]):

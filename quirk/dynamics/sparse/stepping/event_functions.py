@@ -1,7 +1,7 @@
 """Event functions of a run: their values at states within a step, in compiled code.
 
-An event function is a quantity whose zero crossings are located. Some are computed by laws, like forces, others are
-read from an evaluation of the state.
+An event function is a quantity whose zero crossings are located. Some are computed by functions in the form of force
+laws, others are read from an evaluation of the state.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class WatchedTables(NamedTuple):
 
     Attributes
     ----------
-    laws : laws of the event functions, see `quirk.events.quantity`
+    laws : event functions in the form of force laws, see `quirk.events.quantity`
     readings : quantities read from an evaluation
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action

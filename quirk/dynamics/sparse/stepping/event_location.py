@@ -125,10 +125,10 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 
 @kernel
 def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -> bool:
-    """Return whether event function e is about to cross zero at the end of the step, and counts as crossing there.
+    """Whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
-    Round-off may prevent the crossing if steps cannot get shorter. `together` is the interval, s, within which events
-    are simultaneous.
+    This is the case where round-off would prevent the crossing because steps cannot get shorter. `together` is the
+    interval, s, within which events are simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
     g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
@@ -167,7 +167,7 @@ def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 
 @kernel
 def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
-    """Return whether a function may be near zero in a step of size h; the signs at its start are stored."""
+    """Whether a function may be near zero in a step of size h; the signs at the start of the step are stored."""
     near = False
     for e in range(watched.side.shape[0]):
         watched.before[e] = watched.side[e]
@@ -180,7 +180,7 @@ def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
 def must_be_sampled(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near: bool, long_step: bool
 ) -> bool:
-    """Return whether a function may cross zero in the step; `near` tells whether one may be near zero."""
+    """Whether a function may cross zero in the step; `near` is the result of `any_near_zero`."""
     watched, clock, h = run.watched, run.clock, run.clock.t_new - run.clock.t
     any_may = run.counts.retaken > 0 or clock.t_new >= settings.end
     any_may = any_may or (near and (long_step or not resolved(mechanism, stepper, settings, run, h)))

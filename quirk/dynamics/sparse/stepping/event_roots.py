@@ -46,11 +46,10 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the value of a function at the start of an interval that is searched for a root.
+    """Return the value of a function, at the start of an interval, with which the search for a root begins.
 
-    The value is `ga`. If `ga` counts as zero, it is replaced by the magnitude of `gb`, the value at the end, with the
-    sign `side`: if a function is zero at the start, leaves zero and returns, a search that began with zero would find
-    the start itself.
+    This is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at the
+    end, with the sign `side`: a search that began with zero would find the start of the interval again.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 

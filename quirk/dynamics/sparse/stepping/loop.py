@@ -64,9 +64,10 @@ def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> St
 
 @kernel
 def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Try a step; it is at its end, TAKEN, if its error is tolerable.
+    """Try a step; if its error is within the tolerance, the run is then at its end (StepPosition.TAKEN).
 
-    Return GONE_ON also if the step must be repeated with another size, otherwise another code.
+    Returns GONE_ON in this case, or if the step must be repeated with another size; otherwise the code of a failure or
+    of a jump that must be searched for.
     """
     clock, counts = run.clock, run.counts
     h = choose_end(settings, run)

@@ -1,4 +1,4 @@
-"""What an integration method consists of: kernels, chosen by the class of a record with its data, the stepper.
+"""Kernels of the integration methods, chosen by the class of the stepper, a record with the data of a method.
 
 The field `exponent` of the record is the inverse of the order of the error in the step size.
 """
@@ -26,7 +26,7 @@ def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def as_rejected(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
-    """Leave the size of the next step as it is."""
+    """Do nothing: the size of the step after a rejected one is that chosen by the error control."""
 
 
 # take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the
@@ -56,7 +56,7 @@ def implement(
     parts: Callable[..., Any] = one_part,
     replan: Callable[..., Any] = as_rejected,
 ) -> None:
-    """Make these the kernels of the method whose data are in records of the class `stepper`."""
+    """Register the kernels of the method whose data are in records of the class `stepper`."""
     given = {"take": take, "between": between, "estimate": estimate, "close": close, "parts": parts, "replan": replan}
     for name, one in given.items():
         globals()[name].add(stepper, one)

@@ -58,14 +58,14 @@ AFRESH = 1e-8
 
 @dataclass(frozen=True)
 class Judged:
-    """Progress of a run with its present method, which is kept when parts are enabled or disabled.
+    """Cost statistics for method switching, which are kept when parts are enabled or disabled.
 
     Attributes
     ----------
     implicit : whether the implicit method is in use
-    work : cost in evaluations up to the last decision
-    spent : cost in evaluations since then
-    advanced : time advanced since then, s
+    work : cost up to the last decision, in evaluations of y'
+    spent : cost since the last decision, in evaluations of y'
+    advanced : time by which the run has advanced since the last decision, s
     """
 
     implicit: bool = False
@@ -102,7 +102,7 @@ class MethodSwitching:
     method : initial method; without effect unless it is an explicit Runge-Kutta method
     switch : implicit method, or None to warn of stiffness
     stepper : function that returns the object that takes steps with a method
-    of_users : whether the system has user-defined functions or laws
+    of_users : whether the system has user-defined functions or force elements
     """
 
     def __init__(
@@ -140,9 +140,9 @@ class MethodSwitching:
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
-        """Start at time t with the progress of an earlier part of the run.
+        """Start an interval at time t (s) with the cost statistics `judged` of the preceding interval.
 
-        Returns the switch to the method that this part used last, or None.
+        Returns the switch to the method with which the preceding interval ended, or None if that method is in use.
         """
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
@@ -159,7 +159,7 @@ class MethodSwitching:
         return change
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the progress of the run at time t, after `tried` steps."""
+        """Return the cost statistics at time t (s), after `tried` steps."""
         if self._looking:
             self._account(t, tried)
         return self._judged
@@ -250,7 +250,7 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the steps since the last call to the progress: their cost, and the time over which they advanced the run.
+        """Add the steps since the last call to the cost statistics: their cost, and the time that they covered.
 
         t is the present time (s) and `tried` the number of steps tried.
         """

@@ -1,8 +1,8 @@
 """User functions and switching force laws of a compiled run, recorded at the stages of a step to detect jumps.
 
-The stages that have weight in the step are the nodes of interpolation polynomials in time. The entries of a function
-are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the step; Phi
-are the residuals of the constraint rows.
+The stages of nonzero Runge-Kutta weight b_i are the nodes of interpolation polynomials in time. The entries of a
+function are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the
+step; Phi are the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class Functions:
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Whether outputs of function p at a stage without weight are far outside their range at the other stages.
+        """Whether outputs of function p at a stage with b_i = 0 are far outside their range at the other stages.
 
         `theta` is the fraction of the step at this stage. See
         `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
@@ -247,9 +247,9 @@ class ProbedStretch:
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes: the stages that have weight in a step, its start and its end.
+    """Return the nodes of interpolation: the stages with b_i > 0 or b_i < 0, the start and the end of the step.
 
-    The nodes are returned as indices of stages (n,) and as fractions (n,) of the step.
+    The first result is the indices of the stages (n,), the second their abscissae c_i (n,), ascending.
     """
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}

@@ -23,7 +23,7 @@ from .rotating_axes import TURNED, let_turn, see, show, turn_axes
 
 @fields
 class StepData(Fields):
-    """Numbers of the last steps of a Radau IIA method; times in s.
+    """Times, step sizes and convergence data of the last steps of a Radau IIA method; times in s.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ def weigh_points(stepper: Radau, x: float) -> None:
 
 @kernel
 def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform a state y, in the inertial frame, to the rotating axes; the result is written to `out`.
+    """Transform a state y from the inertial frame to the rotating axes; the result is written to `out`.
 
     The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """

@@ -18,7 +18,7 @@ class ResumePoint:
     grid : number of completed fixed steps
     asked : number of output times that have been passed
     sides : signs of event functions by key, see `EventMonitor.sides`
-    judged : progress of the run with its present method
+    judged : cost statistics for method switching
     """
 
     h: float = 0.0

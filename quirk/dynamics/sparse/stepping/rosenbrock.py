@@ -36,7 +36,7 @@ from .step_kernels import carry_functions_on, land, projects, slope_at, toleranc
 
 @fields
 class Factorized(Fields):
-    """What the derivatives and the factorization of a Rosenbrock method belong to.
+    """Time of the derivatives, and step size of the factorization, of a Rosenbrock method.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class RosenbrockMethod(NamedTuple):
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
     stage, rest, change : (size,) scratch arrays
-    known : what the derivatives and the factorization belong to
+    known : time of the derivatives and step size of the factorization
     power : (5 w,) rates of w work variables at the NODES of the step
     """
 

@@ -80,7 +80,11 @@ class StepOutcome(IntEnum):
 
 
 class StepPosition(IntEnum):
-    """StepPosition of a run in a step: between two steps; at the end of one; there, with its continuous extension."""
+    """Position of a run in a step.
+
+    BETWEEN: between two steps. TAKEN: at the end of an accepted step. DENSE: as TAKEN, and the additional stages of
+    dense output have been computed.
+    """
 
     BETWEEN = 0
     TAKEN = 1
@@ -88,7 +92,7 @@ class StepPosition(IntEnum):
 
 
 class Restart(IntEnum):
-    """Where the rest of a step is discarded, as loads have been changed from outside."""
+    """Time from which the rest of a step is discarded because the caller has changed loads; NONE to discard nothing."""
 
     NONE = 0
     AT_STEP_START = 1

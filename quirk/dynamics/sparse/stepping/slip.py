@@ -56,13 +56,13 @@ class SlipPacing:
     def start(self, t: float, judged: Judged) -> MethodChange:
         """Start at time t with the explicit method.
 
-        The progress `judged` of earlier parts of the run is kept unchanged.
+        The cost statistics `judged` of the preceding interval are kept unchanged.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the progress of earlier parts of the run, as passed to `start`."""
+        """Return the cost statistics that were passed to `start`."""
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:

@@ -38,14 +38,15 @@ from .step_kernels import tolerance_of_work
 
 @fields
 class SeriesData(Fields):
-    """Numbers of the present and of the next step of Taylor series.
+    """Times, step sizes and tolerances of the present and of the next step of Taylor series.
 
     Attributes
     ----------
     since : start time of the present step, s
     half : the half of the arrays with its coefficients
-    longest, last, sure : its maximum size, s, the last order in use, and the size up to which no law changes its branch
-    next_longest, next_last, next_sure : the same of the next step
+    longest, last, sure : maximum size of the present step, s, last order in use, and size up to which no force law
+        changes its branch, s
+    next_longest, next_last, next_sure : the same quantities of the next step
     of_work, of_power : tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last
     """
 

@@ -102,8 +102,8 @@ def reach(
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
     """Return the maximum step size (s) that one order of the series of the work allows.
 
-    The tolerance of the work grows with the step size. If nothing moves or acts yet there is no limit; the error is
-    then tested at the end of the step.
+    The tolerance of the work grows with the step size. If all velocities and loads are zero, there is no limit; the
+    error is then tested at the end of the step.
     """
     energy, power, longest = stepper.known.of_work, stepper.known.of_power, 0.0
     if not energy + power > 0.0:

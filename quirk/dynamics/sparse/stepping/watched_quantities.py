@@ -62,7 +62,7 @@ class EventMonitor:
     ----------
     table : WatchedTables
     guards : event functions in the order of the table: those with laws come first
-    laws : laws of the event functions that have one
+    laws : compiled force laws that compute event functions
     """
 
     def __init__(self, guards: Sequence[EventFunction], solver: Solver) -> None:

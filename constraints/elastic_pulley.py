@@ -59,7 +59,7 @@ class ElasticPulley(Pulley):
 
 
 def _per(owner: str, argument: str, value: Any, count: int, what: str) -> np.ndarray:
-    """Return numbers (count,), of which none is negative, from one number for all or one for each."""
+    """Return nonnegative numbers (count,), from one number for all or one number for each."""
     given = validate.numbers(value)
     if given is None or given.shape not in ((), (count,)):
         raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {what}; got {value!r}")
@@ -102,7 +102,7 @@ def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarra
 
 
 def _check_held(owner: str, tensions: np.ndarray, friction: Sequence[float], sections: Sections, lay: Lay) -> None:
-    """Raise an InputError if tensions before and behind a stop differ by more than friction can hold."""
+    """Raise an InputError if the tensions on both sides of a stop differ by more than friction can balance."""
     for k, before, behind in zip(sections.stops, sections.before, sections.behind, strict=True):
         one, two, most = tensions[before], tensions[behind], np.exp(friction[k] * lay.angle(k))
         if max(one, two) > min(one, two) * most * (1 + 1e-9):

@@ -1,6 +1,7 @@
 """Course of a rope over points and drums of moving bodies: straight parts and directions at drums.
 
-A stop is a point or drum on the way of the rope. Plane vectors are in the axes of their drum, see `drum`.
+A stop is a point or drum over which the rope runs, or at which it ends. Plane vectors are in the axes of their drum,
+see `drum`.
 """
 
 from __future__ import annotations
@@ -81,7 +82,11 @@ class RopePath:
         return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
 
     def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
-        """Return a list in which the neighbors of element k stand beside it, and the index of element k there."""
+        """Return the elements k - 1, k and k + 1 of a list of stops as consecutive entries, and the index of element k.
+
+        For an open rope this is the list itself; for a closed rope the neighbors of the first and last element wrap
+        around.
+        """
         if not self.closed:
             return listed, k
         return [listed[k - 1], listed[k], listed[(k + 1) % len(listed)]], 1

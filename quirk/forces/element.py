@@ -331,7 +331,7 @@ class ForceElement(Immutable):
         return made
 
     def as_law(self, traced: bool) -> Any:
-        """Return the object whose methods are called to evaluate the law; `self` is a copy made by `with_values`.
+        """Return the object that evaluates the force law; `self` is a copy made by `with_values`.
 
         If machine code is generated (`traced`), a user-defined element is wrapped in a proxy that forbids changes.
         """

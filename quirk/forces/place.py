@@ -23,13 +23,13 @@ PLACEMENT = 12
 
 
 class Place:
-    """A moving frame of a force element, as an argument of its law.
+    """A moving frame of a force element, as an argument of its force law.
 
     Vectors are in the inertial frame unless stated otherwise. Each quantity is computed when it is first read.
 
     Parameters
     ----------
-    layout, inputs : layout of the law, and its array of inputs; see `quirk.forces.law.LawLayout`
+    layout, inputs : layout of the force law, and its array of inputs; see `quirk.forces.law.LawLayout`
     f : index of the frame among those of the element
     graded : whether quantities have gradients with respect to the poses of the bodies
     """

@@ -44,14 +44,14 @@ Key = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class RopeState:
-    """State of a rope along a part of a run.
+    """Contact state of an elastic rope during an interval of a run.
 
     Attributes
     ----------
     states : STICKS, AHEAD, BACK or FREE for each stop with friction
     slack : whether the rope is slack
-    below : for each stop with friction, the margins (N) below zero up to which it sticks: the error of the ratio of
-        tensions with which slip has ended
+    below : for each stop with friction, how far (N) its margins ahead and back may be below zero while the rope sticks
+        This tolerance is the error of the ratio of tensions at the end of slip.
     """
 
     states: tuple[int, ...]
@@ -131,7 +131,7 @@ class RopeStates:
 
 
 class _Instant:
-    """A rope at one instant: where it may slip, and where it does."""
+    """Tensions and slip of a rope at one time, from which its new state follows."""
 
     def __init__(self, system: System, rope: ElasticRope, t: float, state: State) -> None:
         self.rope, self._t = rope, t
@@ -143,7 +143,7 @@ class _Instant:
         self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
 
     def quantities(self, states: tuple[int, ...]) -> dict[str, tuple[float, float]]:
-        """Return value and rate of each coordinate of the rope, by name, if it is in these states."""
+        """Return value and rate of each coordinate of the rope in the given states, by name."""
         acts = exerted(self.rope.in_state(states), self._rows, self._moving, self._t, 0, {}, self._internal)
         return {
             name: (float(x[0]), float(x[1])) for name, x in zip(self.rope.coordinates, acts.coordinates, strict=True)
@@ -155,7 +155,7 @@ class _Instant:
         return self.quantities((STICKS,) * len(self.rope.sections.stops))["stretch"][0]
 
     def check(self, states: tuple[int, ...]) -> None:
-        """Raise a SwitchingError if the tensions at the start are such that no friction could hold them."""
+        """Raise a SwitchingError if friction cannot balance the initial tensions."""
         now = self.quantities(states)
         for stop in self.rope.sections.stops:
             one, two = self._tensions(now, stop)
@@ -167,11 +167,12 @@ class _Instant:
                 )
 
     def settled(self, former: RopeState, marks: set[tuple[int, str]]) -> RopeState:
-        """Return the state of a taut rope: where it is at the limit, it slips or sticks as its motion requires.
+        """Return the state of a taut rope: it sticks or slips at each stop at which friction is at its limit.
 
-        The conditions, slip in the direction of the limit or tensions that leave it, are a linear complementarity
-        problem. It is solved by exchanging one stop after the other, the first with a violated condition first, which
-        ends for its class of matrices (K. G. Murty, Linear Complementarity, 1988, chapter 4).
+        At each of these stops the rope either slips in the direction of the limit, or its tensions move away from the
+        limit. These conditions are a linear complementarity problem. It is solved by principal pivoting: of the stops
+        with a violated condition the first is exchanged, which terminates for this class of matrices (K. G. Murty,
+        Linear Complementarity, 1988, chapter 4).
         """
         limits = self._limits(former, marks)
         count = len(former.states)
@@ -192,7 +193,7 @@ class _Instant:
         )
 
     def _limits(self, former: RopeState, marks: set[tuple[int, str]]) -> dict[int, int]:
-        """Return the stops at which the rope is at its limit, with the direction in which it would slip."""
+        """Return the direction of slip, AHEAD or BACK, of each stop where friction is at its limit, by index."""
         limits = {b: state for b, state in enumerate(former.states) if state != STICKS}
         limits |= {b: AHEAD for b, what in marks if what == SLIPS_AHEAD}
         limits |= {b: BACK for b, what in marks if what == SLIPS_BACK}
@@ -207,7 +208,11 @@ class _Instant:
         return limits
 
     def _exchanged(self, limits: Mapping[int, int], slipping: set[int], anchor: int | None) -> RopeState | None:
-        """Return the state that satisfies all conditions, or None; the stop `anchor` must stick."""
+        """Return the state that satisfies all conditions, or None if there is none.
+
+        `limits` are as returned by `_limits`, `slipping` the stops at which the rope is assumed to slip initially, and
+        `anchor` a stop at which it must stick, or None.
+        """
         slipping, stops = set(slipping), self.rope.sections.stops
         for _ in range(4 * len(limits) + 4):
             states = tuple(limits[b] if b in slipping else STICKS for b in range(len(stops)))
@@ -221,14 +226,14 @@ class _Instant:
         return None
 
     def _violated(self, now: Mapping[str, tuple[float, float]], stop: int, way: int, slips: bool) -> bool:
-        """Whether the rope slips the wrong way at a stop at its limit, or sticks while its tensions go beyond it."""
+        """Whether the rope slips opposite to the direction `way` of its limit, or sticks beyond the limit."""
         if slips:
             return now[f"{SLIPPING} {stop}"][0] < -STILL * self._fastest
         rate = now[f"{MARGIN_AHEAD if way == AHEAD else MARGIN_BACK} {stop}"][1]
         return rate < -STILL * self._fastest * self.rope.stiffness / self._shortest
 
     def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the margins (N) below zero up to which the rope sticks at a stop."""
+        """Return how far (N) the margins ahead and back of a stop may be below zero while the rope sticks there."""
         least = ROUND_OFF * max(self._tensions(now, stop))
         ahead, back = (least + max(0.0, -now[f"{margin} {stop}"][0]) for margin in (MARGIN_AHEAD, MARGIN_BACK))
         return ahead, back

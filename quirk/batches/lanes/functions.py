@@ -1,7 +1,7 @@
-"""User functions and motions of force laws in lanes: those that are machine code and cannot change.
+"""User functions and motions of force laws in lanes, which must be machine code that cannot change.
 
-The code of a traced function calls it again in Python where its value is not finite. In lanes nothing is called: the
-state of the member becomes NaN, and it is computed by itself.
+Where the value of a traced function is not finite, its code normally calls it again in Python. In lanes there is no
+such call: the state of the member becomes NaN, and the member is computed by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quirk.jit.llvm_functions import Native, native
 def law_print(element: ForceElement) -> Hashable | None:
     """Return a key of the functions and motions of a force element; None if they may change or are not comparable.
 
-    Elements with equal structures and keys differ in numbers alone.
+    Elements with equal structures and keys differ only in numbers.
     """
     if not element.built_in:
         return None
@@ -41,7 +41,10 @@ def prints_of_laws(model: Model) -> tuple[Hashable | None, ...]:
 
 
 def _function_print(value: Value) -> Hashable | None:
-    """Return the key of a user function; for one of the state, with the frames that its code contains."""
+    """Return the key of a user function, or None if it may change or cannot be compared.
+
+    The key of a function of the state includes the frames that its code contains.
+    """
     printed, function = fingerprint(value.source), value.function
     if isinstance(function, StateCall):
         printed = None if printed is None else (printed, function.parts_read)
@@ -64,7 +67,7 @@ def _motion_print(motion: Motion) -> Hashable | None:
 
 
 def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
-    """Write the parameters and frames of a law over its inputs; the addresses of its functions stay.
+    """Write the parameters and frames of a force law to its inputs, and keep the addresses of its functions.
 
     `inputs` and `fixed` are the inputs of the law, the latter as from `fixed_inputs`.
     """
@@ -73,9 +76,10 @@ def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
 
 
 def call_nothing(inputs: np.ndarray, elements: Sequence[tuple[int, ForceElement]]) -> None:
-    """Replace the addresses of user functions in the inputs (count, inputs) of all laws by one that does nothing.
+    """Replace the addresses of user functions in the inputs of all force laws by that of an empty function.
 
-    `elements` are the force elements, each after the index of its first input.
+    `inputs` (count, inputs) are the inputs of the laws of all members, and `elements` the force elements, each after
+    the index of its first input.
     """
     addresses = inputs.view(np.int64)
     for first, element in elements:

@@ -1,8 +1,8 @@
 """Detection of jumps of user functions in the steps of members in lanes.
 
 Single runs divide a step of fixed size where a user function jumps or changes faster than the stages show
-(`quirk.dynamics.sparse.stepping.discontinuity_test`). Members in lanes pass the same test: one whose step would be
-divided is computed by itself.
+(`quirk.dynamics.sparse.stepping.discontinuity_test`). The same test is applied to members in lanes: a member whose step
+would be divided is computed by itself.
 """
 
 from __future__ import annotations
@@ -46,20 +46,23 @@ class LaneProbes(NamedTuple):
 
 
 def probes_of(solver: Solver, method: str) -> LaneProbes:
-    """Return the user functions of a system for steps of a method, without memory of members."""
+    """Return the user functions of a system for steps of a method, without arrays for the members."""
     functions = Functions(solver, TABLEAUX[method], True)
     return LaneProbes(functions.asked, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
 
 
 def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
-    """Return the functions with memory for a number of members at the start of their runs."""
+    """Return the functions with arrays for all members, at the start of their runs.
+
+    The arrays hold changes, inputs and outputs of the functions; `gap` is the maximum interval between two calls, s.
+    """
     asked = probes.asked
     own = np.concatenate([asked.changes, np.zeros_like(asked.inputs), np.zeros_like(asked.outputs)])
     return probes._replace(memory=np.tile(own, -(-members // WIDTH) * WIDTH), gap=gap)
 
 
 def for_thread(probes: LaneProbes) -> LaneProbes:
-    """Return the functions with arrays for the calls of one thread; the memory of the members is shared."""
+    """Return a copy of the functions for use by one thread; only the arrays of the members are shared."""
     a = probes.asked
     own = a._replace(
         limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
@@ -93,7 +96,7 @@ def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
 
 @kernel
 def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: float, t: float) -> bool:
-    """Record the functions of a member at a stage, at time t (s); at the end of a step test whether it hides a jump.
+    """Record the functions of a member at a stage at time t (s); at the end of a step, test it for a missed jump.
 
     The laws of the member must have been evaluated last. Stage number `stages` is the end of the step that has begun at
     time `before` (s). Returns whether a single run would search the step for jumps.

@@ -69,7 +69,7 @@ class LaneTables(NamedTuple):
     joints : (JOINT_ENTRIES T,) integers of each joint of the forest, from the roots to the tips
     closing : (ROW_ENTRIES C,) integers of each row that closes a loop
     length : characteristic length, m, for tolerances
-    project : whether steps end on the constraints
+    project : whether the state at the end of each step is projected onto the constraints
     """
 
     joints: np.ndarray

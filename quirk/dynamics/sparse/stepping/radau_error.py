@@ -34,7 +34,7 @@ ROUGH = 0.03
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Compute the increments of all states that hold work; no other component of the state depends on work."""
+    """Compute the increments of all work variables of a step; no other component of the state depends on work."""
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -48,7 +48,7 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
     """Return the ratio of the error of a step to the tolerance.
 
-    With projection, only the part of the error tangential to the constraints counts.
+    With projection, only the component of the error tangential to the constraints is used.
     """
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON

@@ -198,7 +198,7 @@ def ratio(
 ) -> float:
     """Return the ratio of a change of the state y to the tolerance.
 
-    If `constrained`, only the part of the change tangential to the constraints counts.
+    If `constrained`, only the component of the change tangential to the constraints is used.
     """
     rtol, atol, y_new = settings.rtol, settings.atol, run.y_new if constrained else run.y
     worst = variables_error(mechanism.forces, change, run.y, y_new, rtol, atol)

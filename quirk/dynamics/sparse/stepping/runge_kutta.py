@@ -145,7 +145,7 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
 def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Return the ratio of the error of a step to the tolerance.
 
-    With projection, only the part of the error tangential to the constraints counts.
+    With projection, only the component of the error tangential to the constraints is used.
     """
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol

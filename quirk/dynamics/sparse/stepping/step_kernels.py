@@ -1,4 +1,4 @@
-"""Kernels that all methods share: landing on the constraints, slopes, and the tolerance of work."""
+"""Kernels that all methods share: projection onto the constraints, slopes, and the tolerance of work."""
 
 from __future__ import annotations
 

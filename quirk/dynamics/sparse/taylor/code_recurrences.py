@@ -1,4 +1,4 @@
-"""Recurrences of generated code for Taylor coefficients: sums over lower orders, and what follows from them."""
+"""Recurrences of generated code for Taylor coefficients: sums over lower orders, and the present coefficients."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """Constraint function that keeps components of slip at zero.
+    """Constraint function of sticking friction: components of the slip velocity, m/s, that are kept at zero.
 
     Attributes
     ----------

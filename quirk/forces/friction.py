@@ -1,7 +1,7 @@
 """Coulomb friction in proportion to the normal load of a joint or contact.
 
-Slip is the velocity of the second surface relative to the first in the tangent plane, with one or two components. A
-bounded surface, such as a box, consists of faces and edges, which are numbered as its parts.
+Slip is the velocity of the surface of body j relative to that of body i, in the tangent plane; it has one or two
+components. A bounded surface, such as a box, consists of faces and edges, which are numbered as its parts.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Spring(BetweenPoints):
         return self._on_its_side(0.5 * self.stiffness * stretch * stretch, stretch)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the force along the length (N) that stores no energy; positive if it pushes the ends apart.
+        """Return the nonconservative force along the length, N; positive if it drives the ends apart.
 
         The force is minus the tension of a user function, or the damping force of a one-sided spring.
         """

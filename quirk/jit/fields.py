@@ -140,7 +140,7 @@ def _set_number(context: Any, builder: Any, signature: Any, given: Any, name: st
 
 
 def _holds_address() -> bool:
-    """Whether objects of ctypes hold the address of their data after the head that all objects have, as in CPython."""
+    """Whether ctypes objects store the address of their data right after the object header, as in CPython."""
     number = ctypes.c_double()
     return ctypes.c_void_p.from_address(id(number) + object.__basicsize__).value == ctypes.addressof(number)
 

@@ -41,8 +41,9 @@ class Abscissa:
 class Interpolant:
     """Interpolation of the states of a segment in selected intervals between outputs.
 
-    Positions and quaternions follow polynomials through both ends of an interval with all available derivatives, up to
-    snap: then of degree 9. They are projected onto the constraints. Auxiliary states are integrated along the motion.
+    Positions and quaternions follow polynomials through both ends of an interval with all available derivatives. With
+    derivatives up to snap their degree is 9. They are projected onto the constraints. Auxiliary states are integrated
+    along the motion.
 
     Parameters
     ----------

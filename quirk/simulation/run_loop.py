@@ -161,7 +161,7 @@ class _Course:
         )
 
     def close(self) -> None:
-        """End the progress line."""
+        """End the progress line on standard error."""
         if self.run is not None and self._line is not None:
             self._line.close(self.run.reached)
 

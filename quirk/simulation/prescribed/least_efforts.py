@@ -27,7 +27,7 @@ class UnreachedFreedomsError(Exception):
     Attributes
     ----------
     row : index of the time at which a degree of freedom is not reached
-    reached, freedoms : number of degrees of freedom that are reached, and of all degrees of freedom
+    reached, freedoms : number of degrees of freedom that the actuators reach, and total number
     """
 
     def __init__(self, row: int, reached: int, freedoms: int) -> None:

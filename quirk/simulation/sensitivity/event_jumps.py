@@ -256,7 +256,7 @@ def _of_slip(guard: EventFunction) -> bool:
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Whether, at an event, a sphere passes from one face or edge of a bounded surface to another."""
+    """Whether, at an event, a sphere moves from one face or edge of a bounded surface to another."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 

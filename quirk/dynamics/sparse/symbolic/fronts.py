@@ -19,7 +19,7 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """The joints at one body, with the indices of their rows in G.
+    """The joints at one body, with the positions of their loads on the body in G.
 
     Attributes
     ----------

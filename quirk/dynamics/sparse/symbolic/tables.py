@@ -72,9 +72,9 @@ class Tables:
     ----------
     slots : order of the bodies in flat arrays
     constants : constants of the bodies, in blocks of eight
-    nodes : the joints in the form that compiled code uses
+    nodes : table of the nodes for compiled code
     blocks : patterns of the factorization of S by blocks
-    joints : rows of each node, None for hubs
+    joints : constraint rows of each node as `PlacedJoint`, None for hubs
     row_lane : (m,) position of each row in arrays with eight entries per node
     row_pivot : (m,) index of the diagonal element of each row in the orthogonal factor
     units : first element in G of the rows of the unit matrix, used to couple hubs

@@ -23,7 +23,7 @@ from quirk.jit.simd import at, put, splat, store
 
 from .bodies import KIN
 
-# Entries per force element: address of its law; index of its first input and of its first output; offsets of its
+# Entries per force element: address of its force law; index of its first input and of its first output; offsets of its
 # motions and frames in its inputs; range of its motions among the motions of all elements, and of its frames among all
 # frames; offset of its internal variables in its inputs, of their rates in its outputs, index of the first variable in
 # y, and their number; index of its work in y, -1 for none; whether its loads are those of a unit friction force, whose

@@ -13,17 +13,17 @@ import numpy as np
 from quirk.jit.record import record
 
 # Kinds of readings: component of the load of a constraint; a multiplier; component of the load of a force element; an
-# output of its law; energy of the system; force that is a combination of multipliers; margin of sticking friction to
-# its limit; determinant condition for a unique solution with friction; and margin of dependent contacts to their
+# output of its force law; energy of the system; force that is a combination of multipliers; margin of sticking friction
+# to its limit; determinant condition for a unique solution with friction; and margin of dependent contacts to their
 # friction cones.
 OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABLE, PATCH = range(9)
 
 # Integers of each reading. Loads: whether it is a torque, and inertial axis, -1 for the magnitude. Constraints: range
-# of
-# nodes; offsets of bodies i and j in arrays of states, kinematics and wrenches; and whether body j is the ground. Force
-# elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and potential
-# energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent contacts, in
-# addition: first element in `Readings.patches`, number of contacts, and number of independent redistributions of load.
+# of nodes; offsets of bodies i and j in arrays of states, kinematics and wrenches; and whether body j is the ground.
+# Force elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and
+# potential energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent
+# contacts, in addition: first element in `Readings.patches`, number of contacts, and number of independent
+# redistributions of load.
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
     PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,

@@ -26,9 +26,9 @@ from .step_kernels import tolerance_of_work
 # Factor of the tolerance of the error estimate, STRICT rtol^((s + 1) / 2 s); the estimate is much larger than the
 # error.
 STRICT = 1.0
-# The estimate is larger than the error for smooth motion only; if loads of switching laws have a kink in the step, they
-# are about equal. The last terms of polynomials through these loads are then about this fraction of their range; for
-# smooth loads in accurate runs they are much smaller.
+# The estimate is larger than the error for smooth motion only; if loads of switching force laws have a kink in the
+# step, they are about equal. The last terms of polynomials through these loads are then about this fraction of their
+# range; for smooth loads in accurate runs they are much smaller.
 ROUGH = 0.03
 
 

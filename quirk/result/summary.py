@@ -12,6 +12,7 @@ from ..forces import Controller
 from ..forces.joint_actuation import Actuated
 from ..forces.stick_slip import that_stick
 from ..util.rounding import loads_rounded_off
+from .singular_passages import singular_passages
 
 if TYPE_CHECKING:
     from .result import Result
@@ -54,6 +55,16 @@ def _segments(result: Result) -> list[str]:
     said = f"up to {redundant[worst]} redundant, from {begun:.6g} s on" if redundant[worst] else "none redundant"
     count = f"{min(rows)}" if min(rows) == max(rows) else f"{min(rows)} to {max(rows)}"
     return [f"segments               {len(rows)}, with {count} rows, {said}"]
+
+
+def _passages(result: Result) -> list[str]:
+    """Return a line that lists the singular configurations passed, at which branches of motion meet."""
+    passed = singular_passages(result.segments)
+    return (
+        [f"singular configurations passed, where branches of motion meet: {_said([*map(str, passed)])}"]
+        if passed
+        else []
+    )
 
 
 def _events(result: Result) -> list[str]:
@@ -158,6 +169,7 @@ def summary(result: Result) -> str:
     if called:
         listed = [f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items()]
         lines.append(f"functions that ran in Python, not as machine code: {_said(listed)}")
+    lines += _passages(result)
     near = nearly_dependent(result._model, result._verdict)
     if near:
         lines.append(said_nearly(near))

@@ -18,6 +18,7 @@ import numpy as np
 from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense.rows import tangent_rows
 from quirk.dynamics.model.directions import Directions
+from quirk.dynamics.model.loops import has_loops
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.stepping.run_state import STEP_HEAD
 from quirk.dynamics.sparse.variation.variation import ChangedMotion, Steps, Varied
@@ -71,7 +72,7 @@ def warn_of_splits(
     names : (D,) names of the parameters
     """
     seen, warned, rank = dict[int, SingularRows](), set[str](), course.rank
-    if not _closed(course.solver.model):
+    if not has_loops(course.solver.model):
         return
 
     def rows(n: int) -> SingularRows:
@@ -96,24 +97,6 @@ def warn_of_splits(
                         SensitivityWarning,
                         stacklevel=outside(),
                     )
-
-
-def _closed(model: Model) -> bool:
-    """Whether constraints form closed loops; without closed loops the rows are independent at all poses."""
-    joined = {n: n for n in range(len(model.mass) + 1)}
-
-    def root(n: int) -> int:
-        while joined[n] != n:
-            n = joined[n]
-        return n
-
-    for _, bodies in model.joint_bodies:
-        roots = {root(int(n)) for n in bodies}
-        if len(roots) < len(bodies):
-            return True
-        for n in roots:
-            joined[n] = min(roots)
-    return False
 
 
 def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndarray:

@@ -1,0 +1,113 @@
+"""Singular configurations that a run has passed: where constraint rows became dependent, and branches of motion meet.
+
+The rows of a model, scaled to unit length in the uniform metric, have singular values and vectors that are continuous
+along a motion. Where the motion passes a singular configuration one of them passes through zero: as singular values are
+positive, one of its vectors then changes its sign and the other does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dynamics.dense.rows import tangent_rows
+from ..dynamics.model.loops import has_loops
+from ..dynamics.model.metric import Metric
+from .segment import Segment
+
+# Largest number of multiplications, roughly, for which output states are examined: a few seconds. Of longer results
+# every second state, or every third and so on, is.
+MOST_WORK = 3e9
+
+# Singular values are examined if they are below the fraction LOW of the largest, and left out below SINGULAR, where
+# vectors are undetermined. Vectors of neighboring states belong together if their cosines are at least ALIKE.
+LOW, SINGULAR, ALIKE = 0.3, 1e-7, 0.5
+
+# Constraints are named if their rows have at least the part SHARE of the largest one in the left singular vector; and
+# at most MOST_NAMED of them.
+SHARE, MOST_NAMED = 0.2, 4
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A singular configuration that a motion has passed.
+
+    Attributes
+    ----------
+    time : time between two output states, s
+    constraints : names of the constraints whose rows become dependent there, those with the largest part first
+    """
+
+    time: float
+    constraints: tuple[str, ...]
+
+    def __str__(self) -> str:
+        listed = ", ".join(f'"{name}"' for name in self.constraints)
+        return f"t = {self.time:.4g} s ({listed})"
+
+
+@dataclass(frozen=True)
+class _Factors:
+    """Singular values s (r,), over the largest, and vectors U (m, r), Vt (r, 6 n) of the rows at a time (s)."""
+
+    time: float
+    U: np.ndarray
+    s: np.ndarray
+    Vt: np.ndarray
+
+
+def singular_passages(segments: Sequence[Segment]) -> list[Passage]:
+    """Return the singular configurations passed in the segments of a run, as far as its output states show them."""
+    return [passage for segment in segments for passage in _along(segment)]
+
+
+def _along(segment: Segment) -> list[Passage]:
+    model, count = segment.model, len(segment.time)
+    if segment.rank == 0 or count < 2 or segment.changed or not has_loops(model):
+        return []
+    work = 10.0 * model.rows**2 * 6 * len(model.mass)
+    rows = range(0, count, int(np.ceil(count * work / MOST_WORK)))
+    found, before = [], None
+    for row in rows:
+        now = _factors(segment, row)
+        if now.s[-1] < SINGULAR:
+            continue
+        if before is not None:
+            found += [_passage(segment, before, now, one, other) for one, other in _crossed(before, now)]
+        before = now
+    return found
+
+
+def _factors(segment: Segment, row: int) -> _Factors:
+    t = float(segment.time[row])
+    A = Metric.uniform(segment.model).rows(tangent_rows(segment.model, segment.kinematics[row], t))
+    lengths = np.linalg.norm(A, axis=1, keepdims=True)
+    U, s, Vt = np.linalg.svd(A / np.where(lengths > 0, lengths, 1.0), full_matrices=False)
+    return _Factors(t, U[:, : segment.rank], s[: segment.rank] / s[0], Vt[: segment.rank])
+
+
+def _crossed(before: _Factors, now: _Factors) -> list[tuple[int, int]]:
+    """Return the indices, in both states, of the singular values that pass through zero in between."""
+    left, right = before.U.T @ now.U, before.Vt @ now.Vt.T
+    alike = np.minimum(np.abs(left), np.abs(right))
+    pairs = []
+    for one in np.flatnonzero(before.s < LOW):
+        other = int(np.argmax(alike[one]))
+        if alike[one, other] >= ALIKE and now.s[other] < LOW and left[one, other] * right[one, other] < 0:
+            pairs.append((int(one), other))
+    return pairs
+
+
+def _passage(segment: Segment, before: _Factors, now: _Factors, one: int, other: int) -> Passage:
+    share = before.s[one] / (before.s[one] + now.s[other])
+    vector = before.U[:, one] if share < 0.5 else now.U[:, other]
+    parts = {name: float(np.linalg.norm(vector[rows])) for name, rows in segment.model.joint_rows.items()}
+    return Passage(float(before.time + share * (now.time - before.time)), _named(parts))
+
+
+def _named(parts: dict[str, float]) -> tuple[str, ...]:
+    """Return the names with the largest parts, the largest first."""
+    names: Sequence[str] = sorted(parts, key=lambda name: -parts[name])
+    return tuple(name for name in names[:MOST_NAMED] if parts[name] > SHARE * parts[names[0]])

@@ -98,3 +98,40 @@ def thin_rods(rng, n, moment, closed):
     if closed:
         joints.append(quirk.Distance("rod", quirk.GROUND, bodies[-1], point_i=at + rng.normal(size=3)))
     return quirk.System([*bodies, *joints], gravity=[0, 0, -9.81])
+
+
+def of_any_mass(rng, decades, closed):
+    """A tree of 3 to 7 bodies of 10^-decades to 10^decades kg, half of its joints balls; with loops if it is `closed`."""
+    everything = (*OPEN, quirk.Planar, quirk.PointOnLine, quirk.PointOnPlane, quirk.Distance)
+    bodies, joints = [], []
+    for k in range(int(rng.integers(3, 8))):
+        mass = 10.0 ** (rng.uniform(-decades, decades) if rng.random() < 0.5 else decades * rng.integers(-1, 2))
+        bodies.append(slender(rng, f"b{k}", mass, 1.0))
+        lower = quirk.GROUND if k == 0 else bodies[k - 1 if rng.random() < 0.6 else rng.integers(k)]
+        kind = everything[rng.integers(len(everything))] if rng.random() < 0.5 else quirk.Spherical
+        joints.append(joint_at(rng, kind, f"j{k}", lower, bodies[-1], rng.uniform(-1, 1, 3)))
+    for k in range(int(rng.integers(1, 3)) if closed else 0):
+        one, two = rng.choice(len(bodies), 2, replace=False)
+        kind = (quirk.Spherical, quirk.Distance, quirk.PointOnPlane, quirk.PointOnLine)[rng.integers(4)]
+        joints.append(joint_at(rng, kind, f"l{k}", bodies[one], bodies[two], rng.uniform(-1, 1, 3)))
+    return quirk.System([*bodies, *joints], gravity=[0.3, -0.2, -9.81])
+
+
+def between_balls(rng, mass, closed, unit=1.0, heavy=1.0):
+    """A rod between balls on two heavy bodies; the second one is on a hinge if the chain is `closed`."""
+    scale = heavy * unit**2
+    items = [
+        quirk.Body(name, heavy * m, 0.1 * scale * m * rng.uniform(0.7, 1.3, 3), position=unit * rng.uniform(-1, 1, 3),
+                   orientation=random_quaternion(rng))
+        for name, m in (("one", 1.0), ("rod", mass), ("two", 1.0))
+    ]  # fmt: skip
+    one, rod, two = items
+    items += [
+        quirk.Revolute("first", quirk.GROUND, one, point=unit * rng.uniform(-1, 1, 3), axis=random_unit(rng)),
+        quirk.Spherical("first to rod", one, rod, point=unit * rng.uniform(-1, 1, 3)),
+        quirk.Spherical("rod to last", rod, two, point=unit * rng.uniform(-1, 1, 3)),
+    ]
+    if closed:
+        items.append(quirk.Universal("last", quirk.GROUND, two, point=unit * rng.uniform(-1, 1, 3), axis_i=[1, 0, 0],
+                                     axis_j=[0, 1, 0]))  # fmt: skip
+    return quirk.System(items, gravity=[0.3 * unit, -0.2 * unit, -9.81 * unit])

@@ -10,7 +10,9 @@ import numpy as np
 from ..bodies import rotation
 from ..bodies.state import State
 from ..constraints import Constraint
+from ..dynamics.model.metric import body_lengths
 from ..dynamics.model.model import Model
+from ..dynamics.sparse.kernels.round_off import MODERATE
 from ..dynamics.sparse.solver.solver import Solver
 from ..forces.law import REFERENCE
 from ..system.system import System
@@ -42,6 +44,9 @@ class LaneMembers:
         self._packed = runs.packed(numbers)
         self._turning = turning_places(solver)
         self._prints = prints_of_laws(solver.model)
+        # Members whose inertias differ more are computed by themselves, with as many digits as they need.
+        least = np.linalg.eigvalsh(numbers.inertia)[..., 0] / body_lengths(solver.model) ** 2
+        self._moderate = numbers.mass.max(axis=1) <= MODERATE * np.minimum(numbers.mass, least).min(axis=1)
 
     @classmethod
     def of(
@@ -116,7 +121,7 @@ class LaneMembers:
             numbers = self._runs.packed(self._numbers.of(members))
         begin = state.bodies[members]
         states, good = self._runs.run(numbers, begin, start, end, steps.tolist())
-        good &= self._faces(members, begin)
+        good &= self._faces(members, begin) & self._moderate[members]
         return states, good, self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -110,6 +110,23 @@ def root(lanes: Any) -> Any:
 
 
 @traced
+def rounded_off(a: Any, b: Any, product: Any) -> Any:
+    """Return a b - product, exactly, where `product` is the rounded product of the numbers or vectors a and b."""
+    for x in (a, b):
+        if isinstance(x, TracedValue):
+            return x.fused(b if x is a else a, -product)
+    (high_a, low_a), (high_b, low_b) = _halves(a), _halves(b)
+    return ((high_a * high_b - product) + high_a * low_b + low_a * high_b) + low_a * low_b
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Return two numbers of 26 binary digits whose sum is x (T. J. Dekker, Numer. Math. 18 (1971) 224-242)."""
+    scaled = 134217729.0 * x  # 2^27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+@traced
 def greater(a: Any, b: Any) -> Any:
     """Return the larger of two vectors lane by lane; `a` where `b` is NaN."""
     return a.greater(b) if isinstance(a, TracedValue) else np.where(b > a, b, a)

@@ -283,6 +283,16 @@ class TracedValue(Scalar):
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
         return self.like(LANES, self.builder.call(function, [self.value]))
 
+    def fused(self, factor: Any, term: Any) -> TracedValue:
+        """Return the product of this value and `factor` plus `term`, rounded once."""
+        given = [self, self._constant(factor), self._constant(term)]
+        lanes = next((x.kind for x in given if isinstance(x.kind, LanesType)), None)
+        values = [(x.number() if lanes is None else x.splat(lanes)).value for x in given]
+        kind, name = (DOUBLE, "f64") if lanes is None else (lanes.vector, f"v{lanes.width}f64")
+        signature = ir.FunctionType(kind, [kind] * 3)
+        function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.fma.{name}")
+        return self.like(types.float64 if lanes is None else lanes, self.builder.call(function, values))
+
     def function(self, name: str, *numbers: Any) -> TracedValue:
         """Emit a call of the function called `name` for doubles; it is a function of the module `math`, or "rint"."""
         values = [self._constant(x).number().value for x in numbers]

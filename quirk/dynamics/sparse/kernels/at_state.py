@@ -10,13 +10,14 @@ from quirk.jit.compilation import entry
 from quirk.jit.record import record
 
 from .bodies import normalise, poses
-from .evaluate import evaluate, factorise_at
+from .evaluate import factorise_at
 from .factorisation import factorise_rows
 from .impose import impose
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .project import project
-from .redundancy import choose, judge, uniform_rows, watch, weighed_rows
+from .redundancy import choose, judge, uniform_rows, weighed_rows
+from .round_off import evaluate_on_rows
 from .rows import residuals
 from .work import RANK, TOLERANCE
 
@@ -67,9 +68,7 @@ def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bo
     work, y = mechanism.work, query.y
     constrained = mechanism.nodes.rows.shape[0] > 0
     if task == EVALUATE:
-        evaluate(mechanism, t, y, query.alpha, query.beta, query.ydot)
-        if constrained and watch(mechanism, t, y, query.rank):
-            evaluate(mechanism, t, y, query.alpha, query.beta, query.ydot)
+        evaluate_on_rows(mechanism, t, y, query.alpha, query.beta, query.rank, query.ydot)
     elif task in (NORMALISE, PROJECT):
         normalise(mechanism.constants, y)
         if constrained and task == PROJECT:

@@ -27,13 +27,14 @@ from .bodies import (
     take_bias,
     take_loads,
 )
+from .extended import impose_doubled, keep_applied
 from .factorisation import factorise_rows, prepare_rows
 from .factorise import STRETCH, backward, factorise, forward
 from .friction import rub
 from .impose import clear, copy, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
-from .work import FREEDOMS, METHOD, PASSES
+from .work import DOUBLED, FREEDOMS, KEPT, METHOD, PASSES
 
 
 @kernel
@@ -73,15 +74,21 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
         take_loads(constants, y, work.kin, work.wrench)
         all_rows(mechanism, t, y, alpha, beta)
         copy(work.rhs, work.goal)
+        if work.summary[KEPT] > 0.0:
+            keep_applied(mechanism)
         factorise_rows(mechanism)
         if rubs:
             rub(mechanism, y, passes)
+        elif work.summary[DOUBLED] > 0.0:
+            clear(work.x)
         elif work.summary[METHOD] == FREEDOMS:
             take_bias(constants, work.kin, work.wrench, tree.bias)
             solve_forest(tree, work.rhs, work.x)
             give_accelerations(constants, work.kin, tree.acceleration, work.wrench)
         else:
             impose(mechanism, passes)
+        if work.summary[DOUBLED] > 0.0:
+            impose_doubled(mechanism, y)
     else:
         if forces.entries.shape[0] > 0:
             free_accelerations(constants, y, work.kin)

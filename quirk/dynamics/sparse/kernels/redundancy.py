@@ -37,8 +37,11 @@ from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
 from .work import (
     BLOCKS,
+    DOUBLED,
     FOREST,
     FREEDOMS,
+    HARMLESS,
+    KEPT,
     LEAST,
     METHOD,
     PASSES,
@@ -194,6 +197,9 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     put(work.summary, METHOD, REFLECTIONS if work.summary[PRUNED] > 0.0 else BLOCKS)
     put(work.summary, FOREST, 1.0 if mechanism.tree.entries.shape[0] > 0 and every_row(mechanism) else 0.0)
     put(work.summary, RATE, 0.0)
+    put(work.summary, KEPT, 0.0)
+    put(work.summary, DOUBLED, 0.0)
+    put(work.summary, HARMLESS, 0.0)
     adapt(work)
 
 
@@ -227,13 +233,13 @@ def adapt(work: Workspace) -> None:
         put(work.summary, METHOD, BLOCKS)
         rate = 0.0
     put(work.summary, RATE, rate)
-    plain = False
+    plain, kept = False, at(work.summary, KEPT) > 0.0
     if work.summary[METHOD] == REFLECTIONS:
         remains = max(rate, REFLECTED)
     elif work.summary[METHOD] == FREEDOMS:
-        remains, plain = max(rate, REFLECTED), least > PLAIN
+        remains, plain = max(rate, REFLECTED), least > PLAIN and not kept
     else:
-        remains, plain = rate if rate > 0.0 else LOSS / (least * least), least > PLAIN
+        remains, plain = rate if rate > 0.0 else LOSS / (least * least), least > PLAIN and not kept
     put(work.summary, REMAINS, remains)
     put(work.summary, PASSES, 1 if plain else passes_for(remains, least))
 

@@ -39,6 +39,33 @@ class Uniform(NamedTuple):
 
 
 @record
+class Extended(NamedTuple):
+    """Lower parts of double-double numbers, for loads that the round-off of doubles would falsify.
+
+    The higher parts are in the arrays of the same name of `Workspace`, or in the array in brackets.
+
+    Attributes
+    ----------
+    rotation : rotation matrices of bodies [kin]
+    G : rows of nodes
+    wrench, motion : loads on bodies and their accelerations
+    x : multipliers [sum]
+    applied : loads on bodies without those of constraints, as doubles
+    goal : required value of A M^-1 (wrench), as doubles
+    before : loads on bodies before they were computed in double-double arithmetic
+    """
+
+    rotation: np.ndarray
+    G: np.ndarray
+    wrench: np.ndarray
+    motion: np.ndarray
+    x: np.ndarray
+    applied: np.ndarray
+    goal: np.ndarray
+    before: np.ndarray
+
+
+@record
 class Workspace(NamedTuple):
     """Arrays that compiled code writes, for K nodes; they are allocated once per solver.
 
@@ -63,6 +90,7 @@ class Workspace(NamedTuple):
     summary : (SUMMARY,) rank, method and further scalars, indexed by RANK, LEAST, METHOD and so on
     fronts, scale, weight, triangle : data of the orthogonal factorization, see `orthogonal`
     uniform : constants of the uniform metric
+    extended : lower parts of double-double numbers
     """
 
     kin: np.ndarray
@@ -91,6 +119,7 @@ class Workspace(NamedTuple):
     weight: np.ndarray
     triangle: Triangle
     uniform: Uniform
+    extended: Extended
 
 
 # Entries of Workspace.summary:
@@ -104,8 +133,12 @@ class Workspace(NamedTuple):
 # CORRECTION: first step of the last projection, in rad or lengths of the system.
 # FOREST: whether joints can be eliminated by their degrees of freedom: no joint closes a loop, and all rows are
 # selected.
-RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST = range(11)
-SUMMARY = 11
+# KEPT: whether evaluations keep the applied loads for double-double arithmetic; DOUBLED: whether they use it; HARMLESS:
+# bound of the round-off of accelerations, as a fraction of these, at which they were last found not to need it.
+(
+    RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST, KEPT, DOUBLED, HARMLESS,
+) = range(14)  # fmt: skip
+SUMMARY = 14
 
 # Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
 # of its joints.

@@ -15,6 +15,9 @@ from quirk.bodies import rotation
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import Exerted, summed
 from quirk.dynamics.model.constrained_motion import ConstrainedMotion, quaternion_mass
+from quirk.dynamics.model.metric import body_lengths
+from quirk.dynamics.model.model import Model
+from quirk.errors import InputError
 
 from .joint_loads import JointLoads
 from .solver import Solver
@@ -28,9 +31,17 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     solver : Solver
         Its independent rows must have been selected at this state; see `Solver.settle_near`.
     kin, y : the state, as kinematics and as a flat array in blocks of eight bodies
+
+    Raises
+    ------
+    InputError
+        If the accelerations are not determined to nine digits.
     """
     rates = solver.slots.body_states(solver.rates(t, y))
     solver.applied.check(float(t))
+    # Relations that are undefined give NaN, too.
+    if not np.isfinite(rates).all() and np.isfinite(solver.work.goal[solver.tables.row_lane]).all():
+        raise undetermined(solver.model, t)
     # Constraint forces are inertial forces minus applied loads.
     acts = solver.applied.exerted(solver.applied.table.outputs[None])
     force, torque = summed(solver.model, (acts[element.name].loads[0, :, 0] for element, _ in solver.model.forces))
@@ -46,6 +57,19 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
         constraint_force=np.concatenate([on_r, on_q], axis=1),
         multipliers=solver.multipliers(),
         rank=solver.rank,
+    )
+
+
+def undetermined(model: Model, t: float) -> InputError:
+    """Return the error for accelerations that cannot be computed at time t (s)."""
+    least = np.linalg.eigvalsh(model.inertia)[:, 0]
+    light = int(np.argmin(np.minimum(model.mass, least / body_lengths(model) ** 2)))
+    heavy = int(np.argmax(model.mass))
+    return InputError(
+        f"System: accelerations at t = {t:g} s cannot be computed to nine digits: constraint rows depend on each other "
+        f"up to round-off, or inertias differ too much, from {model.mass[light]:.3g} kg with a moment of "
+        f'{least[light]:.3g} kg m^2, "{model.body_names[light]}", to {model.mass[heavy]:.3g} kg, '
+        f'"{model.body_names[heavy]}"; replace a light body by a joint, or a heavy one by the ground'
     )
 
 

@@ -44,7 +44,7 @@ from ..kernels.at_state import (
 from ..kernels.mechanism import Mechanism
 from ..kernels.relations import OUTPUT
 from ..kernels.rows import HINGE, POINT, UNITS
-from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Workspace
+from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Extended, Workspace
 from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
@@ -163,6 +163,16 @@ class Solver:
             weight=tables.orthogonal.weight,
             triangle=tables.orthogonal.triangle(),
             uniform=tables.uniform,
+            extended=Extended(
+                rotation=aligned(lanes * 9),
+                G=aligned(tables.rows_size),
+                wrench=aligned(lanes * WRENCH_SIZE),
+                motion=aligned(lanes * WRENCH_SIZE),
+                x=aligned(8 * K),
+                applied=aligned(lanes * WRENCH_SIZE),
+                goal=aligned(8 * K),
+                before=aligned(lanes * WRENCH_SIZE),
+            ),
         )
         self.work.summary[TOLERANCE] = model.rank_tolerance
         self._forget()
@@ -197,7 +207,7 @@ class Solver:
     @property
     def _memory(self) -> list[np.ndarray]:
         """Arrays on which later evaluations may depend, except for the inputs of force laws."""
-        constant = ("uniform", "fronts", "scale", "weight")
+        constant = ("uniform", "fronts", "scale", "weight", "extended")
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]

@@ -14,7 +14,7 @@ from ..kernels.bodies import finite, normalise
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from ..kernels.redundancy import watch
+from ..kernels.round_off import evaluate_on_rows
 from ..kernels.work import CORRECTION
 from ..kernels.work_error import exchanged, work_tolerance
 from .discontinuity_probe import carry_on
@@ -52,10 +52,11 @@ def slope_at(
 
     If y satisfies the constraints, `on_rows` must be true; the selection of independent rows is then checked.
     """
-    evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
-    run.counts.evaluations += 1
-    if on_rows and watch(mechanism, t, y, run.counts.best_rank):
-        evaluate(mechanism, t, y, settings.alpha, settings.beta, slope)
+    alpha, beta = settings.alpha, settings.beta
+    if on_rows:
+        run.counts.evaluations += evaluate_on_rows(mechanism, t, y, alpha, beta, run.counts.best_rank, slope)
+    else:
+        evaluate(mechanism, t, y, alpha, beta, slope)
         run.counts.evaluations += 1
 
 

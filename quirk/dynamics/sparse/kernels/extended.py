@@ -1,0 +1,209 @@
+"""Constraint loads in double-double arithmetic, for light bodies between heavy ones.
+
+Where large loads pass through a light body their sum is small, and its round-off, in units of the loads, may accelerate
+the body. The rows of a light rod between two ball joints, for example, exert no moment about the line through both,
+whatever their multipliers are; rounded to doubles they exert one of 1e-16 of the loads, which turns the rod if its
+moment of inertia is that small. The accelerations are as well determined as all others, since no load appears in them.
+
+So rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the same numbers
+of state and model. The factorization remains that of doubles, and is used for iterative refinement (see `impose`).
+Rows of relations are taken as they are; the right-hand sides are doubles, as their round-off changes accelerations by
+no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra Appl. 112 (1989)
+189-193).
+
+A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A node is a
+group of up to six rows, or a body with many joints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, INVERSE_MASS, MOMENT
+from quirk.jit.compilation import kernel
+from quirk.jit.double_double import DoubleDouble
+from quirk.jit.simd import at, load, put, splat, store
+from quirk.jit.tracing import traced
+
+from .bodies import CON, WRENCH
+from .extended_rows import rotations_below, rows_below
+from .factorisation import solve_rows
+from .friction import unit_force
+from .impose import clear, copy, wrenches
+from .mechanism import Mechanism
+from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_FORCE, SIDE_MOMENT, WRENCH_AT
+from .rows import HUB, RELATION
+from .size import largest_acceleration, size_of
+
+# There are solves until corrections change accelerations by at most the fraction SETTLED of the largest, but at most
+# MOST_PASSES, and no further one after MOST_STALLED successive ones whose corrections are not below the fraction
+# CONVERGES of the least. Accelerations are accepted if the last correction is at most the fraction ALLOWED.
+SETTLED, ALLOWED, CONVERGES, MOST_PASSES, MOST_STALLED = 1e-14, 1e-10, 0.5, 30, 2
+
+
+@kernel
+def keep_applied(mechanism: Mechanism) -> None:
+    """Store the loads on bodies and the right-hand sides of an evaluation, before constraint loads are added."""
+    work = mechanism.work
+    copy(work.wrench, work.extended.applied)
+    copy(work.goal, work.extended.goal)
+
+
+@kernel
+def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
+    """Replace the multipliers in work.x and the loads in work.wrench by those of double-double arithmetic.
+
+    The rows at state y must be in work.G and factorized, and `keep_applied` must have stored the applied loads.
+    Friction keeps the magnitudes that were found. If the rows cannot be satisfied, loads become NaN.
+    """
+    nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
+    rotations_below(y, work.kin, extended.rotation)
+    rows_below(mechanism, y)
+    copy(extended.applied, work.wrench)
+    for k in range(mechanism.frictions.element.shape[0]):
+        unit_force(mechanism, k)
+    copy(work.wrench, work.given)
+    copy(extended.goal, work.goal)
+    copy(work.x, work.sum)
+    clear(extended.x)
+    change, least, stalled = np.inf, np.inf, 0
+    for _ in range(MOST_PASSES):
+        add_loads(mechanism)
+        accelerate(mechanism.constants, work.wrench, extended.wrench, work.motion, extended.motion)
+        find_residual(mechanism)
+        solve_rows(mechanism)
+        clear(work.change)
+        wrenches(nodes, work.G, work.x, work.change, False)
+        change = size_of(mechanism, work.change) / largest_acceleration(mechanism)
+        if not change > SETTLED:
+            break
+        stalled = 0 if change < CONVERGES * least else stalled + 1
+        if stalled > MOST_STALLED:
+            break
+        least = min(least, change)
+        for o in range(0, work.x.shape[0], 8):
+            add_lanes(work.sum, extended.x, o, work.x)
+    copy(work.sum, work.x)
+    if not change <= ALLOWED:
+        for o in range(0, work.wrench.shape[0], 8):
+            store(work.wrench, o, splat(np.nan))
+
+
+@kernel
+def add_loads(mechanism: Mechanism) -> None:
+    """Set work.wrench to the given loads plus those of all multipliers."""
+    nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
+    relations = nodes.relations
+    copy(work.given, work.wrench)
+    clear(extended.wrench)
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        for r in range(nodes.rows[n]):
+            x, x_low = at(work.sum, 8 * n + r), at(extended.x, 8 * n + r)
+            if nodes.kind[n] == RELATION:
+                e = RELATION_SIZE * nodes.lanes[n]
+                for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
+                    b, g = relations.sides[SIDE_ENTRIES * s + WRENCH_AT], relations.sides[SIDE_ENTRIES * s + G_AT] + r
+                    add_load(work.wrench, extended.wrench, b, x, x_low, work.G, extended.G, g + SIDE_FORCE)
+                    add_load(work.wrench, extended.wrench, b + MOMENT, x, x_low, work.G, extended.G, g + SIDE_MOMENT)
+                continue
+            g, i, j = G_SIZE * n + r, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+            add_load(work.wrench, extended.wrench, i, -x, -x_low, work.G, extended.G, g + G_FORCE)
+            add_load(work.wrench, extended.wrench, j, x, x_low, work.G, extended.G, g + G_FORCE)
+            add_load(work.wrench, extended.wrench, i + MOMENT, x, x_low, work.G, extended.G, g + G_I)
+            add_load(work.wrench, extended.wrench, j + MOMENT, x, x_low, work.G, extended.G, g + G_J)
+
+
+@kernel
+def add_load(
+    wrench: np.ndarray, low: np.ndarray, o: int, x: float, x_low: float, G: np.ndarray, G_low: np.ndarray, g: int
+) -> None:
+    """Add the multiplier x times the force or moment of a row, at element g of G, to the one of a body, element o."""
+    for c in range(3):
+        add_product(wrench, low, o + 8 * c, x, x_low, at(G, g + 8 * c), at(G_low, g + 8 * c))
+
+
+@traced
+def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> None:
+    """Add the product of two numbers to element o of an array."""
+    result = DoubleDouble(at(high, o), at(low, o)) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
+    put(high, o, result.high)
+    put(low, o, result.low)
+
+
+@traced
+def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
+    """Add eight doubles to eight elements of an array, from element o on."""
+    result = DoubleDouble(load(high, o), load(low, o)) + load(added, o)
+    store(high, o, result.high)
+    store(low, o, result.low)
+
+
+@kernel
+def accelerate(
+    constants: np.ndarray, wrench: np.ndarray, low: np.ndarray, motion: np.ndarray, below: np.ndarray
+) -> None:
+    """Set `motion` and its lower parts `below` to the accelerations due to the loads, as `released` (in `bodies`)."""
+    for block in range(wrench.shape[0] // WRENCH):
+        f = block * WRENCH
+        for c in range(3):
+            over_mass(constants, block * CON + 8 * INVERSE_MASS, wrench, low, motion, below, f + 8 * c)
+            store(motion, f + MOMENT + 8 * c, load(wrench, f + MOMENT + 8 * c))
+            store(below, f + MOMENT + 8 * c, load(low, f + MOMENT + 8 * c))
+
+
+@traced
+def over_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
+    """Divide one component of the forces on eight bodies by their masses."""
+    result = DoubleDouble(load(wrench, o), load(low, o)) * load(constants, c)
+    store(motion, o, result.high)
+    store(below, o, result.low)
+
+
+@kernel
+def find_residual(mechanism: Mechanism) -> None:
+    """Set work.rhs to work.goal less the products of the rows and the accelerations in work.motion."""
+    nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
+    relations = nodes.relations
+    motion, below, G, low = work.motion, extended.motion, work.G, extended.G
+    for n in range(nodes.rows.shape[0]):
+        store(work.rhs, 8 * n, splat(0.0))
+        if nodes.kind[n] == HUB:
+            continue
+        for r in range(nodes.rows[n]):
+            rest, rest_low = at(work.goal, 8 * n + r), 0.0
+            if nodes.kind[n] == RELATION:
+                e = RELATION_SIZE * nodes.lanes[n]
+                for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
+                    b, g = relations.sides[SIDE_ENTRIES * s + WRENCH_AT], relations.sides[SIDE_ENTRIES * s + G_AT] + r
+                    rest, rest_low = less(rest, rest_low, -1.0, motion, below, b, G, low, g + SIDE_FORCE)
+                    rest, rest_low = less(rest, rest_low, -1.0, motion, below, b + MOMENT, G, low, g + SIDE_MOMENT)
+            else:
+                g, i, j = G_SIZE * n + r, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+                rest, rest_low = less(rest, rest_low, 1.0, motion, below, i, G, low, g + G_FORCE)
+                rest, rest_low = less(rest, rest_low, -1.0, motion, below, j, G, low, g + G_FORCE)
+                rest, rest_low = less(rest, rest_low, -1.0, motion, below, i + MOMENT, G, low, g + G_I)
+                rest, rest_low = less(rest, rest_low, -1.0, motion, below, j + MOMENT, G, low, g + G_J)
+            put(work.rhs, 8 * n + r, rest + rest_low)
+
+
+@kernel
+def less(
+    rest: float, rest_low: float, sign: float, motion: np.ndarray, below: np.ndarray, b: int, G: np.ndarray,
+    low: np.ndarray, g: int,
+) -> tuple[float, float]:  # fmt: skip
+    """Return `rest` plus `sign` times the scalar product of a motion, from element b on, and a row, from element g."""
+    for c in range(3):
+        m, k = b + 8 * c, g + 8 * c
+        rest, rest_low = plus_product(rest, rest_low, sign * at(motion, m), sign * at(below, m), at(G, k), at(low, k))
+    return rest, rest_low
+
+
+@traced
+def plus_product(high: Any, low: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> Any:
+    """Return the sum of a number and the product of two others."""
+    result = DoubleDouble(high, low) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
+    return result.high, result.low

@@ -1,0 +1,169 @@
+"""Whether accelerations lose digits because large loads pass through light bodies, so that `extended` is needed.
+
+The round-off of the load on a body is bounded by that of its terms. Most of it does no harm, since refinement makes the
+rounded loads satisfy the constraints; only along motions that the constraints of a light body leave it does it remain.
+So where the bound is too large, the accelerations are computed in double-double arithmetic once, and compared.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import add, at, greater, load, put, splat, store, total
+from quirk.jit.tracing import traced
+
+from .evaluate import evaluate
+from .extended import impose_doubled
+from .factorisation import factorise_rows
+from .impose import clear, copy, wrenches
+from .mechanism import Mechanism
+from .redundancy import EPSILON, adapt, watch
+from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_SIZE, WRENCH_AT
+from .rows import HUB, RELATION
+from .size import bound_of, largest_acceleration, size_of, spread
+from .work import DOUBLED, FOREST, FREEDOMS, HARMLESS, KEPT, METHOD, RATE, REFLECTIONS
+
+# Spread of inertias up to which errors cannot exceed ACCEPTED by much.
+MODERATE = 1e6
+
+# Error of accelerations, as a fraction of the largest, that is accepted without double-double arithmetic. Errors are
+# measured again when their bound has become GROWN times that of the last measurement.
+ACCEPTED, GROWN = 1e-11, 10.0
+
+# Error of accelerations, as a fraction of the largest, beyond which there is no result; and round-off of double-double
+# arithmetic as a fraction of that of doubles.
+TOLERABLE, REFINED = 1e-9, 2.0**-52
+
+
+@kernel
+def evaluate_on_rows(
+    mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, rank: int, ydot: np.ndarray
+) -> int:
+    """Compute y' as `evaluate` at a state on the constraints, after which solution methods are adapted.
+
+    If a method changes, y' is evaluated again. It becomes NaN if inertias differ too much even for double-double
+    arithmetic. Returns the number of evaluations.
+    """
+    work, count = mechanism.work, 1
+    evaluate(mechanism, t, y, alpha, beta, ydot)
+    if mechanism.nodes.rows.shape[0] == 0:
+        return count
+    if watch(mechanism, t, y, rank):
+        evaluate(mechanism, t, y, alpha, beta, ydot)
+        count += 1
+    if spread(mechanism) > MODERATE and doubtful(mechanism):
+        if not work.summary[KEPT] > 0.0:
+            put(work.summary, KEPT, 1.0)
+            adapt(work)
+            evaluate(mechanism, t, y, alpha, beta, ydot)
+            count += 1
+        put(work.summary, DOUBLED, 1.0 if loses_digits(mechanism, y) else 0.0)
+        evaluate(mechanism, t, y, alpha, beta, ydot)
+        count += 1
+    if work.summary[DOUBLED] > 0.0 and not REFINED * error_bound(mechanism) <= TOLERABLE:
+        for o in range(0, ydot.shape[0], 8):
+            store(ydot, o, splat(np.nan))
+    return count
+
+
+@kernel
+def doubtful(mechanism: Mechanism) -> bool:
+    """Whether the accelerations of the last evaluation may have errors beyond ACCEPTED due to round-off.
+
+    False if they were computed in double-double arithmetic, or with errors that were measured at a similar bound. With
+    FREEDOMS, accelerations are no sums of loads; errors show in the difference to such sums.
+    """
+    work, summary = mechanism.work, mechanism.work.summary
+    if at(summary, DOUBLED) > 0.0:
+        return False
+    bound = error_bound(mechanism)
+    if bound > ACCEPTED and bound > GROWN * at(summary, HARMLESS):
+        return True
+    if summary[METHOD] != FREEDOMS or mechanism.frictions.element.shape[0] > 0:
+        return False
+    if not at(summary, KEPT) > 0.0:
+        return True
+    copy(work.extended.applied, work.extended.before)
+    wrenches(mechanism.nodes, work.G, work.x, work.extended.before, False)
+    return difference(mechanism) > max(ACCEPTED, bound) * largest_acceleration(mechanism)
+
+
+@kernel
+def difference(mechanism: Mechanism) -> float:
+    """Return the largest acceleration due to the difference of the loads in work.wrench and work.extended.before."""
+    work = mechanism.work
+    for o in range(0, work.wrench.shape[0], 8):
+        store(work.extended.before, o, load(work.wrench, o) - load(work.extended.before, o))
+    return size_of(mechanism, work.extended.before)
+
+
+@kernel
+def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
+    """Whether the accelerations of the last evaluation, at state y, have errors beyond ACCEPTED due to round-off.
+
+    They are compared with those in double-double arithmetic, by which they are replaced in work.wrench. If these are
+    needed, the method is REFLECTIONS, as freedoms lose as many digits as the sums of loads. If these fail, as next to
+    singular configurations, doubles are kept, unless inertias differ too much.
+    """
+    work = mechanism.work
+    method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
+    put(work.summary, HARMLESS, bound)
+    copy(work.wrench, work.extended.before)
+    if method == FREEDOMS:
+        put(work.summary, METHOD, REFLECTIONS)
+        factorise_rows(mechanism)
+        clear(work.x)
+    impose_doubled(mechanism, y)
+    apart = difference(mechanism)
+    failed = apart != apart and method != FREEDOMS and REFINED * bound <= TOLERABLE
+    if failed or apart <= ACCEPTED * size:
+        put(work.summary, METHOD, method)
+        return False
+    if method == FREEDOMS:
+        put(work.summary, FOREST, 0.0)
+        put(work.summary, RATE, 0.0)
+        adapt(work)
+    return True
+
+
+@kernel
+def error_bound(mechanism: Mechanism) -> float:
+    """Return the round-off of the loads of all rows, as accelerations, over the largest acceleration."""
+    sum_sizes(mechanism)
+    return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)
+
+
+@kernel
+def sum_sizes(mechanism: Mechanism) -> None:
+    """Add up the magnitudes of the loads of all rows on each body, in work.extended.wrench."""
+    nodes, work, sizes = mechanism.nodes, mechanism.work, mechanism.work.extended.wrench
+    relations = nodes.relations
+    clear(sizes)
+    for n in range(nodes.rows.shape[0]):
+        if nodes.kind[n] == HUB:
+            continue
+        x = magnitude(load(work.x, 8 * n))
+        if nodes.kind[n] == RELATION:
+            e = RELATION_SIZE * nodes.lanes[n]
+            for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
+                b, g = relations.sides[SIDE_ENTRIES * s + WRENCH_AT], relations.sides[SIDE_ENTRIES * s + G_AT]
+                for c in range(0, SIDE_SIZE, 8):
+                    add(sizes, b + c, total(x * magnitude(load(work.G, g + c))))
+            continue
+        g, i, j = G_SIZE * n, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
+        for c in range(0, MOMENT, 8):
+            force = total(x * magnitude(load(work.G, g + G_FORCE + c)))
+            add(sizes, i + c, force)
+            add(sizes, j + c, force)
+            add(sizes, i + MOMENT + c, total(x * magnitude(load(work.G, g + G_I + c))))
+            add(sizes, j + MOMENT + c, total(x * magnitude(load(work.G, g + G_J + c))))
+
+
+@traced
+def magnitude(lanes: Any) -> Any:
+    """Return the absolute values of eight numbers."""
+    return greater(lanes, -1.0 * lanes)

@@ -1,0 +1,78 @@
+"""Size of accelerations, by which errors of accelerations are judged: linear ones, and angular ones times lengths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import FACTOR, GRAVITY, INVERSE_FACTOR, INVERSE_MASS, MASS, MOMENT
+from quirk.dynamics.model.vectors import dot, load3, rows_times, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import greater, highest, load, splat, total
+from quirk.jit.tracing import traced
+
+from .bodies import CON, WRENCH
+from .mechanism import Mechanism
+
+
+@kernel
+def largest_acceleration(mechanism: Mechanism) -> float:
+    """Return the largest acceleration due to the loads in work.wrench, or of gravity."""
+    constants, gravity = mechanism.constants, 0.0
+    for c in range(0, constants.shape[0], CON):
+        field = load3(constants, c + 8 * GRAVITY)
+        gravity = max(gravity, highest(dot(field, field)))
+    return max(size_of(mechanism, mechanism.work.wrench), gravity**0.5)
+
+
+@kernel
+def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
+    """Return the largest acceleration due to loads, m/s^2; angular ones are multiplied by the length of the body."""
+    constants, alike = mechanism.constants, mechanism.work.uniform.constants
+    largest, check = 0.0, splat(0.0)
+    for block in range(constants.shape[0] // CON):
+        c, f = block * CON, block * WRENCH
+        linear = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
+        angular = rows_times(constants, c + 8 * FACTOR, load3(wrench, f + MOMENT))
+        turn = times(angular, load(alike, c + 8 * INVERSE_FACTOR))
+        squares = greater(dot(linear, linear), dot(turn, turn))
+        largest, check = max(largest, highest(squares)), check + squares
+    # The maximum ignores nan; the sum propagates it.
+    return largest**0.5 + 0.0 * total(check)
+
+
+@kernel
+def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
+    """Return an upper bound of the accelerations due to loads of given magnitudes, whatever the signs are."""
+    constants, alike = mechanism.constants, mechanism.work.uniform.constants
+    largest = 0.0
+    for block in range(constants.shape[0] // CON):
+        c, f = block * CON, block * WRENCH
+        linear, moment = (
+            times(load3(magnitudes, f), load(constants, c + 8 * INVERSE_MASS)),
+            load3(magnitudes, f + MOMENT),
+        )
+        turn = dot(moment, moment) * turning(constants, alike, c)
+        largest = max(largest, highest(greater(dot(linear, linear), turn)))
+    return largest**0.5
+
+
+@kernel
+def spread(mechanism: Mechanism) -> float:
+    """Return the largest mass over the smallest inertia, a mass, or a moment over the squared length of the body."""
+    constants, alike = mechanism.constants, mechanism.work.uniform.constants
+    heaviest = lightest = splat(0.0)
+    for c in range(0, constants.shape[0], CON):
+        heaviest = greater(heaviest, load(constants, c + 8 * MASS))
+        lightest = greater(greater(lightest, load(constants, c + 8 * INVERSE_MASS)), turning(constants, alike, c))
+    return highest(heaviest) * highest(lightest)
+
+
+@traced
+def turning(constants: Any, alike: Any, c: Any) -> Any:
+    """Return the sum of the inverse principal moments of each of eight bodies, times the square of its length."""
+    entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
+    squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])
+    length = load(alike, c + 8 * INVERSE_FACTOR)
+    return squares * (length * length)

@@ -1,0 +1,75 @@
+"""Double-double arithmetic in traced functions: each number is the unevaluated sum of two doubles, with 32 digits.
+
+Sums and products are those of Dekker (Numer. Math. 18 (1971) 224-242) and Knuth (The Art of Computer Programming 2,
+4.2.2, theorem B), without the renormalization of the lower parts of a sum: errors are a few units of 1e-32 of the
+largest term. Vector algebra (`quirk.dynamics.model.vectors`) accepts these numbers like doubles.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .simd import rounded_off
+from .tracing import exactly
+
+
+class DoubleDouble:
+    """A number, or a vector of eight numbers, high + low; `low` is None for a double, which is exact.
+
+    It is for use in traced functions, in which `high` and `low` are traced values.
+    """
+
+    __array_ufunc__ = None  # numpy leaves operations to this class
+
+    def __init__(self, high: Any, low: Any = None) -> None:
+        self.high, self.low = high, low
+
+    def remainder(self, rounded: Any) -> Any:
+        """Return the difference to a double close to this number, as a double."""
+        with exactly():
+            return self.high - rounded if self.low is None else (self.high - rounded) + self.low
+
+    def inverse(self) -> DoubleDouble:
+        """Return 1 / number, by one step of Newton's method from the quotient of doubles."""
+        first = 1.0 / self.high
+        return first + DoubleDouble(first) * (1.0 + self * (-1.0 * first)).high
+
+    def __neg__(self) -> DoubleDouble:
+        return DoubleDouble(-1.0 * self.high, None if self.low is None else -1.0 * self.low)
+
+    def __add__(self, other: Any) -> DoubleDouble:
+        a, b = self, other if isinstance(other, DoubleDouble) else DoubleDouble(other)
+        with exactly():
+            total = a.high + b.high
+            part = total - a.high
+            rest = (a.high - (total - part)) + (b.high - part)
+            for low in (a.low, b.low):
+                rest = rest if low is None else rest + low
+            return _normal(total, rest)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> DoubleDouble:
+        return self + (-other if isinstance(other, DoubleDouble) else -1.0 * other)
+
+    def __rsub__(self, other: Any) -> DoubleDouble:
+        return -self + other
+
+    def __mul__(self, other: Any) -> DoubleDouble:
+        a, b = self, other if isinstance(other, DoubleDouble) else DoubleDouble(other)
+        with exactly():
+            product = a.high * b.high
+            rest = rounded_off(a.high, b.high, product)
+            if b.low is not None:
+                rest = rest + a.high * b.low
+            if a.low is not None:
+                rest = rest + a.low * b.high
+            return _normal(product, rest)
+
+    __rmul__ = __mul__
+
+
+def _normal(high: Any, low: Any) -> DoubleDouble:
+    """Return high + low with a lower part of at most half a unit in the last place; `low` is smaller than `high`."""
+    total = high + low
+    return DoubleDouble(total, low - (total - high))

@@ -5,7 +5,8 @@ types, processor and Python version:
 
  32 bytes   SHA-256 of all following bytes
  32 bytes   identity: SHA-256 of the sources and versions from which the code was compiled
- the rest   pickled data from which numba rebuilds the compiled function
+ the rest   pickled list of the components that the code calls (see `components`), and data from which numba rebuilds
+            the compiled function
 
 Nothing is unpickled or run unless no other user can have written the file (`quirk.util.ownership`) and both checksum
 and identity match; otherwise the entry is recompiled and the file replaced. Files are replaced atomically. If several
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import inspect
 import os
 import pickle
@@ -24,10 +26,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar
 
 import llvmlite
 import numba
+from llvmlite.binding import address_of_symbol
 from numba.core import caching
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
@@ -57,6 +60,9 @@ class MachineCode(caching._Cache):
     effort : compilation time relative to other entries
     """
 
+    # Time spent within the present compilation on code compiled separately, s.
+    _on_components: ClassVar[float] = 0.0
+
     def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
         self.function = function
         self.needed_by, self.effort = needed_by, effort
@@ -79,12 +85,16 @@ class MachineCode(caching._Cache):
 
         def compile_alone(sig: Any) -> Any:
             with global_compiler_lock:
+                outer, MachineCode._on_components = MachineCode._on_components, 0.0
                 try:
                     result = compile(sig)
                     if self._began is not None:
-                        note(folders(note), self.name, self.effort, time.perf_counter() - self._began)
+                        elapsed = time.perf_counter() - self._began
+                        note(folders(note), self.name, self.effort, elapsed - MachineCode._on_components)
+                        MachineCode._on_components = elapsed
                     return result
                 finally:
+                    MachineCode._on_components += outer
                     self._began = None
                     self._give_back()
 
@@ -133,7 +143,10 @@ class MachineCode(caching._Cache):
             try:
                 payload = read(folder / name, identity)
                 if payload is not None:
-                    return CompileResult._rebuild(target_context, *pickle.loads(payload)), ""
+                    components, made = pickle.loads(payload)
+                    for component in components:
+                        provide(*component)
+                    return CompileResult._rebuild(target_context, *made), ""
             except Exception as error:  # a damaged file may cause any error
                 trouble = f"machine code in {folder / name} cannot be used ({reason(error)}), so it is compiled anew"
         return None, trouble
@@ -145,7 +158,8 @@ class MachineCode(caching._Cache):
         name, identity = self._name_and_identity(sig, data.codegen)
         refusals = [] if self.folders else ["its source is not in a file"]
         try:
-            payload = dumps(data._reduce()) if self.folders else b""
+            components = getattr(data.library, "components", ())
+            payload = dumps((components, data._reduce())) if self.folders else b""
             for folder in self.folders:
                 try:
                     write(folder / name, identity, payload)
@@ -180,6 +194,19 @@ class MachineCode(caching._Cache):
         stem = f"{Path(code.co_filename).stem}.{plain_name}"
         tag = hashlib.sha256(kind.encode()).hexdigest()[:12]
         return f"{stem}.{python}.{tag}.quirk", hashlib.sha256(repr(made_from).encode()).digest()
+
+
+def provide(module: str, name: str, sig: Any, symbol: str) -> None:
+    """Load or compile a component, so that machine code that refers to its symbol can be loaded.
+
+    Raises
+    ------
+    LookupError
+        If the component has changed since that machine code was compiled.
+    """
+    getattr(importlib.import_module(module), name).compile(sig)
+    if address_of_symbol(symbol) is None:
+        raise LookupError(f"{module}.{name} has changed")
 
 
 def read(path: Path, identity: bytes) -> bytes | None:

@@ -30,8 +30,9 @@ DOCSTRING = re.compile(
 )
 COMMENT_LINE = re.compile(r"^ *#.*\n", re.MULTILINE)
 
-# Modules that influence the machine code of all kernels, whatever they import.
-COMPILER = (f"{PACKAGE}.jit.compilation",)
+# Modules that influence the machine code of all kernels, whatever they import. The second one is not imported with a
+# version of numba that it does not know.
+COMPILER = (f"{PACKAGE}.jit.compilation", f"{PACKAGE}.jit.pipelines")
 
 
 def kernel_digest(file: Path, module: str) -> bytes:
@@ -43,7 +44,7 @@ def kernel_digest(file: Path, module: str) -> bytes:
     module : full name of the module, for relative imports
     """
     reached: dict[str, bytes] = {}
-    pending = list(COMPILER)
+    pending = [name for name in COMPILER if name in sys.modules]
     digest = hashlib.sha256()
     if file.is_file():
         own, imported = _read(file, module.rpartition(".")[0])

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils, lowering
+from numba.core import cgutils
 from numba.core.datamodel import default_manager
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -180,15 +180,3 @@ def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
     kind_of_place = ir.FunctionType(place.type, [place.type])
     hidden = c.builder.asm(kind_of_place, "", "=r,0,~{memory}", [place], True, name="record")
     return NativeValue(hidden, is_error=wrong)
-
-
-class Lower(lowering.Lower):
-    """Code generator that declares the memory of record arguments readable, for LLVM's optimizer."""
-
-    def setup_function(self, fndesc: Any) -> None:
-        """Begin the code of a function, and declare the memory of its record arguments readable."""
-        super().setup_function(fndesc)
-        for given in self.call_conv.get_arguments(self.function):
-            kept = getattr(given.type, "pointee", None)
-            if isinstance(kept, ir.LiteralStructType):
-                given.attributes.dereferenceable = self.context.get_abi_sizeof(kept)

@@ -16,7 +16,7 @@ from typing import Any
 import numba
 
 from .cache import MachineCode
-from .compilation import ENTRY_OPTIONS, Entry, EntryCompiler, plain_python
+from .compilation import ENTRY_OPTIONS, Entry, plain_python
 
 
 class _Thread(threading.local):
@@ -61,7 +61,7 @@ def unlocked_entry(*, needed_by: str, effort: float) -> Callable[[Callable[..., 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         if plain_python():
             return function
-        dispatcher = numba.njit(pipeline_class=EntryCompiler, nogil=True, **ENTRY_OPTIONS)(function)
+        dispatcher = numba.njit(nogil=True, **ENTRY_OPTIONS)(function)
         dispatcher._cache = MachineCode(function, needed_by, effort)
         dispatcher.compile = dispatcher._cache.one_at_a_time(dispatcher.compile)
         return Entry(dispatcher)

@@ -14,6 +14,7 @@ import numpy as np
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA
 from quirk.dynamics.model.vectors import three
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at
 
 from ..kernels.bodies import CON, STATE
@@ -23,7 +24,7 @@ from .numbers import erase, keep, lanes, less, multiple, product, spun, summed, 
 from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 
-@kernel
+@component(effort=5)
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Fill and factorize the matrix of an implicit step at state y; `e` is the step size times a method coefficient."""
     coupling, blocks = implicit.coupling, implicit.blocks

@@ -20,6 +20,7 @@ from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OM
 from quirk.dynamics.model.vectors import back, cross, load3, plus, three, times
 from quirk.forces.place import PLACEMENT
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store, total
 from quirk.jit.tracing import traced
 
@@ -67,7 +68,7 @@ from .tables import BLOCK, PAIR, ImplicitTables
 POSES, VELOCITIES = range(2)
 
 
-@kernel
+@component(effort=5)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
     """Compute all derivatives at the state y, which was evaluated last with the result `ydot`.
 

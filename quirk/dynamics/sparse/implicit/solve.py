@@ -12,6 +12,7 @@ import numpy as np
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA, ORIENTATION, POSITION, VELOCITY
 from quirk.dynamics.model.vectors import three
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load
 
 from ..kernels.bodies import CON, STATE
@@ -39,7 +40,7 @@ from .numbers import (
 from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 
-@kernel
+@component(effort=5)
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Solve (I - e J) u = r for u, a variation of the state y, for which the matrix has been assembled."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector

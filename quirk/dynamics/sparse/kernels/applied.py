@@ -17,6 +17,7 @@ from quirk.dynamics.model.layout import FORCE, ORIENTATION, POSITION, ROTATION, 
 from quirk.forces.place import PLACEMENT
 from quirk.functions.motion_kernels import MotionTable, motion_taylor
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.function_pointers import call
 from quirk.jit.record import record
 from quirk.jit.simd import at, put, splat, store
@@ -82,7 +83,7 @@ class Forces(NamedTuple):
     outputs: np.ndarray
 
 
-@kernel
+@component(effort=1)
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Set FORCE and TORQUE of all bodies in `kin` to the sum of the loads of all force elements.
 

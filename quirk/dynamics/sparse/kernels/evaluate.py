@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, put
 
 from .applied import MULTIPLIER, ROW_WORK_IN_Y, WORKING_ENTRIES, applied_loads, carried_rates
@@ -37,7 +38,7 @@ from .rows import along, constraint_rows
 from .work import DOUBLED, FREEDOMS, KEPT, METHOD, PASSES
 
 
-@kernel
+@component(effort=7)
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
@@ -54,7 +55,7 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
         ready = due
 
 
-@kernel
+@component(needed_by="every state needs", effort=4)
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
     """Compute y' at time t (s) and state y, with the constrained accelerations nearest to the unconstrained ones.
 
@@ -123,7 +124,7 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
         put(ydot, place, at(ydot, place) + at(work.x, x) * at(work.rhs, x))
 
 
-@kernel
+@component(effort=3)
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute all rows, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, put, splat, store
 
 from .articulated import articulate
@@ -40,7 +41,7 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
         put(work.summary, PASSES, UNTOLD_PASSES)
 
 
-@kernel
+@component(effort=5)
 def factorise_rows(mechanism: Mechanism) -> None:
     """Factorize the rows in work.G by the method stored in work.summary.
 

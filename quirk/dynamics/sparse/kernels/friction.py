@@ -22,6 +22,7 @@ from quirk.dynamics.model.vectors import back, cross, dot, minus, plus, scaled, 
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
 from quirk.forces.law import COORDINATE
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store
 
 from .applied import ELEMENT_SIZE, OUTPUT, Forces
@@ -39,7 +40,7 @@ CONVERGED = 4e-16
 ENDS = 2
 
 
-@kernel
+@component(effort=3)
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 

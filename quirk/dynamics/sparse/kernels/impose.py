@@ -21,6 +21,7 @@ import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import add, at, greater, load, put, splat, store, total
 
 from .bodies import released
@@ -90,7 +91,7 @@ def find_rest(mechanism: Mechanism) -> None:
         store(work.rest, o, rest)
 
 
-@kernel
+@component(effort=5)
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
     """Add to work.wrench the constraint loads that reduce the residual of the rows, work.rest, to zero.
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.record import record
 from quirk.jit.simd import at, load, put, splat, store, total
 
@@ -95,7 +96,7 @@ class Triangle(NamedTuple):
     where: np.ndarray
 
 
-@kernel
+@component(effort=5)
 def triangularise(
     fronts: Fronts,
     triangle: Triangle,
@@ -333,7 +334,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     return top
 
 
-@kernel
+@component(effort=5)
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve S x = rhs; `rhs` is overwritten, and entries of dropped rows are zero.
 

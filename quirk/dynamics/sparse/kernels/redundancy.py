@@ -25,6 +25,7 @@ import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store
 
 from .bodies import free_motion
@@ -267,7 +268,7 @@ def count(mechanism: Mechanism) -> int:
     return left_out
 
 
-@kernel
+@component(effort=2)
 def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows at a state y on the constraints, at which y' has been evaluated.
 

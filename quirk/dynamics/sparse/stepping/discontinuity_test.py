@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 
 from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
@@ -33,7 +34,7 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
         note(run.functions, ins, outs, stage)
 
 
-@kernel
+@component(effort=5)
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
     """Whether a step must be searched for jumps of user functions; `error` is its ratio of error to tolerance.
 

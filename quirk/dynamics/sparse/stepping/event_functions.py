@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 from quirk.jit.record import record
 from quirk.jit.simd import at, put
 
@@ -138,7 +139,7 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
         put(watched.laws.inputs, o + 2, t)
 
 
-@kernel
+@component(effort=5)
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:

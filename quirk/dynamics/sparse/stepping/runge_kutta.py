@@ -12,6 +12,7 @@ import numpy as np
 
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 from quirk.jit.record import record
 from quirk.jit.simd import at, greater, load, splat, store
 
@@ -62,7 +63,7 @@ class RungeKutta(NamedTuple):
     round_off: np.ndarray
 
 
-@kernel
+@component(effort=5)
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 
 from ..kernels.bodies import finite, normalise
 from ..kernels.impose import copy
@@ -45,7 +46,7 @@ LOOKS = 3
 MOST_TIMES = 50
 
 
-@kernel
+@component(effort=5)
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
     known, clock = stepper.known, run.clock

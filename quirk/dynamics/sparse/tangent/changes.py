@@ -13,6 +13,7 @@ from quirk.dynamics.model import layout
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
 from quirk.dynamics.model.vectors import cross, dot, load3, plus, rows_times, store3, three, times
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store
 
 from ..kernels.bodies import CON, POSES, STATE, WRENCH
@@ -85,7 +86,7 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
         store3(change, q + 8, plus(dv, times(v, -1.0 * along)))
 
 
-@kernel
+@component(effort=5)
 def land_changes(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:

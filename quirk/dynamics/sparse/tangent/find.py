@@ -13,6 +13,7 @@ import numpy as np
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, VELOCITY
 from quirk.dynamics.model.vectors import load3, rows_times, store3, times
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store
 
 from ..kernels.bodies import CON, STATE, WRENCH
@@ -45,7 +46,7 @@ def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> N
     accelerate(tangents, mechanism.work.kin, ydot)
 
 
-@kernel
+@component(effort=5)
 def solve_for_changes(
     mechanism: Mechanism,
     tangents: Tangents,

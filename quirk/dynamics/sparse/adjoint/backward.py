@@ -139,7 +139,7 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
             share_back(adjoint, stage, h, adjoint.more)
 
 
-@entry(needed_by="gradients need", effort=60)
+@entry(needed_by="gradients need", effort=9)
 def go_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
     """Propagate the gradient from the end of step `last - 1` to the start of step `first`.
 

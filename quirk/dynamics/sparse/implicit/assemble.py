@@ -24,7 +24,7 @@ from .numbers import erase, keep, lanes, less, multiple, product, spun, summed, 
 from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 
-@component(effort=5)
+@component(effort=2)
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
     """Fill and factorize the matrix of an implicit step at state y; `e` is the step size times a method coefficient."""
     coupling, blocks = implicit.coupling, implicit.blocks

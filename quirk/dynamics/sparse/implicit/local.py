@@ -68,7 +68,7 @@ from .tables import BLOCK, PAIR, ImplicitTables
 POSES, VELOCITIES = range(2)
 
 
-@component(effort=5)
+@component(effort=4)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
     """Compute all derivatives at the state y, which was evaluated last with the result `ydot`.
 

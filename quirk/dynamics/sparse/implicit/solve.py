@@ -40,7 +40,7 @@ from .numbers import (
 from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 
-@component(effort=5)
+@component(effort=2)
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Solve (I - e J) u = r for u, a variation of the state y, for which the matrix has been assembled."""
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector

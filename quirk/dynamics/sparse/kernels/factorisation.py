@@ -41,7 +41,7 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
         put(work.summary, PASSES, UNTOLD_PASSES)
 
 
-@component(effort=5)
+@component(effort=6)
 def factorise_rows(mechanism: Mechanism) -> None:
     """Factorize the rows in work.G by the method stored in work.summary.
 

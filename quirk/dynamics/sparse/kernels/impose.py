@@ -91,7 +91,7 @@ def find_rest(mechanism: Mechanism) -> None:
         store(work.rest, o, rest)
 
 
-@component(effort=5)
+@component(effort=3)
 def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
     """Add to work.wrench the constraint loads that reduce the residual of the rows, work.rest, to zero.
 

@@ -96,7 +96,7 @@ class Triangle(NamedTuple):
     where: np.ndarray
 
 
-@component(effort=5)
+@component(effort=3)
 def triangularise(
     fronts: Fronts,
     triangle: Triangle,
@@ -334,7 +334,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     return top
 
 
-@component(effort=5)
+@component(effort=1)
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve S x = rhs; `rhs` is overwritten, and entries of dropped rows are zero.
 

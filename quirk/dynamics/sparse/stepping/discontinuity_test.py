@@ -34,7 +34,7 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
         note(run.functions, ins, outs, stage)
 
 
-@component(effort=5)
+@component(effort=2)
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
     """Whether a step must be searched for jumps of user functions; `error` is its ratio of error to tolerance.
 

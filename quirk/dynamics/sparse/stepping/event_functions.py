@@ -139,7 +139,7 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
         put(watched.laws.inputs, o + 2, t)
 
 
-@component(effort=5)
+@component(effort=4)
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:
@@ -171,7 +171,7 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
 VALUES, ENERGY = range(2)
 
 
-@entry(needed_by="watched quantities need", effort=8)
+@entry(needed_by="watched quantities need", effort=2)
 def quantities_at(
     task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
 ) -> bool:

@@ -86,7 +86,7 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
         store3(change, q + 8, plus(dv, times(v, -1.0 * along)))
 
 
-@component(effort=5)
+@component(effort=3)
 def land_changes(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:

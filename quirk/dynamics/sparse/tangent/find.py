@@ -26,7 +26,7 @@ from .friction import change_bearings, give_magnitudes, rub_changes
 from .tables import LEVELS, Tangents
 
 
-@entry(needed_by="tangents need", effort=20)
+@entry(needed_by="tangents need", effort=2)
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
@@ -46,7 +46,7 @@ def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> N
     accelerate(tangents, mechanism.work.kin, ydot)
 
 
-@component(effort=5)
+@component(effort=7)
 def solve_for_changes(
     mechanism: Mechanism,
     tangents: Tangents,

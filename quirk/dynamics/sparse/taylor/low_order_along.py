@@ -115,7 +115,7 @@ class SeriesPath(NamedTuple):
 ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 
-@entry(needed_by="kinematics, jerk and load rates need", effort=20)
+@entry(needed_by="kinematics, jerk and load rates need", effort=9)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
     """Compute the Taylor coefficients of the accelerations at all times, with at most `most_steps` steps per call.
 

@@ -392,7 +392,7 @@ def go_through(
         tried, reached = np.inf, part_end
 
 
-@entry(needed_by="sensitivities need", effort=60)
+@entry(needed_by="sensitivities need", effort=8)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
     """Propagate the variations of a run through steps `first` to `last`, or until `stop` (1,) is set.
 

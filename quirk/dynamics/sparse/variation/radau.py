@@ -216,7 +216,7 @@ def go_through(
         tried, reached = np.inf, part_end
 
 
-@entry(needed_by="sensitivities of stiff runs need", effort=90)
+@entry(needed_by="sensitivities of stiff runs need", effort=20)
 def vary_along_radau(
     mechanism: Mechanism,
     tangents: Tangents,

@@ -58,7 +58,7 @@ EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE, SUBST
 IMPULSE_PASSES = 4
 
 
-@entry(needed_by="every state needs", effort=20)
+@entry(needed_by="every state needs", effort=5)
 def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
     """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `query`; return False if it fails.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, put
 
 from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
@@ -47,7 +47,7 @@ ACROSS = 1e-9
 MOST_STEPS = 16
 
 
-@kernel
+@component(effort=4)
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, away: bool) -> bool:
     """Project the state y at time t onto the constraints, in place; return False if the state is too far from them.
 
@@ -98,7 +98,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     return True
 
 
-@kernel
+@component(effort=3)
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Convert the variation `change` of the state y to scaled velocities of the bodies, in work.motion.
 

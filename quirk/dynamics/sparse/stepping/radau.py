@@ -14,6 +14,7 @@ import numpy as np
 
 from quirk.integrators.control import SAFETY
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 from quirk.jit.simd import load, store
 
 from ..kernels.bodies import finite, normalise
@@ -39,7 +40,7 @@ WORTH = 1.2
 LONGER = 3.0
 
 
-@kernel
+@component(effort=12)
 def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     known = stepper.known
@@ -141,13 +142,13 @@ def close(stepper: Radau, settings: Settings, run: RunState) -> None:
 implement(Radau, take=take, between=between, estimate=estimate, close=close)
 
 
-@entry(needed_by="stiff runs need", effort=45)
+@entry(needed_by="stiff runs need", effort=8)
 def radau_steps(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int) -> int:
     """Step loop of Radau IIA methods; see `loop`."""
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
-@entry(needed_by="stiff runs with events need", effort=55)
+@entry(needed_by="stiff runs with events need", effort=12)
 def radau_steps_with_events(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int
 ) -> int:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.jit.compilation import entry, kernel
+from quirk.jit.components import component
 from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 from quirk.jit.simd import at, load, put, splat, store
@@ -105,7 +106,7 @@ INTEGRALS = np.linalg.inv(np.vander(NODES, increasing=True)).T / np.arange(1.0, 
 SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
 
 
-@kernel
+@component(effort=6)
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
@@ -322,7 +323,7 @@ def step_error(
 implement(RosenbrockMethod, take=take, between=between, estimate=estimate, close=close)
 
 
-@entry(needed_by="stiff runs need", effort=45)
+@entry(needed_by="stiff runs need", effort=8)
 def rosenbrock_steps(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
@@ -330,7 +331,7 @@ def rosenbrock_steps(
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
-@entry(needed_by="stiff runs with events need", effort=55)
+@entry(needed_by="stiff runs with events need", effort=12)
 def rosenbrock_steps_with_events(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:

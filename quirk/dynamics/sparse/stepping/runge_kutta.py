@@ -63,7 +63,7 @@ class RungeKutta(NamedTuple):
     round_off: np.ndarray
 
 
-@component(effort=5)
+@component(effort=3)
 def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
@@ -205,7 +205,7 @@ def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -
 implement(RungeKutta, take=take, between=between, estimate=estimate, close=close, replan=replan)
 
 
-@entry(needed_by="runs need", effort=15)
+@entry(needed_by="runs need", effort=8)
 def runge_kutta_steps(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
@@ -213,7 +213,7 @@ def runge_kutta_steps(
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
-@entry(needed_by="runs with events need", effort=30)
+@entry(needed_by="runs with events need", effort=12)
 def runge_kutta_steps_with_events(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:

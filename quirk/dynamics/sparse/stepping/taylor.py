@@ -46,7 +46,7 @@ LOOKS = 3
 MOST_TIMES = 50
 
 
-@component(effort=5)
+@component(effort=9)
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
     known, clock = stepper.known, run.clock
@@ -200,13 +200,13 @@ def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Ru
 implement(StepSeries, take=take, between=between, estimate=estimate, close=close, parts=parts)
 
 
-@entry(needed_by="runs by Taylor series need", effort=40)
+@entry(needed_by="runs by Taylor series need", effort=8)
 def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
     """Step loop of Taylor series; see `loop`."""
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
-@entry(needed_by="runs by Taylor series with events need", effort=50)
+@entry(needed_by="runs by Taylor series with events need", effort=12)
 def taylor_steps_with_events(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
 ) -> int:

@@ -101,3 +101,29 @@ def test_a_run_and_its_restrictions():
         quirk.simulate(system, 1.0, impacts="one")
     with pytest.raises(quirk.InputError, match=r'impacts="sequential" are not differentiated'):
         quirk.simulate(system, 1.0, impacts="sequential", sensitivities=[("0", "mass")])
+
+
+@pytest.mark.parametrize("lifted", [1, 2])
+def test_a_hanging_cradle_swings_to_and_fro(lifted):
+    """Speeds of round-off between balls that touch are no impacts: they would change how the next shock passes."""
+    radius, length, angle = 0.02, 0.25, np.radians(30)
+    parts = []
+    for k in range(5):
+        x, at = 2 * radius * k, angle if k < lifted else 0.0
+        ball = Body.sphere(f"ball {k}", 0.25, radius, position=[x - length * np.sin(at), 0, -length * np.cos(at)])
+        parts += [ball, quirk.Revolute(f"string {k}", GROUND, ball, point=[x, 0, 0], axis="y")]
+    shape = surface.sphere(radius)
+    for k in range(4):
+        pair = parts[2 * k], parts[2 * k + 2]
+        parts.append(quirk.Contact(f"contact {k}", *pair, on_i=shape, on_j=shape, restitution=1.0))
+    system = quirk.System(parts, gravity=[0, 0, -9.81])
+    # After the first shock the last balls swing out, and after the second one the first balls.
+    result = quirk.simulate(system, 1.2, output=0.01, impacts="sequential")
+    angles = np.array([result[f"string {k}"].angle + (angle if k < lifted else 0.0) for k in range(5)])
+    times = sorted({round(event.time, 6) for event in result.events if event.impulse})
+    out = (result.time > times[0]) & (result.time < times[1])
+    back = result.time > times[-1]
+    np.testing.assert_allclose(angles[: 5 - lifted, out], 0, atol=1e-6)
+    assert np.abs(angles[5 - lifted :, out]).max() == pytest.approx(angle, rel=1e-3)
+    np.testing.assert_allclose(angles[lifted:, back], 0, atol=1e-6)
+    assert np.ptp(result.energy.total) < 1e-11 * np.ptp(result.energy.potential)

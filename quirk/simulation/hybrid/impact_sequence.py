@@ -16,7 +16,8 @@ SIMULTANEOUS, SEQUENTIAL = IMPACTS = "simultaneous", "sequential"
 
 # Maximum number of rounds of a sequence: a light ball between heavy ones strikes them pi sqrt(mass ratio) times.
 MOST_ROUNDS = 100_000
-# A sequence ends without rebound where all approach speeds have fallen to this fraction of the first largest one.
+# Approach speeds below this fraction of the largest one at the start are due to round-off: such contacts do not take part
+# in a round. If all speeds are below it, the sequence ends without rebound.
 FADED = 1e-9
 
 # (y, mask of the contacts with an impact, whether they rebound) -> outcome
@@ -51,12 +52,14 @@ def in_sequence(
         present = rates(y)
         speed = -present
         first = speed.max() if first is None else first
-        striking = speed > least
-        if not striking.any():
+        slowest = np.maximum(least, FADED * first)
+        fades = bool((speed <= np.maximum(limits, slowest)).all())
+        if fades and not (speed > least).any():
             return Struck(y, impulse, present, kept)
-        fades = bool((speed <= np.maximum(limits, FADED * first)).all())
-        struck = strike(y, striking | fades, not fades)
+        struck = strike(y, (speed > slowest) | fades, not fades)
         y, impulse, kept = struck.y, added(impulse, struck.impulse), min(kept, struck.restitution_kept)
+        if fades:
+            return Struck(y, impulse, rates(y), kept)
     raise SwitchingError(
         f'the impacts of touching bodies did not end after {MOST_ROUNDS} rounds: take impacts="simultaneous", or lower '
         "the restitution"

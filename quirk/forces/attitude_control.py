@@ -75,6 +75,11 @@ class AttitudeControl(ForceElement):
 
     parameters: tuple[str, ...] = ("axes", "wheel_inertias", "inertia", "sharing", "kp", "kd", "limits")
     aside: tuple[str, ...] = ("joints", "reads_parts")
+    reads_parts: tuple[Any, ...]
+    axes: Any
+    wheel_inertias: Any
+    inertia: Any
+    sharing: Any
     undefined = "the error is half a turn, whose axis has no sign"
 
     def __init__(

@@ -77,7 +77,8 @@ class Lump:
     def total(self) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the total mass, kg, its center (3,), m, and the inertia (3, 3) about the center, kg m^2."""
         mass = sum(self.masses)
-        center = sum(m * c for m, c in zip(self.masses, self.centers, strict=True)) / mass
+        moments = (m * c for m, c in zip(self.masses, self.centers, strict=True))
+        center: np.ndarray = sum(moments, np.zeros(3)) / mass
         inertia = np.zeros((3, 3))
         for m, c, own in zip(self.masses, self.centers, self.inertias, strict=True):
             arm = c - center
@@ -277,7 +278,9 @@ def _names(constraint: Constraint) -> set[str]:
 def _rotors(constraints: Sequence[Constraint]) -> Iterator[tuple[Body, Revolute, Coupling]]:
     """Yield the flywheels that represent rotors, see `quirk.constraints.armature`, with bearing and coupling."""
     for one in constraints:
-        bearing = one.joint_j if type(one) is Coupling else None
+        if type(one) is not Coupling:
+            continue
+        bearing = one.joint_j
         if not isinstance(bearing, Revolute) or not isinstance(bearing.body_j, Body) or not one.active:
             continue
         wheel = bearing.body_j

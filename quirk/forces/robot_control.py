@@ -43,6 +43,16 @@ class OfTree(ForceElement):
     parameters: tuple[str, ...] = ("masses", "centers", "inertias", "axes", "offsets", "gravity", "ratios", "limits")
     aside: tuple[str, ...] = ("joints", "tree", "armatures", "signs")
     tree: JointTree | None = None
+    count: int
+    leaders: tuple[int, ...]
+    topology: tuple[tuple[int, float, int], ...]
+    masses: Any
+    centers: Any
+    inertias: Any
+    axes: Any
+    offsets: Any
+    armatures: Any
+    ratios: Any
 
     def __init__(self, name: str, joints: Iterable[Joint] | None, gravity: ArrayLike, limits: ArrayLike | None) -> None:
         owner = f'{type(self).__name__} "{validate.name(type(self).__name__, name)}"'
@@ -264,7 +274,7 @@ class GravityCompensation(OfTree):
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the effort (N m or N) at each joint; zero at joints without effort."""
-        efforts = self.inverse_dynamics(np.atleast_1d(x), None, ())
+        efforts = self.inverse_dynamics(list(np.atleast_1d(x)), None, ())
         return [limited(e, self.limits) if c < self.count else 0.0 for c, e in enumerate(efforts)]
 
 
@@ -356,13 +366,15 @@ class ComputedTorque(OfTree):
             commanded.append(speed.rate + self.kd[k] * (target.rate - rate[k]) + self.kp[k] * (target - x[k]))
         followers = range(self.count, len(self.leaders))
         commanded += [self.ratios[c] * commanded[self.leaders[c]] for c in followers]
-        efforts = self.inverse_dynamics(x, rate, commanded)[: self.count]
+        efforts = self.inverse_dynamics(list(x), list(rate), commanded)[: self.count]
         return [*(limited(effort, self.limits) for effort in efforts), *(0.0 for _ in followers)]
 
 
 def _checked_joints(owner: str, joints: Any) -> tuple[Joint, ...]:
     """Return joints as a tuple; an InputError is raised unless they are different hinges and slides."""
-    listed = [joints] if isinstance(joints, Joint | str) or not isinstance(joints, Iterable) else list(joints)
+    listed: list[Any] = (
+        [joints] if isinstance(joints, Joint | str) or not isinstance(joints, Iterable) else list(joints)
+    )
     if not listed:
         raise InputError(f"{owner}: joints must be at least one joint; got {joints!r}")
     for joint in listed:

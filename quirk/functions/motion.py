@@ -369,7 +369,6 @@ def _derivative_alone(motion: Motion) -> Motion:
         amplitude, frequency, phase, _ = motion.coefficients[0]
         slope = [amplitude * frequency, frequency, phase + 0.5 * np.pi, 0.0]
         return Motion(SINUSOID, motion.breaks, np.array([slope]))
-    slopes = motion.coefficients[:, 1:] * np.arange(1, motion.coefficients.shape[1])
-    if not slopes.size:
-        slopes = np.zeros((len(motion.coefficients), 1))
+    slopes: np.ndarray = motion.coefficients[:, 1:] * np.arange(1, motion.coefficients.shape[1])
+    slopes = slopes if slopes.size else np.zeros((len(motion.coefficients), 1))
     return Motion(PIECES, motion.breaks, slopes, bounded=motion._bounded, period=motion.period)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,12 @@ class Computer:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._options = job.lanes
-        if self._options is not None:
-            method = guarded(
-                SweepRun(0, {}),
-                lambda: checked_method("sweep", self._options["method"], self._options["step"], "sparse"),
-            )
-            self._options = None if isinstance(method, Outcome) else {**self._options, "method": method}
+        options = job.lanes
+        if options is not None:
+            check = partial(checked_method, "sweep", options["method"], options["step"], "sparse")
+            method = guarded(SweepRun(0, {}), check)
+            options = None if isinstance(method, Outcome) else {**options, "method": method}
+        self._options = options
         self._members: dict[Hashable, tuple[BuiltMembers, SweepTable] | None] = {}
 
     def outcomes(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
@@ -56,7 +56,7 @@ class Computer:
         groups: dict[Hashable, list[Built]] = {}
         outcomes: dict[int, Outcome] = {}
         for run in runs:
-            found = guarded(run, lambda run=run: self._constructed(run))
+            found = guarded(run, partial(self._constructed, run))
             if isinstance(found, Outcome):
                 outcomes[run.number] = found
             else:
@@ -87,7 +87,7 @@ class Computer:
                         yield Outcome(group[k].run.number, "completed", "", _with(table, motion, self._times))
         for k, one in enumerate(group):
             if not good[k]:
-                yield guarded(one.run, lambda one=one: simulated(job, one.run, one.system, one.own))
+                yield guarded(one.run, partial(simulated, job, one.run, one.system, one.own))
 
     def _motions(self, members: BuiltMembers, chosen: Sequence[Built]) -> tuple[np.ndarray, np.ndarray]:
         """Return the motions (runs, nt, n, 13) of some runs, and a mask of those that are valid."""

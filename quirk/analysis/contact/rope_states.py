@@ -178,12 +178,11 @@ class _Instant:
         count = len(former.states)
         slipping = {b for b, state in enumerate(former.states) if state != STICKS and (b, HOLDS) not in marks}
         slipping |= {b for b in limits if (b, SLIPS_AHEAD) in marks or (b, SLIPS_BACK) in marks}
-        held: list[int | None] = [None]
+        held: Sequence[int | None] = [None]
         if self.rope.path.closed and len(limits) == count:
             # A belt always sticks somewhere: nothing else would determine how fast it runs.
-            held = sorted(range(count), key=lambda b: former.states[b] != STICKS)  # type: ignore[assignment]
-            if any(what == YIELDS for _, what in marks):
-                held = held[1:] + held[:1]
+            order = sorted(range(count), key=lambda b: former.states[b] != STICKS)
+            held = order[1:] + order[:1] if any(what == YIELDS for _, what in marks) else order
         for anchor in held:
             found = self._exchanged(limits, slipping - {anchor}, anchor)
             if found is not None:

@@ -47,3 +47,45 @@ def test_a_bounce_off_a_level_goes_on_from_there():
     flip = quirk.Event("flip", "ball.position.z", level=0.2, action=quirk.set_velocity("ball", [0, 0, 4.0]))
     result = quirk.simulate(quirk.System([ball, flip], gravity=[0, 0, -10.0]), 1.9)
     np.testing.assert_allclose(result.events.time, [0.4, 1.2], rtol=1e-12)
+
+
+def _beside(kind, level, log):
+    """Parts that act at the time `level`, of which `kind` is an action, a sampled function or an impact."""
+    if kind == "sampled":
+        return [quirk.Sampled("held", 0.1, lambda t, state: 0.0 if t < 2 else 1.0, inputs=["push"])]
+    if kind == "impact":
+        other = quirk.Body.sphere("other", 1.0, 0.1, position=[0, 2, 0.1 + level], velocity=[0, 0, -1.0])
+        on = {"on_i": quirk.surface.plane(), "on_j": quirk.surface.sphere(0.1)}
+        return [other, quirk.Contact("floor", quirk.GROUND, other, **on, restitution=0.5)]
+    return [quirk.Event("acts", "time", level=level, action=lambda t, state: log.append(t))]
+
+
+@pytest.mark.parametrize("method", ["Vern9", "RK4", "RadauIIA9"])
+@pytest.mark.parametrize("kind", ["action", "sampled", "impact"])
+@pytest.mark.parametrize("quantity", ["time", "puck.position.x", "rail.travel"])
+def test_a_crossing_at_the_instant_of_another_event(method, kind, quantity):
+    """It is recorded once, though round-off may put it on either side of the instant."""
+    for level, speed in ((0.1, 0.3), (0.2, 1.0), (0.3, 0.7), (0.7, 0.3), (0.8, 1.0)):
+        puck = quirk.Body.sphere("puck", 1.0, 0.1, velocity=[speed, 0, 0])
+        rail = quirk.Prismatic("rail", quirk.GROUND, puck, axis="x", point=[0, 0, 0])
+        push = quirk.JointForce("push", rail, 0.0)
+        seen = quirk.Event("seen", quantity, level=level if quantity == "time" else speed * level)
+        system = quirk.System([puck, rail, push, seen, *_beside(kind, level, [])])
+        step = {"step": 0.1} if method == "RK4" else {}
+        result = quirk.simulate(system, 1.0, output=0.25, method=method, **step)
+        times = result.events.of("seen").time
+        assert len(times) == 1 and abs(times[0] - level) < 1e-9, (level, speed, times)
+
+
+@pytest.mark.parametrize("solver", ["sparse", "dense"])
+@pytest.mark.parametrize("action", ["record", "stop"])
+def test_a_velocity_that_stops_in_an_impact_and_goes_on_the_other_way(action, solver):
+    """Its rate is unknown, and it is zero right after the impact."""
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.6], velocity=[0, 0, -2.0])
+    on = {"on_i": quirk.surface.plane(), "on_j": quirk.surface.sphere(0.1)}
+    floor = quirk.Contact("floor", quirk.GROUND, ball, **on)
+    lift = quirk.Force("lift", ball, [0, 0, 1.0])
+    turns = quirk.Event("turns", "ball.velocity.z", direction=1, action=action)
+    result = quirk.simulate(quirk.System([ball, floor, lift, turns]), 1.0, output=0.1, solver=solver)
+    times = result.events.of("turns").time
+    assert len(times) == 1 and abs(times[0] - (2.0 - np.sqrt(3.0))) < 1e-9

@@ -72,7 +72,8 @@ class Crossings:
     def take_sides(self, t: float, y: np.ndarray) -> list[tuple[Hashable, int]]:
         """Determine the sign of each event function at a flat state.
 
-        Returns the keys and directions of functions with an action that have changed sign by a jump of the state.
+        Returns the keys and directions of functions with an action that have changed sign: by a jump of the state, or
+        as they were about to cross zero when the last step ended at another event.
         """
         hits: list[tuple[Hashable, int]] = []
         if not (self._count and self._unsettled):
@@ -93,9 +94,10 @@ class Crossings:
                     self._side[e] = np.sign(rate)
                 elif just_crossed and abs(g) > 0.5 * self._noise(e):  # so that round-off keeps its sign
                     self._side[e] = np.sign(g)
-                continue
-            self._side[e] = np.sign(g)
-            if not just_crossed and before * g < 0 and self._direction(e) * g >= 0:
+            else:
+                self._side[e] = np.sign(g)
+            side = self._side[e]
+            if not just_crossed and before * side < 0 and self._direction(e) * side >= 0:
                 self._crossed(e, t, y, hits)
         self._at_speed[:] = 0
         return hits

@@ -37,8 +37,9 @@ def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
 def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
-    If the sign differs from that at the end of the last step, the state has jumped, and a crossing is recorded, except
-    for an event whose own action caused the jump. A function that is zero gets the sign of its rate.
+    If the sign differs from that at the end of the last step, the state has jumped, or the function was about to cross
+    zero when the step ended at another event. A crossing is recorded, except for an event whose own action caused the
+    jump. A function that is zero gets the sign of its rate.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0
@@ -51,7 +52,8 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepO
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        still = abs(g) <= max(abs(rate) * AT_ONCE * (clock.requested - settings.start), noise(settings, watched, e))
+        still = abs(g) <= noise(settings, watched, e)  # the rate may be unknown, NaN
+        still = still or abs(g) <= abs(rate) * AT_ONCE * (clock.requested - settings.start)
         speed, watched.at_speed[e] = watched.at_speed[e], 0.0
         own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
@@ -64,12 +66,13 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepO
                 watched.side[e] = sign(g)
             else:
                 watched.side[e] = before
-            continue
-        watched.side[e] = sign(g)
-        if not own and before * g < 0.0 and watched.direction[e] * g >= 0.0:
+        else:
+            watched.side[e] = sign(g)
+        side = watched.side[e]
+        if not own and before * side < 0.0 and watched.direction[e] * side >= 0.0:
             if watched.acts[e] == 0:
                 total = energy(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)
-                note(run, e, clock.t, sign(g), total)
+                note(run, e, clock.t, side, total)
             else:
                 watched.hit[e], reason = BY_A_JUMP, StepOutcome.EVENT
     return reason

@@ -7,6 +7,7 @@ from scipy.integrate import solve_ivp
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
 from quirk.dynamics.contact.contact_modes import Grip
+from quirk.dynamics.contact.coulomb import coulomb
 from quirk.dynamics.contact.friction_cones import inside, least_norm
 from quirk.dynamics.contact.load_sharing import held_by_all
 from quirk.dynamics.sparse.kernels.room import most_room, scratch_of
@@ -208,7 +209,7 @@ def test_impulses_in_stacks_of_unequal_boxes_are_numbers():
         W, velocity = (A * inverse) @ A.T, np.zeros(6 * count)
         velocity[-4], velocity[-2] = -rng.uniform(0, 1), rng.choice([0.0, 0.01]) * rng.normal()
         grips = [Grip([4 * count + 2 * c, 4 * count + 2 * c + 1], 0.5, 0.5, c) for c in range(4 * count)]
-        found = held_by_all(W, A @ velocity, range(4 * count), grips)
+        found = held_by_all(W, A @ velocity, range(4 * count), grips, np.ones(len(W)))
         assert found is not None, seed
         z, far = found
         missed = (W @ z + A @ velocity) / np.sqrt(np.diag(W))
@@ -253,3 +254,30 @@ def test_events_at_loads_that_contacts_share_are_refused():
     lift = Force("lift", three[0], [0, 0, "10*t"])
     system = quirk.System([*three, lift, quirk.Event("light", "box c0.force", level=1.0)], gravity=[0, 0, -G])
     assert quirk.simulate(system, 1.8).events[0].time == pytest.approx((2.0 * G - 3.0) / 10.0)
+
+
+def test_a_box_that_slides_and_turns_on_a_stack_is_carried_as_by_springs():
+    """Of four corners the loads of both diagonals are equal, while the boxes below rest; masses are random."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        count = int(rng.integers(2, 6))
+        A, inverse = rows_of_a_stack(10 ** rng.uniform(-1.5, 1.5, count).cumsum())
+        acceleration = np.zeros(6 * count)
+        acceleration[2::6] = -9.81
+        turn, slide = rng.choice([-1, 1]) * rng.uniform(0.2, 2.0), rng.uniform(-1, 1, 2)
+        rows = [[4 * count + 2 * c, 4 * count + 2 * c + 1] for c in range(4 * count)]
+        grips = [Grip(pair, 0.3, 0.3, c) for c, pair in enumerate(rows)]
+        velocity = np.zeros(6 * count)
+        velocity[-6:] = *slide, 0.0, 0.0, 0.0, turn
+        for grip in grips[-4:]:
+            slip = A[grip.rows] @ velocity
+            grip.moving = slip / np.linalg.norm(slip)
+        W, q = (A * inverse) @ A.T, A @ acceleration
+        found = coulomb(W, q, range(4 * count), grips)
+        assert found is not None, seed
+        missed = (found.w / np.sqrt(np.diag(W)))[found.held]
+        np.testing.assert_allclose(missed, 0.0, atol=1e-7 * np.abs(found.z).max(), err_msg=f"seed {seed}")
+        loads = found.z[4 * count - 4 : 4 * count]
+        _, _, ways = np.linalg.svd(A[4 * count - 4 : 4 * count].T)
+        if (loads > 1e-6 * loads.max()).all():
+            assert abs(ways[-1] @ loads) <= 1e-5 * loads.max(), (seed, loads)

@@ -98,7 +98,7 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
-    loads = held_by_all(problem.W, problem.q, contacts, problem.grips)
+    loads = held_by_all(problem.W, problem.q, contacts, problem.grips, problem.compliance)
     if loads is None or not loads[1] > 0:
         return None
     z, _ = loads

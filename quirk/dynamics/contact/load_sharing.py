@@ -42,10 +42,15 @@ class Sharing:
 
     def ways_of(self, group: Sequence[int]) -> np.ndarray:
         """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows."""
-        restricted = np.zeros_like(self.ways)
-        restricted[list(group)] = self.ways[list(group)]
-        vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
-        return np.asarray(vectors[:, sizes > 0.5])
+        return _within(self.ways, group)
+
+
+def _within(ways: np.ndarray, group: Sequence[int]) -> np.ndarray:
+    """Return an orthonormal basis (r, k) of the redistributions of load, of all of `ways` (r, d), within one group."""
+    restricted = np.zeros_like(ways)
+    restricted[list(group)] = ways[list(group)]
+    vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
+    return np.asarray(vectors[:, sizes > 0.5])
 
 
 def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], compliance: np.ndarray) -> Sharing:
@@ -60,12 +65,23 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
     x = np.linalg.solve(square, across @ found.z[every])
     weights[every] = np.linalg.pinv(across / soft, rcond=DEPENDENT) @ square / soft[:, None]
     offset[every] = found.z[every] - weights[every] @ x
+    ways = _redistributions(W, every)
+    return Sharing(rows, weights, offset, _groups(ways, every, grips), ways)
+
+
+def _redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (r, d) of all redistributions of load among the rows with indices `every`."""
     scale = np.sqrt(np.diag(W)[every])
     sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
     ways = np.zeros((len(W), int((sizes <= DEPENDENT * sizes[-1]).sum())))
     ways[every] = np.linalg.qr(vectors[:, : ways.shape[1]] / scale[:, None])[0]
+    return ways
+
+
+def _groups(ways: np.ndarray, every: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
+    """Return the groups of constrained rows `every` among which load can be redistributed, by the basis `ways`."""
     together = [[grip.contact, *grip.rows] for grip in grips if grip.contact is not None]
-    return Sharing(rows, weights, offset, dependent(ways @ ways.T, every.tolist(), together), ways)
+    return dependent(ways @ ways.T, every.tolist(), together)
 
 
 def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -93,13 +109,14 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 
 
 def held_by_all(
-    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip]
+    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
     """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
 
     The forces of minimum norm are returned if they are inside the friction cones, otherwise the forces with the largest
     margin. A negative margin means that they are outside. None is returned if no forces keep all contacts and friction
-    at rest.
+    at rest. Where a contact slides, the load is always shared as by springs of the relative compliances `compliance`
+    (r,), as in a run.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)
@@ -123,7 +140,9 @@ def held_by_all(
     B = np.concatenate(columns, axis=1)
     held &= np.diag(W) > 0
     scale = 1 / np.sqrt(np.diag(W)[held])
-    A, b = scale[:, None] * (W[held] @ B), -scale * q[held]
+    even = _even(W, np.flatnonzero(held), grips, compliance) @ B
+    A = np.concatenate([scale[:, None] * (W[held] @ B), even])
+    b = np.concatenate([-scale * q[held], np.zeros(len(even))])
     left, sizes, right = np.linalg.svd(A, full_matrices=True)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     u = right[:rank].T @ (left[:, :rank].T @ b / sizes[:rank])
@@ -143,3 +162,22 @@ def held_by_all(
         return B @ u, far
     far = most_room(u, ways.ravel(), count, free, np.array(cones), np.zeros(scratch_of(count, free)))
     return B @ u, float(far)
+
+
+def _even(W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray) -> np.ndarray:
+    """Return equations E (k, r), E z = 0, of forces z that are shared as by springs where a contact slides.
+
+    Forces of minimum norm are orthogonal to all redistributions of load. `every` are the indices of the constrained
+    rows, and `compliance` (r,) the relative compliances of all rows. Equations are scaled like accelerations divided by
+    the square root of the diagonal of W.
+    """
+    ways, equations = _redistributions(W, every), [np.zeros((0, len(W)))]
+    moving = {grip.contact for grip in grips if grip.moving is not None}
+    if not moving or not ways.shape[1]:
+        return equations[0]
+    for group in _groups(ways, every, grips):
+        if not moving.isdisjoint(group):
+            rows = compliance * _within(ways, group).T
+            size = np.sqrt(np.diag(W)[group].mean()) / np.abs(rows).max(axis=1, initial=0.0)
+            equations.append(size[:, None] * rows)
+    return np.concatenate(equations)

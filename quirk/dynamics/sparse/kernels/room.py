@@ -34,7 +34,7 @@ REGULAR = 1e-14
 
 def scratch_of(count: int, free: int) -> int:
     """Return the size of the scratch array of `room`, for `count` contacts and a vector y of size `free`."""
-    return 2 * (free + 1) + (free + 1) ** 2 + free + 1
+    return (free + 1) * (free + 4) + LOADS * count  # Newton step, matrix, slope and one row; loads before the step
 
 
 @kernel
@@ -67,6 +67,8 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
             if not DECREMENT < decrement < math.inf:
                 break
             part, moved = 1.0, False
+            for o in range(LOADS * count):
+                put(scratch, (free + 1) * (free + 4) + o, at(z, o))
             for _ in range(MOST_HALVINGS):
                 along(z, basis, part, count, free, scratch)
                 tried = barrier(z, s + part * at(scratch, free), tau, bound, count, inverse)
@@ -74,9 +76,10 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
                     s += part * at(scratch, free)
                     value, moved = tried, True
                     break
-                along(z, basis, -part, count, free, scratch)
                 part *= 0.5
             if not moved:
+                for o in range(LOADS * count):
+                    put(z, o, at(scratch, (free + 1) * (free + 4) + o))
                 break
         if tau >= last:
             return s
@@ -111,12 +114,16 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Add a fraction `part` of the Newton step, which is stored in the scratch array, to the loads z."""
+    """Set the loads z to those before the Newton step, plus a fraction `part` of it; both are in the scratch array.
+
+    A step that was too long cannot be subtracted again: where the matrix is nearly singular it exceeds the loads so
+    far that they would be lost in round-off.
+    """
     for o in range(LOADS * count):
         change = 0.0
         for f in range(free):
             change += at(basis, free * o + f) * at(scratch, f)
-        put(z, o, at(z, o) + part * change)
+        put(z, o, at(scratch, (free + 1) * (free + 4) + o) + part * change)
 
 
 @kernel

@@ -77,6 +77,7 @@ def test_two_parameters_and_an_initial_velocity_vary_together():
     start = batch.state.member(1, {}, {})
     batch.advance(0.4)
     assert_member(batch, 1, final(batch.member(1), initial_state=start, **ADAPTIVE))
+    assert_member(batch, 1, final(batch.member(1), **ADAPTIVE))  # it has the varied initial state itself
     assert batch.member(1)["rod"].mass == vary["rod", "mass"][1]
     assert batch.member(2)["coil"].damping == 2.0
     assert (batch.state.angular_velocity[0] != batch.state.angular_velocity[1]).any()

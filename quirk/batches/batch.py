@@ -143,7 +143,7 @@ class Batch:
         self.status = np.full(self.count, NOT_RUN, dtype="<U11")
         self.error = np.full(self.count, "", dtype=object)
         self.reset()
-        self.member(0)  # raises errors of arguments that parts refuse
+        self._system(0)  # raises errors of arguments that parts refuse
         self._lanes = LaneMembers.of(
             self.inputs.settable(system), self._varied, self.count, self._options, self._initial, self._threads
         )
@@ -174,8 +174,20 @@ class Batch:
         return self.system.bodies.index(self.system[name])
 
     def member(self, k: int) -> System:
-        """Return the system of member k with its present inputs, for single runs and results."""
+        """Return the system of member k with its present inputs and its own initial state, for single runs."""
         k = int(_chosen([k], self.count)[0])
+        system, state = self._system(k), self._initial.copy()
+        for one in self._varied:
+            if one.of_state:
+                getattr(state, one.parameter)[self._body(one.part)] = one.values[k]
+        if all(np.array_equal(*parts) for parts in zip(state.parts, system.initial_state().parts, strict=True)):
+            return system
+        system = system.with_parts()
+        system._initial = state
+        return system
+
+    def _system(self, k: int) -> System:
+        """Return the system of member k with its present inputs, and the initial state of the common system."""
         inputs = self.inputs.members(k)
         if k not in self._systems or not np.array_equal(self._systems[k][0], inputs):
             changes = changes_of(self._varied, k)
@@ -301,7 +313,7 @@ class Batch:
         `duration` is in s; `output` is the interval between output states, or a list of output times, s.
         """
         state = self._state.member(k, *self._changed.get(k, ({}, {})))
-        return member_run(k, partial(self.member, k), state, float(self.time[k]), duration, output, self._options)
+        return member_run(k, partial(self._system, k), state, float(self.time[k]), duration, output, self._options)
 
     def _kept(self, k: int, duration: float, output: Any, kept: Any) -> Any:
         return kept(self._run(k, duration, output))

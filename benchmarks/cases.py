@@ -28,7 +28,7 @@ def evaluations(small: bool, effort: Effort) -> list[Row]:
     rows = []
     chains: tuple[tuple[str, Builder, float], ...] = (
         ("ball chain", models.ball_chain, 3.0),
-        ("revolute chain", models.revolute_chain, 1.7),
+        ("revolute chain", models.revolute_chain, 2.5),
     )
     for name, build, target in chains:
         for n in (5, 10) if small else (10, 100):
@@ -70,9 +70,16 @@ def steps(small: bool, effort: Effort) -> list[Row]:
     """One RK4 step, QuIRK's with projection onto the constraints, against MuJoCo's."""
     mujoco = peer("MuJoCo")
     rows = []
-    for n, target in ((5, 2.0), (10, 40.0)) if small else ((10, 2.0), (100, 40.0)):
-        system = models.ball_chain(n)
-        row = Row(f"RK4 step, ball chain {n}", "MuJoCo RK4", target=target, judged=not small)
+    mechanisms: tuple[tuple[str, Builder, int, float], ...] = (
+        ("ball chain", models.ball_chain, 10, 2.0),
+        ("ball chain", models.ball_chain, 100, 40.0),
+        ("revolute chain", models.revolute_chain, 10, 1.5),
+        ("revolute tree", models.revolute_tree, 15, 1.5),
+        ("revolute tree", models.revolute_tree, 1000, 1.5),
+    )
+    for name, build, n, target in mechanisms[::2] if small else mechanisms:
+        system = build(min(n, 10) if small else n)
+        row = Row(f"RK4 step, {name} {len(system.bodies)}", "MuJoCo RK4", target=target, judged=not small)
         _compare(row, system, quirk_side.steps(system), mujoco and mujoco.steps(system), effort)
         if mujoco:
             _same(row, mujoco.error(system))

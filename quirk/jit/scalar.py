@@ -15,11 +15,15 @@ class Scalar:
     """Base class of a number, of eight lanes, or of an array, on which jets and force laws operate as on floats.
 
     Numbers have the methods `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have
-    `load`, `store` and `zero`, and arrays of kernels also `halved` and `lanes`.
+    `load`, `store` and `zero`, and arrays of kernels also `load4`, `store4`, `gathered`, `halved`
+    and `lanes`.
     """
 
     load: Any
     store: Any
+    load4: Any
+    store4: Any
+    gathered: Any
     halved: Any
     lanes: Any
     splat: Any

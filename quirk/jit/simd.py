@@ -1,9 +1,9 @@
 """Vectors of eight doubles for the vector registers of the processor, in compiled kernels.
 
 The eight entries of a vector are its lanes. A kernel reads a vector with `load(array, at)`, computes with + - * / and
-writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array of eight. The
-last five functions require constant arguments and are for traced functions only (see `quirk.jit.tracing`). Arrays are
-flat and C-contiguous; an index counts elements, is never negative and is not checked.
+writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array of eight.
+Functions that are not `traced` require constant arguments and are for traced functions only (see `quirk.jit.tracing`).
+Arrays are flat and C-contiguous; an index counts elements, is never negative and is not checked.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def greater(a: Any, b: Any) -> Any:
 
 def spread(lanes: Any, lane: int) -> Any:
     """Return a vector whose entries are all equal to lane `lane` of another vector; the index is a constant."""
-    return lanes.spread(lane) if isinstance(lanes, TracedValue) else np.full(WIDTH, lanes[lane])
+    return lanes.spread(lane) if isinstance(lanes, TracedValue) else np.full(len(lanes), lanes[lane])
 
 
 def permuted(lanes: Any, order: Sequence[int]) -> Any:
@@ -161,3 +161,44 @@ def reciprocal_above(size: Any, limit: Any, x: Any) -> Any:
     if isinstance(size, TracedValue):
         return size.reciprocal_above(limit, x)
     return 0.0 if size <= limit else 1.0 / x
+
+
+@traced
+def load4(array: Any, at: Any) -> Any:
+    """Load a vector of four adjacent elements of a flat array, from element `at` on."""
+    return array.load4(at) if isinstance(array, Scalar) else array[at : at + WIDTH // 2].copy()
+
+
+@traced
+def store4(array: Any, at: Any, lanes: Any) -> None:
+    """Store a vector of four lanes in adjacent elements of a flat array, from element `at` on."""
+    if isinstance(array, Scalar):
+        array.store4(at, lanes)
+    else:
+        array[at : at + WIDTH // 2] = lanes
+
+
+def gathered(array: Any, indices: Sequence[Any]) -> Any:
+    """Return a vector of elements of a flat array with the given eight indices."""
+    if isinstance(array, Scalar):
+        return array.gathered(indices)
+    return array[np.array(indices, dtype=np.int64)]
+
+
+def shuffled(a: Any, b: Any, order: Sequence[int]) -> Any:
+    """Return lanes of two vectors in a given order; lane k of b has the number of lanes of a vector plus k."""
+    return a.shuffled(b, order) if isinstance(a, TracedValue) else np.concatenate([a, b])[list(order)]
+
+
+def transposed8(rows: Sequence[Any]) -> list[Any]:
+    """Return the columns of a matrix (8, 8) given as eight vectors, its rows."""
+    rows = list(rows)
+    for step in (1, 2, 4):
+        low = [k + half * WIDTH for k in range(WIDTH) if not k & step for half in (0, 1)]
+        order = sorted(low, key=lambda k: (k % WIDTH // (2 * step), k // WIDTH, k % step))
+        for k in range(WIDTH):
+            if not k & step:
+                a, b = rows[k], rows[k + step]
+                rows[k] = shuffled(a, b, order)
+                rows[k + step] = shuffled(a, b, [o + step for o in order])
+    return rows

@@ -207,6 +207,27 @@ class TracedValue(Scalar):
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 
+    def load4(self, index: Any) -> TracedValue:
+        """Load a vector of four adjacent elements of this array."""
+        pointer = self.builder.bitcast(self.address(index), HALF.vector.as_pointer())
+        return self.like(HALF, self.builder.load(pointer, align=8))
+
+    def store4(self, index: Any, lanes: Any) -> None:
+        """Store a vector of four lanes in adjacent elements of this array."""
+        pointer = self.builder.bitcast(self.address(index), HALF.vector.as_pointer())
+        self.builder.store(self._constant(lanes).splat(HALF).value, pointer, align=8)
+
+    def gathered(self, indices: Sequence[Any]) -> TracedValue:
+        """Load a vector of eight elements of this array with the given indices."""
+        lanes = ir.Constant(VECTOR, ir.Undefined)
+        for k, index in enumerate(indices):
+            lanes = self.builder.insert_element(lanes, self[index].value, ir.Constant(INT, k))
+        return self.like(LANES, lanes)
+
+    def shuffled(self, other: TracedValue, order: Sequence[int]) -> TracedValue:
+        """Return lanes of this vector and of `other` in a given order."""
+        return self.like(self.kind, self._shuffled(other.value, list(order)))
+
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
         """Reduce the lanes to one number; `combine` is applied to upper and lower half until one lane is left."""
         part, width = self.value, WIDTH

@@ -10,12 +10,11 @@ from quirk.jit.compilation import entry
 from quirk.jit.record import record
 
 from .bodies import normalise, poses
-from .evaluate import factorise_at
 from .factorisation import factorise_rows
 from .impose import impose
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
-from .project import project
+from .project import project, renew
 from .redundancy import choose, judge, uniform_rows, weighed_rows
 from .round_off import evaluate_on_rows
 from .rows import residuals
@@ -72,7 +71,7 @@ def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bo
     elif task in (NORMALISE, PROJECT):
         normalise(mechanism.constants, y)
         if constrained and task == PROJECT:
-            factorise_at(mechanism, t, y)
+            renew(mechanism, t, y)
             return project(mechanism, t, y, query.length, query.counts, False)
     elif task == COUNT:
         uniform_rows(mechanism, t, y)

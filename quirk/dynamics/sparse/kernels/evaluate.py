@@ -35,7 +35,7 @@ from .friction import rub
 from .impose import clear, copy, impose, wrenches
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
-from .work import DOUBLED, FREEDOMS, KEPT, METHOD, PASSES
+from .work import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 
 
 @component(effort=7)
@@ -46,6 +46,7 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
     through all three operations.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
+    put(work.summary, FACTORED, 0.0)
     count, ready = pattern.rows.shape[0], 0
     for begin in range(0, count, STRETCH):
         end, due = min(begin + STRETCH, count), pattern.due[begin // STRETCH]

@@ -22,7 +22,7 @@ from .joint_geometry import place_joints
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .rows import HUB
-from .work import BLOCKS, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
+from .work import BLOCKS, FACTORED, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
 
 # Number of solves by blocks before the pivots, which determine it, are known: one refinement.
 UNTOLD_PASSES = 2
@@ -49,6 +49,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
     REFLECTIONS. FREEDOMS uses the joint geometry of the last `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
+    put(work.summary, FACTORED, 0.0)
     if work.summary[METHOD] == FREEDOMS:
         articulate(mechanism.tree)
         return

@@ -11,6 +11,7 @@ from quirk.jit.record import record
 from .applied import Forces
 from .coupled import FrictionTables
 from .factorise import Pattern
+from .recursion import Recursion
 from .rows import Nodes
 from .tree import Tree
 from .work import Workspace
@@ -28,6 +29,7 @@ class Mechanism(NamedTuple):
     forces : force elements
     frictions : friction proportional to constraint loads
     tree : joints of a forest, for the elimination of its free coordinates
+    recursion : joints of a forest of hinges and ball joints
     work : arrays that compiled code writes
     """
 
@@ -37,4 +39,5 @@ class Mechanism(NamedTuple):
     forces: Forces
     frictions: FrictionTables
     tree: Tree
+    recursion: Recursion
     work: Workspace

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, put
 
@@ -19,6 +20,14 @@ from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, sp
 from .evaluate import factorise_at
 from .impose import copy, impose_alone, push, solves_for
 from .mechanism import Mechanism
+from .recursion_solve import (
+    correct_recursively,
+    factored_recursively,
+    factorise_recursively,
+    recursive,
+    tangential_recursively,
+    turned_since_factorization,
+)
 from .redundancy import EPSILON
 from .rows import along, residuals
 from .work import CORRECTION, LEAST
@@ -59,16 +68,19 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
-    moved = np.inf
+    moved = turned_since_factorization(mechanism, y)
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)
         previous, renewed, done = np.inf, False, False
         for _ in range(MOST_STEPS):
-            rotations(y, work.kin)
-            residuals(nodes, t, y, work.kin, level, work.rhs)
-            push(mechanism)
-            size = displace(constants, y, work.wrench, level, length)
+            if factored_recursively(mechanism):
+                size = correct_recursively(mechanism, y, level, length)
+            else:
+                rotations(y, work.kin)
+                residuals(nodes, t, y, work.kin, level, work.rhs)
+                push(mechanism)
+                size = displace(constants, y, work.wrench, level, length)
             counts.corrections += 1
             if level == POSES and previous == np.inf and not renewed:
                 put(work.summary, CORRECTION, size)
@@ -87,7 +99,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
-                factorise_at(mechanism, t, y)
+                renew(mechanism, t, y)
                 counts.factorisations += 1
                 renewed, size = True, np.inf
                 if away:
@@ -96,6 +108,15 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
         if not done:
             return False
     return True
+
+
+@kernel
+def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
+    """Factorize the constraints at time t and state y for projections."""
+    if recursive(mechanism):
+        factorise_recursively(mechanism, y, False)
+    else:
+        factorise_at(mechanism, t, y)
 
 
 @component(effort=3)
@@ -108,7 +129,9 @@ def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: i
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)
-    if constrained:
+    if constrained and factored_recursively(mechanism):
+        tangential_recursively(mechanism, y)
+    elif constrained:
         along(nodes, work.G, work.motion, work.rhs)
         passes = solves_for(mechanism, ACROSS)
         if passes > 1:

@@ -36,6 +36,7 @@ from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
+from .size import MODERATE, spread
 from .work import (
     BLOCKS,
     DOUBLED,
@@ -49,6 +50,7 @@ from .work import (
     PRUNED,
     RANK,
     RATE,
+    RECURSIVE,
     REFLECTIONS,
     REMAINS,
     TOLERANCE,
@@ -202,6 +204,21 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     put(work.summary, DOUBLED, 0.0)
     put(work.summary, HARMLESS, 0.0)
     adapt(work)
+    put(work.summary, RECURSIVE, 1.0 if suits_recursion(mechanism) else 0.0)
+
+
+@kernel
+def suits_recursion(mechanism: Mechanism) -> bool:
+    """Whether accelerations can be computed by recursion, and multipliers are not needed at every state.
+
+    Friction and work of constraints need multipliers. Where inertias differ much, the multipliers also tell whether
+    accelerations lose digits.
+    """
+    if mechanism.recursion.entries.shape[0] == 0 or not at(mechanism.work.summary, FOREST) > 0.0:
+        return False
+    if mechanism.frictions.element.shape[0] > 0 or mechanism.forces.working.shape[0] > 0:
+        return False
+    return spread(mechanism) <= MODERATE
 
 
 @kernel

@@ -24,11 +24,8 @@ from .mechanism import Mechanism
 from .redundancy import EPSILON, adapt, watch
 from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_SIZE, WRENCH_AT
 from .rows import HUB, RELATION
-from .size import bound_of, largest_acceleration, size_of, spread
+from .size import MODERATE, bound_of, largest_acceleration, size_of, spread
 from .work import DOUBLED, FOREST, FREEDOMS, HARMLESS, KEPT, METHOD, RATE, REFLECTIONS
-
-# Spread of inertias up to which errors cannot exceed ACCEPTED by much.
-MODERATE = 1e6
 
 # Error of accelerations, as a fraction of the largest, that is accepted without double-double arithmetic. Errors are
 # measured again when their bound has become GROWN times that of the last measurement.

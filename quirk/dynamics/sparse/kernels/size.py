@@ -15,6 +15,9 @@ from quirk.jit.tracing import traced
 from .bodies import CON, WRENCH
 from .mechanism import Mechanism
 
+# Spread of inertias up to which round-off of loads does not noticeably change accelerations.
+MODERATE = 1e6
+
 
 @kernel
 def largest_acceleration(mechanism: Mechanism) -> float:

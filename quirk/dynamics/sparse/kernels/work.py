@@ -135,10 +135,13 @@ class Workspace(NamedTuple):
 # selected.
 # KEPT: whether evaluations keep the applied loads for double-double arithmetic; DOUBLED: whether they use it; HARMLESS:
 # bound of the round-off of accelerations, as a fraction of these, at which they were last found not to need it.
+# RECURSIVE: whether accelerations without multipliers are computed by recursion, see `recursion`; FACTORED: 0 if
+# the last factorization is one of rows, otherwise see `recursion_solve`.
 (
     RANK, LEAST, METHOD, PASSES, RATE, TRIGGER, TOLERANCE, PRUNED, CORRECTION, REMAINS, FOREST, KEPT, DOUBLED, HARMLESS,
-) = range(14)  # fmt: skip
-SUMMARY = 14
+    RECURSIVE, FACTORED,
+) = range(16)  # fmt: skip
+SUMMARY = 16
 
 # Values of METHOD: factorization of S by blocks; reflections of G^T; elimination of a forest by the degrees of freedom
 # of its joints.

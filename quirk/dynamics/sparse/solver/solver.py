@@ -50,6 +50,7 @@ from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
 from ..symbolic.tables import UNIT_ROWS, Tables
 from ..symbolic.tables_of_friction import flat_frictions
+from ..symbolic.tables_of_recursion import own_recursion
 from ..symbolic.tables_of_tree import own_arrays
 from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
 
@@ -133,6 +134,7 @@ class Solver:
         self.frictions = flat_frictions(model, tables, self.applied.table)
         K, lanes = len(nodes.rows), tables.slots.lanes
         self.tree = own_arrays(tables.tree)
+        self.recursion = own_recursion(tables.recursion)
         self.size = tables.slots.state_size
         self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
         size = block_size(self.pattern)
@@ -199,6 +201,7 @@ class Solver:
                 self.applied.table,
                 self.frictions,
                 self.tree,
+                self.recursion,
                 self.work,
             )
             self._mechanism = made
@@ -207,9 +210,9 @@ class Solver:
     @property
     def _memory(self) -> list[np.ndarray]:
         """Arrays on which later evaluations may depend, except for the inputs of force laws."""
-        constant = ("uniform", "fronts", "scale", "weight", "extended")
+        constant = ("uniform", "fronts", "scale", "weight", "extended", "own", "bodies", "gravity")
         relations = [self.related.table.inputs, self.related.table.outputs]
-        written = [x for of in (self.frictions, self.tree) for x in real_arrays(of)]
+        written = [x for of in (self.frictions, self.tree, self.recursion) for x in real_arrays(of, constant)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:

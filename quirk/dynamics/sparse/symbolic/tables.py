@@ -38,6 +38,7 @@ from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH
 
 from ..kernels.factorise import CONSTANT, TURNING
+from ..kernels.recursion import Recursion
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
 from ..kernels.rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
 from ..kernels.tree import Tree
@@ -45,6 +46,7 @@ from .blocks import Blocks, Products
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
 from .placed_joint import PlacedJoint
+from .tables_of_recursion import links, recursion
 from .tables_of_relations import flat_relations
 from .tables_of_tree import forest
 from .uniform import Uniform, uniform
@@ -82,6 +84,7 @@ class Tables:
     orthogonal : pattern of the orthogonal factorization
     uniform : constants of the uniform metric
     tree : tables of the joints of a forest, whose free coordinates are eliminated instead
+    recursion : tables of a forest of hinges and ball joints, for recursion over its joints
     """
 
     slots: Slots
@@ -96,6 +99,7 @@ class Tables:
     orthogonal: Orthogonal
     uniform: Uniform
     tree: Tree
+    recursion: Recursion
 
 
 def flatten(model: Model) -> Tables:
@@ -105,7 +109,11 @@ def flatten(model: Model) -> Tables:
     elimination = eliminate([joint.bodies for joint in joints], n, _most_joints(model))
     placed = [joints[u] if u < len(joints) else None for u in elimination.order]
     hubs = {elimination.hubs[u - len(joints)]: k for k, u in enumerate(elimination.order) if u >= len(joints)}
-    slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
+    chain = links(model, joints)
+    if chain is None:
+        slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
+    else:
+        slots = Slots.along([chain.body], n, model.carried.size)
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
     nodes = _nodes(model, placed, slots, relations)
@@ -125,7 +133,7 @@ def flatten(model: Model) -> Tables:
     rows_size = units + UNIT_ROWS.size + SIDE_SIZE * len(relations.inverse_mass)
     return Tables(
         slots, slots.to_lanes(constants), nodes, blocks, placed, row_lane, row_pivot, units, rows_size, fronts, alike,
-        forest(model, placed, slots),
+        forest(model, placed, slots), recursion(model, chain, slots),
     )  # fmt: skip
 
 

@@ -1,0 +1,96 @@
+"""Tables of a forest of hinges and ball joints whose accelerations are computed by recursion over the joints.
+
+In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
+parent are free. The joint frame of a body has its origin at the point of this joint and, for a hinge, its z axis along
+the axis of the hinge; a ball joint's frame has the axes of the body, that of a free body its center of mass as origin,
+too. All vectors and inertias are in these frames, so that the freedom of a hinge is the rotation about a coordinate
+axis and its elimination involves no differences of large numbers.
+
+Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints have
+the numbers of one joint side by side, in vectors of four; arrays over bodies are in blocks of eight.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.jit.record import record
+
+# Kinds of joints.
+HINGE, BALL, FREE = range(3)
+
+# Integers of each joint: its kind; the first number of its parent among the numbers of all joints, that of the ground
+# included; the places in `articulated` of the inertia of all children of its body, of the inertia to which that of its
+# body is added, and of the sum, -1 if the parent is the ground; its first number in `blocks`.
+KIND, PARENT, CHILDREN, ADDED_TO, SUM, BLOCK = range(6)
+JOINT_ENTRIES = 6
+
+# Numbers of the body of each joint: the rows of the lower blocks of its inertia about the joint point, H^T and J; the
+# arm from the joint point of the parent to this one, in the frame of the parent; the mass, with zeros around it, so
+# that the rows of the mass times the unit matrix can be loaded.
+LOWER, TURNS, ARM, MASS_AFTER = 0, 12, 24, 30
+BODY_NUMBERS = 36
+
+# Numbers of each joint that are computed: the columns and the rows of the rotation from its frame to the frame of the
+# parent; the relative acceleration of the joint points due to velocities, in the frame of the parent, and that of the
+# angular velocities, in the frame of the joint; the loads that the body needs to have no further acceleration; the
+# acceleration of the joint point, and the angular acceleration; then the data of the freedoms.
+COLUMNS, ROWS, SHIFT_BIAS, TURN_BIAS, FORCE, MOMENT, SHIFT, TURN, FREEDOM = 0, 12, 24, 28, 32, 36, 40, 44, 48
+JOINT_NUMBERS = 64
+# Data of the freedom of a hinge: momentum of unit velocity along it; inverse of its inertia; its acceleration if the
+# parent does not accelerate.
+MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = FREEDOM, FREEDOM + 4, FREEDOM + 8, FREEDOM + 9
+# Data of a ball joint: the rows of H J^-1; the angular acceleration if the joint point does not accelerate.
+GIVEN_BY_SHIFT, ALONE_TURN = FREEDOM, FREEDOM + 12
+
+# Numbers of an articulated inertia: the rows of its blocks M, H^T and J, the force and the moment.
+ARTICULATED_FORCE, ARTICULATED_MOMENT, ARTICULATED = 36, 40, 44
+
+# Numbers in `blocks`: of a ball joint the rows of J^-1; of a free body the triangular factor (6, 6) of its inertia.
+BALL_NUMBERS, FREE_NUMBERS = 12, 36
+
+# Constants of a body in `bodies`: the rotation from its joint frame to its axes, as a quaternion and as a matrix by
+# rows; the arm from the joint point of the parent to its own, in the frame of the parent; mass; mass times center of
+# mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; of a hinge, its axis in the frame of
+# the parent; the joint point relative to the center of mass of the parent, in that frame; 1 for a hinge, otherwise 0;
+# the inertia less its middle principal moment times the identity, which does not contribute to omega x J omega but
+# would add round-off to it, by which slender bodies would spin.
+ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 16, 17, 20, 26
+AXIS, POINT_FROM_CENTER, HINGED, UNLIKE = 29, 32, 35, 36
+BODY_CONSTANTS = 42
+
+# Posture of a body: the orientation of its joint frame as a quaternion of any length, and its angular velocity.
+QUATERNION, OMEGA = 0, 4
+POSTURE = 7
+
+
+@record
+class Recursion(NamedTuple):
+    """A forest of n bodies; the arrays are empty if the system is not computed by recursion.
+
+    Attributes
+    ----------
+    entries : (JOINT_ENTRIES n,) integers of each joint
+    parents : for each slot, the place of the parent in `posture` and in states
+    own : (BODY_NUMBERS n,) numbers of the body of each joint
+    bodies : constants of all bodies, in blocks of eight
+    gravity : (3,) m/s^2, inertial frame
+    posture : written, in blocks of eight: posture of all bodies
+    joints : (JOINT_NUMBERS (n + 1),) written: numbers of each joint, and of the ground
+    articulated : written: inertias that are being summed; the first is zero
+    blocks : written: further numbers of ball joints and free bodies
+    moved : written, in blocks of eight: displacements that satisfy the constraints, see `recursion_projection`
+    """
+
+    entries: np.ndarray
+    parents: np.ndarray
+    own: np.ndarray
+    bodies: np.ndarray
+    gravity: np.ndarray
+    posture: np.ndarray
+    joints: np.ndarray
+    articulated: np.ndarray
+    blocks: np.ndarray
+    moved: np.ndarray

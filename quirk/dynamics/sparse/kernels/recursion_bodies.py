@@ -1,0 +1,190 @@
+"""Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
+
+`recursion` describes the arrays; y is the state of all bodies, r the position of the center of mass relative to the
+joint point.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model import layout
+from quirk.dynamics.model.layout import FORCE as FORCE_N
+from quirk.dynamics.model.layout import ORIENTATION, POSITION, ROTATION, TORQUE, VELOCITY
+from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, rows_times, store3, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, greater, highest, load, splat, store, zero_of
+from quirk.jit.tracing import traced
+
+from .bodies import KIN, STATE
+from .recursion import (
+    ALIGNED,
+    ALIGNMENT,
+    ARM_OF_BODY,
+    BODY_CONSTANTS,
+    CENTER,
+    COLUMNS,
+    FORCE,
+    JOINT_NUMBERS,
+    MASS_MOMENT,
+    OMEGA,
+    POSTURE,
+    QUATERNION,
+    ROWS,
+    SHIFT,
+    SHIFT_BIAS,
+    UNLIKE,
+    Recursion,
+)
+from .recursion_vectors import (
+    back,
+    forth,
+    gathered_all,
+    indices_of,
+    load_four,
+    matrix_of,
+    product,
+    put_rows,
+    sum_of_squares,
+    symmetric_times,
+    take_rows,
+)
+
+# Number of array elements per block of eight bodies.
+BODIES = 8 * BODY_CONSTANTS
+POSTURES = 8 * POSTURE
+JOINTS = 8 * JOINT_NUMBERS
+
+
+@traced
+def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> None:
+    """Compute the posture of one block of bodies from their states."""
+    q = product(load_four(y, s + 8 * ORIENTATION), load_four(bodies, c + 8 * ALIGNED))
+    for k in range(4):
+        store(posture, p + 8 * (QUATERNION + k), q[k])
+    omega = load3(y, s + 8 * layout.OMEGA)
+    store3(posture, p + 8 * OMEGA, columns_times(bodies, c + 8 * ALIGNMENT, omega))
+
+
+@kernel
+def postures(recursion: Recursion, y: np.ndarray) -> None:
+    """Compute the postures of all bodies."""
+    for block in range(recursion.posture.shape[0] // POSTURES):
+        posture_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
+
+
+@traced
+def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
+    """Return the squared rotations of one block of bodies from their postures to their states, for small rotations."""
+    q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
+    now = product(q, load_four(bodies, c + 8 * ALIGNED))
+    changes = [a - b for a, b in zip(now, before, strict=True)]
+    return 4.0 * sum_of_squares(changes) / sum_of_squares(q)
+
+
+@kernel
+def turned_since(recursion: Recursion, y: np.ndarray) -> float:
+    """Return the largest rotation of a body, rad, from its posture to its state in y, for small rotations."""
+    largest = splat(0.0)
+    for block in range(recursion.posture.shape[0] // POSTURES):
+        squares = turn_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
+        largest = greater(largest, squares)
+    return highest(largest) ** 0.5
+
+
+def relative(posture: Any, p: Any, parents: Any) -> Any:
+    """Return the rows of the rotation from joint frames to those of the parents of eight bodies."""
+    w, x, z, v = gathered_all(posture, parents, QUATERNION, 4)
+    return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
+
+
+def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> Any:
+    """Return for eight joints the relative rotation, the biases and the loads of a body without acceleration.
+
+    These are the rows of the rotation, the relative acceleration of the joint points and of the angular velocities,
+    and force and moment.
+    """
+    indices = indices_of(parents, i)
+    E = relative(posture, p, indices)
+    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, indices, OMEGA, 3)
+    shift = cross(of_parent, cross(of_parent, load3(bodies, c + 8 * ARM_OF_BODY)))
+    turn = cross(back(E, of_parent), omega)
+    force = cross(omega, cross(omega, load3(bodies, c + 8 * MASS_MOMENT)))
+    moment = cross(omega, symmetric_times(bodies, c + 8 * UNLIKE, omega))
+    return E, shift, turn, force, moment
+
+
+def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
+    """Return the applied force and moment on eight bodies, in joint frames and about the joint points."""
+    force = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * FORCE_N)))
+    moment = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE)))
+    return force, plus(moment, cross(load3(bodies, c + 8 * CENTER), force))
+
+
+def put_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
+    """Store what `bias_of` returns for eight joints, which begin at element j."""
+    zero = zero_of(joints)
+    x, y, z = zip(*E, strict=True)
+    put_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
+    put_rows(joints, j + COLUMNS + 8, JOINT_NUMBERS, [*z, zero, *E[0], zero])
+    put_rows(joints, j + ROWS + 4, JOINT_NUMBERS, [*E[1], zero, *E[2], zero])
+    put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+    put_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
+
+
+@traced
+def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
+    """Compute relative rotations, biases and loads of eight bodies without applied loads."""
+    put_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
+
+
+@traced
+def put_biases_with_loads(
+    bodies: Any, posture: Any, parents: Any, joints: Any, kin: Any, i: Any, p: Any, c: Any, j: Any, k: Any
+) -> None:
+    """Compute relative rotations, biases and loads of eight bodies with the applied loads in `kin`."""
+    E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
+    applied, about = applied_of(bodies, kin, k, c)
+    put_joints(joints, j, E, shift, turn, minus(force, applied), minus(moment, about))
+
+
+@kernel
+def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
+    """Compute relative rotations, biases and loads of all bodies, with the applied loads in `kin` if `loaded`."""
+    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
+    for block in range(posture.shape[0] // POSTURES):
+        i, p, c, j = block * 16, block * POSTURES, block * BODIES, block * JOINTS
+        if loaded:
+            put_biases_with_loads(bodies, posture, parents, joints, kin, i, p, c, j, block * KIN)
+        else:
+            put_biases(bodies, posture, parents, joints, i, p, c, j)
+
+
+@traced
+def rate_of(
+    bodies: Any, posture: Any, joints: Any, y: Any, ydot: Any, gravity: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations."""
+    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
+    linear = plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))
+    linear = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), linear)
+    store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
+    for k in range(3):
+        store(ydot, s + 8 * (VELOCITY + k), linear[k] + at(gravity, k))
+    store3(ydot, s + 8 * layout.OMEGA, rows_times(bodies, c + 8 * ALIGNMENT, turn))
+    q = s + 8 * ORIENTATION
+    w, v, spin = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * layout.OMEGA)
+    store(ydot, q, -dot(v, spin))
+    store3(ydot, q + 8, plus(times(spin, w), cross(v, spin)))
+
+
+@kernel
+def state_rates(recursion: Recursion, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Compute y' of all bodies from the accelerations in `joints`."""
+    bodies, posture, joints, gravity = recursion.bodies, recursion.posture, recursion.joints, recursion.gravity
+    for block in range(posture.shape[0] // POSTURES):
+        s, p, c, j = block * STATE, block * POSTURES, block * BODIES, block * JOINTS
+        rate_of(bodies, posture, joints, y, ydot, gravity, s, p, c, j)

@@ -1,0 +1,244 @@
+"""Corrections of states by recursion: violations of constraints, and the displacements that remove them.
+
+`recursion` describes the arrays; y is the state of all bodies, and `motion` a variation of it in the form of
+`motion_of`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model import layout
+from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, MOMENT, POSITION, VELOCITY
+from quirk.dynamics.model.vectors import columns_times, cross, load3, minus, plus, rows_times, store3, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import greater, highest, load, splat, total, zero_of
+from quirk.jit.tracing import traced
+
+from .bodies import CON, POSES, STATE, WRENCH, move
+from .recursion import (
+    ALIGNMENT,
+    AXIS,
+    CENTER,
+    FORCE,
+    HINGED,
+    INERTIA,
+    JOINT_NUMBERS,
+    MASS,
+    MASS_MOMENT,
+    OMEGA,
+    POINT_FROM_CENTER,
+    QUATERNION,
+    SHIFT,
+    SHIFT_BIAS,
+    Recursion,
+)
+from .recursion_bodies import BODIES, JOINTS, POSTURES
+from .recursion_vectors import (
+    back,
+    forth,
+    gathered_all,
+    indices_of,
+    load_four,
+    matrix_of,
+    put_rows,
+    symmetric_times,
+    take_rows,
+)
+
+
+def own_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
+    """Return force and moment that bodies alone need for accelerations of their joint points and angular ones."""
+    force = minus(times(shift, load(bodies, c + 8 * MASS)), cross(load3(bodies, c + 8 * MASS_MOMENT), turn))
+    moment = symmetric_times(bodies, c + 8 * INERTIA, turn)
+    return force, plus(moment, cross(load3(bodies, c + 8 * MASS_MOMENT), shift))
+
+
+def put_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
+    """Store forces and moments of eight joints."""
+    zero = zero_of(joints)
+    put_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
+
+
+@traced
+def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
+    """Store displacements in `joints` in `moved`, and set the loads to those that the bodies need for them."""
+    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    shift, turn = (ax, ay, az), (bx, by, bz)
+    store3(moved, m, shift)
+    store3(moved, m + 24, turn)
+    put_loads(joints, j, *own_loads(bodies, c, shift, turn))
+
+
+@kernel
+def resist_moved(recursion: Recursion) -> None:
+    """Store the displacements in `joints` in `moved`, and set the loads to those that each body needs for them."""
+    for block in range(recursion.posture.shape[0] // POSTURES):
+        c, j, m = block * BODIES, block * JOINTS, block * WRENCH
+        take_moved(recursion.bodies, recursion.joints, recursion.moved, c, j, m)
+
+
+@traced
+def resist(
+    bodies: Any, posture: Any, constants: Any, motion: Any, joints: Any, p: Any, c: Any, k: Any, f: Any, j: Any
+) -> None:
+    """Set the loads to minus those that eight bodies need for a motion in the form of `motion_of`."""
+    turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
+    turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
+    shift = times(back(matrix_of(load_four(posture, p + 8 * QUATERNION)), load3(motion, f)), -1.0)
+    shift = minus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
+    put_loads(joints, j, *own_loads(bodies, c, shift, turn))
+
+
+@kernel
+def resist_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
+    """Set the loads to minus those that each body needs for a motion in the form of `motion_of`."""
+    for block in range(recursion.posture.shape[0] // POSTURES):
+        p, c, j = block * POSTURES, block * BODIES, block * JOINTS
+        resist(
+            recursion.bodies,
+            recursion.posture,
+            constants,
+            motion,
+            recursion.joints,
+            p,
+            c,
+            block * CON,
+            block * WRENCH,
+            j,
+        )
+
+
+def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn: Any) -> Any:
+    """Return the translation of the center of mass in the inertial frame, and the rotation in body axes."""
+    shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
+    shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
+    return shift, rows_times(bodies, c + 8 * ALIGNMENT, turn)
+
+
+@traced
+def take_motion(
+    bodies: Any, posture: Any, constants: Any, joints: Any, motion: Any, p: Any, c: Any, k: Any, j: Any, f: Any
+) -> None:
+    """Store the motion of eight bodies in `joints` in the form of `motion_of`."""
+    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
+    store3(motion, f, shift)
+    store3(motion, f + MOMENT, rows_times(constants, k + 8 * INVERSE_FACTOR, turn))
+
+
+@kernel
+def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
+    """Store the motion in `joints` in the form of `motion_of`."""
+    for block in range(recursion.posture.shape[0] // POSTURES):
+        p, c, j = block * POSTURES, block * BODIES, block * JOINTS
+        take_motion(
+            recursion.bodies,
+            recursion.posture,
+            constants,
+            recursion.joints,
+            motion,
+            p,
+            c,
+            block * CON,
+            j,
+            block * WRENCH,
+        )
+
+
+@traced
+def pose_gap(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the biases of eight joints to minus the violations of their constraints by poses."""
+    at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
+    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
+    apart = minus(load3(y, s + 8 * POSITION), gathered_all(y, at_state, POSITION, 3))
+    apart = minus(apart, forth(mine, load3(bodies, c + 8 * CENTER)))
+    gap = minus(back(other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
+    x, y_, z = back(mine, forth(other, load3(bodies, c + 8 * AXIS)))
+    # The axes may be along or against each other.
+    put_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, zero_of(joints)))
+
+
+@traced
+def velocity_gap(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the biases of eight joints to minus the violations of their constraints by velocities."""
+    at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
+    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
+    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, at_posture, OMEGA, 3)
+    apart = minus(load3(y, s + 8 * VELOCITY), gathered_all(y, at_state, VELOCITY, 3))
+    gap = minus(
+        back(other, minus(apart, forth(mine, cross(omega, load3(bodies, c + 8 * CENTER))))),
+        cross(of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
+    )
+    x, y_, _ = times(minus(back(mine, forth(other, of_parent)), omega), load(bodies, c + 8 * HINGED))
+    put_gaps(joints, j, times(gap, -1.0), (x, y_, zero_of(joints)))
+
+
+def put_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
+    """Store the biases of eight joints."""
+    zero = zero_of(joints)
+    put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+
+
+@kernel
+def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
+    """Set the biases of all joints to minus the violations of their constraints by poses or velocities."""
+    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
+    for block in range(posture.shape[0] // POSTURES):
+        i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
+        if level == POSES:
+            pose_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
+        else:
+            velocity_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
+
+
+def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
+    """Return the displacements of eight bodies in `moved` plus those in `joints`, at the centers of mass."""
+    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))
+    return motion_at_center(bodies, posture, p, c, shift, turn)
+
+
+@traced
+def correct_poses(
+    bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
+) -> Any:
+    """Add displacements to the poses of eight bodies; return them."""
+    shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
+    move(y, s, shift, turn)
+    return *shift, *turn
+
+
+@traced
+def correct_velocities(
+    bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
+) -> Any:
+    """Add changes to the velocities of eight bodies; return them."""
+    shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
+    store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
+    store3(y, s + 8 * layout.OMEGA, plus(load3(y, s + 8 * layout.OMEGA), turn))
+    return *shift, *turn
+
+
+@kernel
+def displace_all(recursion: Recursion, y: np.ndarray, level: int, length: float) -> float:
+    """Add the displacements in `moved` and `joints` to y; return the largest change as `displace` does."""
+    largest = splat(0.0)
+    check = splat(0.0)
+    bodies, posture, joints, moved = recursion.bodies, recursion.posture, recursion.joints, recursion.moved
+    for block in range(posture.shape[0] // POSTURES):
+        s, p, c, j, m = block * STATE, block * POSTURES, block * BODIES, block * JOINTS, block * WRENCH
+        if level == POSES:
+            a0, a1, a2, b0, b1, b2 = correct_poses(bodies, posture, joints, moved, y, s, p, c, j, m)
+        else:
+            a0, a1, a2, b0, b1, b2 = correct_velocities(bodies, posture, joints, moved, y, s, p, c, j, m)
+        squares = (b0 * b0 + b1 * b1 + b2 * b2) + (a0 * a0 + a1 * a1 + a2 * a2) * (1.0 / (length * length))
+        largest = greater(largest, squares)
+        check = check + squares
+    return highest(largest) ** 0.5 + 0.0 * total(check)

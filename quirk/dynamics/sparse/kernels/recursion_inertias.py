@@ -1,0 +1,249 @@
+"""Articulated inertias of the recursion, from the tips to the roots.
+
+`recursion` describes the arrays. The articulated inertia of a body is that of the body with all its descendants in the
+tree, whose joints give way (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7): the force and the moment
+that the body needs for the acceleration a of its joint point and the angular acceleration alpha are
+
+    M a + H alpha + f,   H^T a + J alpha + m.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import add, at, lane_of, load4, put, spread, store4
+from quirk.jit.tracing import traced
+
+from .recursion import (
+    ADDED_TO,
+    ALONE,
+    ALONE_TURN,
+    ARM,
+    BALL,
+    BLOCK,
+    BODY_NUMBERS,
+    CHILDREN,
+    COLUMNS,
+    COMPLIANCE,
+    FORCE,
+    GIVEN_BY_SHIFT,
+    HINGE,
+    JOINT_ENTRIES,
+    JOINT_NUMBERS,
+    KIND,
+    LOWER,
+    MASS_AFTER,
+    MOMENT,
+    MOMENTUM_SHIFT,
+    MOMENTUM_TURN,
+    ROWS,
+    SHIFT_BIAS,
+    SUM,
+    TURN_BIAS,
+    TURNS,
+    Recursion,
+)
+from .recursion_vectors import (
+    combined,
+    cross4,
+    lanes_of,
+    put_three,
+    sum_of_lanes,
+    symmetric,
+    three_of,
+    transposed,
+)
+
+
+def body_inertia(own: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
+    """Return the inertia of a body and its children: the rows of M, H^T and J, the force and the moment."""
+    mass = [load4(own, b + MASS_AFTER - k) for k in range(3)]
+    rows = [*mass, *three_of(own, b + LOWER), *three_of(own, b + TURNS)]
+    rows += [load4(joints, j + FORCE), load4(joints, j + MOMENT)]
+    rows = [row + load4(articulated, children + 4 * k) for k, row in enumerate(rows)]
+    return rows[:3], rows[3:6], rows[6:9], rows[9], rows[10]
+
+
+def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
+    """Return E B E^T for a matrix B by rows, None for zero, of which only the first columns are not zero."""
+    right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
+    return [combined(line, right) for line in E]
+
+
+def arm_cross(arm: Any, rows: Any) -> Any:
+    """Return the rows of the matrix [arm x] B, for the components of the arm and the rows of B."""
+    x, y, z = arm
+    a, b, c = rows
+    return y * c - z * b, z * a - x * c, x * b - y * a
+
+
+def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, added_to: Any, total: Any) -> None:
+    """Add the inertia that a joint transmits, in its frame and at its point, to that of the parent.
+
+    `left` are the blocks M, H^T and J by rows and their number of columns that are not zero, and force and moment.
+    """
+    M, T, J, width, force, moment = left
+    columns = three_of(joints, j + COLUMNS)
+    E = [[at(joints, j + ROWS + 4 * k + m) for m in range(3)] for k in range(3)]
+    arm, around = [at(own, b + ARM + k) for k in range(3)], load4(own, b + ARM)
+    M = turned_rows(E, columns, M, 3)
+    lower = arm_cross(arm, M)
+    J_new = [None, None, None]
+    if T is not None:
+        T = turned_rows(E, columns, T, 3)
+        lower = [one + two for one, two in zip(T, lower, strict=True)]
+        J_new = turned_rows(E, columns, J, width)
+    upper = transposed(lower)
+    by_arm = arm_cross(arm, upper)
+    for k in range(3):
+        if T is not None:
+            J_new[k] = (J_new[k] - cross4(T[k], around)) + by_arm[k]
+        else:
+            J_new[k] = by_arm[k]
+    bias = [at(joints, j + SHIFT_BIAS + k) for k in range(3)]
+    force = combined(lanes_of(force), columns)
+    around_parent = cross4(around, force)
+    if moment is not None:
+        lanes = lanes_of(moment)[:width]
+        around_parent = around_parent + combined(lanes, columns[:width])
+    force = force + combined(bias, M)
+    around_parent = around_parent + combined(bias, upper)
+    for k, row in enumerate([*M, *lower, *J_new, force, around_parent]):
+        store4(articulated, total + 4 * k, load4(articulated, added_to + 4 * k) + row)
+
+
+@traced
+def open_hinge(
+    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Eliminate the rotation of a hinge, and add what the joint transmits to the inertia of the parent."""
+    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
+    scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
+    M = symmetric([row - spread(scaled_shift, k) * by_shift for k, row in enumerate(M)])
+    J = [row - spread(scaled_turn, k) * by_turn for k, row in enumerate(J[:2])] + [None]
+    T = [row - spread(scaled_turn, k) * by_shift for k, row in enumerate(T[:2])] + [None]
+    x, y = (at(joints, j + TURN_BIAS + k) for k in range(2))
+    force = force + alone * by_shift + combined((x, y), T[:2])
+    moment = moment + alone * by_turn + combined((x, y), J[:2])
+    pass_on(joints, own, articulated, j, b, (M, T, J, 2, force, moment), added_to, total)
+
+
+def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
+    """Store and return the momentum along a hinge, the inverse of its inertia, and its acceleration alone."""
+    compliance = 1.0 / lane_of(J[2], 2)
+    alone = -lane_of(moment, 2) * compliance
+    store4(joints, j + MOMENTUM_SHIFT, T[2])
+    store4(joints, j + MOMENTUM_TURN, J[2])
+    put(joints, j + COMPLIANCE, compliance)
+    put(joints, j + ALONE, alone)
+    return T[2], J[2], compliance, alone
+
+
+@traced
+def close_hinge(joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
+    """Eliminate the rotation of a hinge on the ground."""
+    _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
+    eliminate_hinge(joints, j, T, J, moment)
+
+
+def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
+    """Store and return H J^-1, by rows, and the angular acceleration alone of a ball joint."""
+    adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
+    inverse = 1.0 / lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
+    adjugate = [row * inverse for row in adjugate]
+    given = [combined(lanes_of(row), adjugate) for row in transposed(T)]
+    alone = combined(lanes_of(moment), adjugate)
+    put_three(blocks, k, adjugate)
+    put_three(joints, j + GIVEN_BY_SHIFT, given)
+    store4(joints, j + ALONE_TURN, alone)
+    return given, alone
+
+
+@traced
+def open_ball(
+    joints: Any,
+    own: Any,
+    articulated: Any,
+    blocks: Any,
+    j: Any,
+    b: Any,
+    k: Any,
+    children: Any,
+    added_to: Any,
+    total: Any,
+) -> None:
+    """Eliminate the rotations of a ball joint, and add what it transmits to the inertia of the parent."""
+    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
+    M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
+    force = force - combined(lanes_of(alone), T)
+    pass_on(joints, own, articulated, j, b, (M, None, None, 0, force, None), added_to, total)
+
+
+@traced
+def close_ball(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
+    """Eliminate the rotations of a ball joint on the ground."""
+    _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
+    eliminate_ball(joints, blocks, j, k, T, J, moment)
+
+
+@traced
+def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
+    """Store the lower triangle of the inertia of a free body and its loads."""
+    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    for row in range(3):
+        for c in range(row + 1):
+            put(blocks, k + 6 * row + c, lane_of(M[row], c))
+            put(blocks, k + 6 * (row + 3) + c + 3, lane_of(J[row], c))
+        for c in range(3):
+            put(blocks, k + 6 * (row + 3) + c, lane_of(T[row], c))
+    store4(joints, j + FORCE, force)
+    store4(joints, j + MOMENT, moment)
+
+
+@kernel
+def factorise_free(blocks: np.ndarray, f: int) -> None:
+    """Factorize the inertia I (6, 6) of a free body as L D L^T, in place, with 1/D on the diagonal."""
+    for i in range(6):
+        inverse = 1.0 / at(blocks, f + 7 * i)
+        for j in range(i + 1, 6):
+            share = at(blocks, f + 6 * j + i) * inverse
+            for m in range(j, 6):
+                add(blocks, f + 6 * m + j, -share * at(blocks, f + 6 * m + i))
+        for j in range(i + 1, 6):
+            put(blocks, f + 6 * j + i, at(blocks, f + 6 * j + i) * inverse)
+        put(blocks, f + 7 * i, inverse)
+
+
+@kernel
+def articulate_all(recursion: Recursion) -> None:
+    """Compute the articulated inertias of all bodies, and eliminate their joints."""
+    entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
+    articulated = recursion.articulated
+    for t in range(entries.shape[0] // JOINT_ENTRIES):
+        e, j, b = JOINT_ENTRIES * t, JOINT_NUMBERS * t, BODY_NUMBERS * t
+        kind, children, added_to, total = (
+            at(entries, e + KIND),
+            at(entries, e + CHILDREN),
+            at(entries, e + ADDED_TO),
+            at(entries, e + SUM),
+        )
+        if kind == HINGE:
+            if total >= 0:
+                open_hinge(joints, own, articulated, j, b, children, added_to, total)
+            else:
+                close_hinge(joints, own, articulated, j, b, children)
+        elif kind == BALL:
+            k = at(entries, e + BLOCK)
+            if total >= 0:
+                open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
+            else:
+                close_ball(joints, own, articulated, blocks, j, b, k, children)
+        else:
+            k = at(entries, e + BLOCK)
+            gather_free(joints, own, articulated, blocks, j, b, k, children)
+            factorise_free(blocks, k)

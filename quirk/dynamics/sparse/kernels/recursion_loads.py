@@ -1,0 +1,149 @@
+"""Loads on the bodies of a forest, transmitted from the tips to the roots with articulated inertias computed before.
+
+`recursion` describes the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, lane_of, load4, put, store4
+from quirk.jit.tracing import traced
+
+from .recursion import (
+    ADDED_TO,
+    ALONE,
+    ALONE_TURN,
+    ARM,
+    ARTICULATED_FORCE,
+    ARTICULATED_MOMENT,
+    BALL,
+    BLOCK,
+    BODY_NUMBERS,
+    CHILDREN,
+    COLUMNS,
+    COMPLIANCE,
+    FORCE,
+    GIVEN_BY_SHIFT,
+    HINGE,
+    JOINT_ENTRIES,
+    JOINT_NUMBERS,
+    KIND,
+    MOMENT,
+    MOMENTUM_SHIFT,
+    MOMENTUM_TURN,
+    SUM,
+    Recursion,
+)
+from .recursion_vectors import (
+    combined,
+    cross4,
+    lanes_of,
+    three_of,
+    transposed,
+)
+
+
+def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
+    """Return force and moment on a body and its children."""
+    force = load4(joints, j + FORCE) + load4(articulated, children + ARTICULATED_FORCE)
+    return force, load4(joints, j + MOMENT) + load4(articulated, children + ARTICULATED_MOMENT)
+
+
+def pass_loads_on(
+    joints: Any, own: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
+) -> None:
+    """Add force and moment that a joint transmits to those on the parent."""
+    columns = three_of(joints, j + COLUMNS)
+    force = combined(lanes_of(force), columns)
+    around = cross4(load4(own, b + ARM), force)
+    if moment is not None:
+        around = around + combined(lanes_of(moment)[:2], columns[:2])
+    store4(articulated, total + ARTICULATED_FORCE, load4(articulated, added_to + ARTICULATED_FORCE) + force)
+    store4(articulated, total + ARTICULATED_MOMENT, load4(articulated, added_to + ARTICULATED_MOMENT) + around)
+
+
+def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
+    """Compute the acceleration of a hinge under loads alone; return the force and moment that it transmits."""
+    force, moment = loads_of(joints, articulated, j, children)
+    alone = -lane_of(moment, 2) * at(joints, j + COMPLIANCE)
+    put(joints, j + ALONE, alone)
+    return force + alone * load4(joints, j + MOMENTUM_SHIFT), moment + alone * load4(joints, j + MOMENTUM_TURN)
+
+
+def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
+    """Compute the angular acceleration of a ball joint under loads alone; return the force that it transmits."""
+    force, moment = loads_of(joints, articulated, j, children)
+    store4(joints, j + ALONE_TURN, combined(lanes_of(moment), three_of(blocks, k)))
+    return force - combined(lanes_of(moment), transposed(three_of(joints, j + GIVEN_BY_SHIFT)))
+
+
+@traced
+def load_open_hinge(
+    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the loads that a hinge transmits to those on the parent."""
+    force, moment = load_hinge(joints, articulated, j, children)
+    pass_loads_on(joints, own, articulated, j, b, force, moment, added_to, total)
+
+
+@traced
+def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
+    """Compute the acceleration of a hinge on the ground under loads alone."""
+    load_hinge(joints, articulated, j, children)
+
+
+@traced
+def load_open_ball(
+    joints: Any,
+    own: Any,
+    articulated: Any,
+    blocks: Any,
+    j: Any,
+    b: Any,
+    k: Any,
+    children: Any,
+    added_to: Any,
+    total: Any,
+) -> None:
+    """Add the force that a ball joint transmits to the loads on the parent."""
+    force = load_ball(joints, articulated, blocks, j, k, children)
+    pass_loads_on(joints, own, articulated, j, b, force, None, added_to, total)
+
+
+@traced
+def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
+    """Compute the angular acceleration of a ball joint on the ground under loads alone."""
+    load_ball(joints, articulated, blocks, j, k, children)
+
+
+@traced
+def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
+    """Add the loads on a free body and its children."""
+    force, moment = loads_of(joints, articulated, j, children)
+    store4(joints, j + FORCE, force)
+    store4(joints, j + MOMENT, moment)
+
+
+@kernel
+def load_all(recursion: Recursion) -> None:
+    """Transmit the loads in `joints` from the tips to the roots, with the last elimination of the joints."""
+    entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
+    articulated = recursion.articulated
+    for t in range(entries.shape[0] // JOINT_ENTRIES):
+        e, j, b = JOINT_ENTRIES * t, JOINT_NUMBERS * t, BODY_NUMBERS * t
+        kind, children = at(entries, e + KIND), at(entries, e + CHILDREN)
+        added_to, total, k = at(entries, e + ADDED_TO), at(entries, e + SUM), at(entries, e + BLOCK)
+        if kind == HINGE:
+            if total >= 0:
+                load_open_hinge(joints, own, articulated, j, b, children, added_to, total)
+            else:
+                load_closed_hinge(joints, articulated, j, children)
+        elif kind == BALL:
+            if total >= 0:
+                load_open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
+            else:
+                load_closed_ball(joints, articulated, blocks, j, k, children)
+        else:
+            load_free(joints, articulated, j, children)

@@ -1,0 +1,174 @@
+"""Accelerations or displacements of all bodies by recursion, from the roots to the tips.
+
+`recursion` describes the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import add, at, load4, put, store4
+from quirk.jit.tracing import traced
+
+from .recursion import (
+    ALONE,
+    ALONE_TURN,
+    ARM,
+    BALL,
+    BLOCK,
+    BODY_NUMBERS,
+    COMPLIANCE,
+    FORCE,
+    FREE,
+    GIVEN_BY_SHIFT,
+    HINGE,
+    JOINT_ENTRIES,
+    JOINT_NUMBERS,
+    KIND,
+    MOMENTUM_SHIFT,
+    MOMENTUM_TURN,
+    PARENT,
+    ROWS,
+    SHIFT,
+    SHIFT_BIAS,
+    TURN,
+    TURN_BIAS,
+    Recursion,
+)
+from .recursion_vectors import (
+    combined,
+    cross4,
+    lanes_of,
+    sum_of_lanes,
+    three_of,
+)
+
+# Unit vector along z.
+AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
+
+
+def at_joint(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
+    """Return the accelerations that a body would have if its joint were locked, in its frame."""
+    shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
+    shift = shift + cross4(turn, load4(own, b + ARM))
+    if biased:
+        shift = shift + load4(joints, j + SHIFT_BIAS)
+    rows = three_of(joints, j + ROWS)
+    shift, turn = combined(lanes_of(shift), rows), combined(lanes_of(turn), rows)
+    return shift, (turn + load4(joints, j + TURN_BIAS) if biased else turn)
+
+
+def follow_hinge(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
+    """Compute the accelerations of the body of a hinge from those of its parent."""
+    shift, turn = at_joint(joints, own, j, b, parent, biased)
+    taken = sum_of_lanes(load4(joints, j + MOMENTUM_SHIFT) * shift + load4(joints, j + MOMENTUM_TURN) * turn)
+    rate = at(joints, j + ALONE) - taken * at(joints, j + COMPLIANCE)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn + rate * load4(axis, 0))
+
+
+def follow_ball(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
+    """Compute the accelerations of the body of a ball joint from those of its parent."""
+    shift, _ = at_joint(joints, own, j, b, parent, biased)
+    store4(joints, j + SHIFT, shift)
+    turn = load4(joints, j + ALONE_TURN) + combined(lanes_of(shift), three_of(joints, j + GIVEN_BY_SHIFT))
+    store4(joints, j + TURN, 0.0 - turn)
+
+
+@traced
+def follow_hinge_biased(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a hinge from those of its parent."""
+    follow_hinge(joints, own, axis, j, b, parent, True)
+
+
+@traced
+def follow_hinge_alone(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
+    """Do the same without the biases of joints."""
+    follow_hinge(joints, own, axis, j, b, parent, False)
+
+
+@traced
+def follow_ball_biased(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a ball joint from those of its parent."""
+    follow_ball(joints, own, j, b, parent, True)
+
+
+@traced
+def follow_ball_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+    """Do the same without the biases of joints."""
+    follow_ball(joints, own, j, b, parent, False)
+
+
+@kernel
+def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
+    """Compute the accelerations of a free body from the loads on it."""
+    for i in range(6):
+        value = -at(joints, j + FORCE + i + i // 3)
+        for m in range(i):
+            value -= at(blocks, f + 6 * i + m) * at(joints, j + SHIFT + m + m // 3)
+        put(joints, j + SHIFT + i + i // 3, value)
+    for i in range(6):
+        put(joints, j + SHIFT + i + i // 3, at(joints, j + SHIFT + i + i // 3) * at(blocks, f + 7 * i))
+    for k in range(6):
+        i = 5 - k
+        for m in range(i + 1, 6):
+            add(joints, j + SHIFT + i + i // 3, -at(blocks, f + 6 * m + i) * at(joints, j + SHIFT + m + m // 3))
+
+
+@kernel
+def follow_all(recursion: Recursion, biased: bool) -> None:
+    """Compute the accelerations of all bodies, from the roots to the tips; with the biases of joints if `biased`."""
+    entries, joints, own = recursion.entries, recursion.joints, recursion.own
+    count = entries.shape[0] // JOINT_ENTRIES
+    for k in range(count):
+        t = count - 1 - k
+        e, j, b = JOINT_ENTRIES * t, JOINT_NUMBERS * t, BODY_NUMBERS * t
+        kind, parent = at(entries, e + KIND), at(entries, e + PARENT)
+        if kind == HINGE:
+            if biased:
+                follow_hinge_biased(joints, own, AXIS_Z, j, b, parent)
+            else:
+                follow_hinge_alone(joints, own, AXIS_Z, j, b, parent)
+        elif kind == BALL:
+            if biased:
+                follow_ball_biased(joints, own, j, b, parent)
+            else:
+                follow_ball_alone(joints, own, j, b, parent)
+        else:
+            move_free(joints, recursion.blocks, j, at(entries, e + BLOCK))
+
+
+@kernel
+def set_ground(recursion: Recursion, falling: bool) -> None:
+    """Set the acceleration of the ground to minus that of gravity if `falling`, otherwise to zero."""
+    joints, count = recursion.joints, recursion.entries.shape[0] // JOINT_ENTRIES
+    for o in range(JOINT_NUMBERS * count, joints.shape[0], JOINT_NUMBERS):
+        for k in range(3):
+            put(joints, o + SHIFT + k, -at(recursion.gravity, k) if falling else 0.0)
+
+
+@traced
+def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+    """Compute the motion of the body of a joint from that of its parent and the biases, without motion in the joint."""
+    shift, turn = at_joint(joints, own, j, b, parent, True)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn)
+
+
+@kernel
+def lock_all(recursion: Recursion) -> None:
+    """Compute the motion of all bodies from the biases of the joints alone; free bodies and the ground do not move."""
+    entries, joints, own = recursion.entries, recursion.joints, recursion.own
+    count = entries.shape[0] // JOINT_ENTRIES
+    set_ground(recursion, False)
+    for k in range(count):
+        t = count - 1 - k
+        e, j = JOINT_ENTRIES * t, JOINT_NUMBERS * t
+        if at(entries, e + KIND) == FREE:
+            for c in range(8):
+                put(joints, j + SHIFT + c, 0.0)
+        else:
+            lock(joints, own, j, BODY_NUMBERS * t, at(entries, e + PARENT))

@@ -1,0 +1,109 @@
+"""Accelerations and projections by recursion over the joints of a forest; see `recursion`.
+
+Neither constraint rows nor multipliers are computed. On the constraints the accelerations are those of the row form; at
+states that violate them both differ by an amount in proportion to the violation.
+
+Displacements that satisfy linearized constraints are computed in two parts: those of bodies whose joints do not move,
+and those due to the loads that the bodies need for them. So the factorization of a nearby state can be used without
+the inertias that joints transmit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, put
+
+from .applied import applied_loads, carried_rates
+from .bodies import CON, STATE, poses
+from .mechanism import Mechanism
+from .recursion_bodies import biases, postures, state_rates, turned_since
+from .recursion_corrections import displace_all, gaps, give_motion, resist_motion, resist_moved
+from .recursion_inertias import articulate_all
+from .recursion_loads import load_all
+from .recursion_motions import follow_all, lock_all, set_ground
+from .work import FACTORED, RECURSIVE
+
+# Values of FACTORED if the last factorization is that of the recursion: at the state of the postures, or another one.
+HERE, ELSEWHERE = 1.0, 2.0
+
+
+@kernel
+def recursive(mechanism: Mechanism) -> bool:
+    """Whether accelerations without multipliers are computed by recursion."""
+    return at(mechanism.work.summary, RECURSIVE) > 0.0
+
+
+@kernel
+def factored_recursively(mechanism: Mechanism) -> bool:
+    """Whether the last factorization is that of the recursion."""
+    return at(mechanism.work.summary, FACTORED) > 0.0
+
+
+@kernel
+def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
+    """Compute y' at time t and state y by recursion; multipliers are not computed."""
+    recursion, forces, kin = mechanism.recursion, mechanism.forces, mechanism.work.kin
+    loaded = forces.entries.shape[0] > 0
+    if loaded:
+        poses(mechanism.constants, y, kin)
+        applied_loads(forces, t, y, kin)
+    factorise_recursively(mechanism, y, loaded)
+    set_ground(recursion, True)
+    follow_all(recursion, True)
+    state_rates(recursion, y, ydot)
+    if ydot.shape[0] > mechanism.constants.shape[0] // CON * STATE:
+        carried_rates(forces, y, kin, ydot)
+
+
+@kernel
+def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> None:
+    """Compute the articulated inertias at state y, with the applied loads in work.kin if `loaded`."""
+    postures(mechanism.recursion, y)
+    biases(mechanism.recursion, mechanism.work.kin, loaded)
+    articulate_all(mechanism.recursion)
+    put(mechanism.work.summary, FACTORED, HERE)
+
+
+@kernel
+def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
+    """Compute the postures at a state y that may be another one than that of the factorization."""
+    postures(mechanism.recursion, y)
+    put(mechanism.work.summary, FACTORED, ELSEWHERE)
+
+
+@kernel
+def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
+    """Return the largest rotation of a body, rad, from the last factorization to y; infinity if it is not known."""
+    if at(mechanism.work.summary, FACTORED) != HERE:
+        return np.inf
+    return turned_since(mechanism.recursion, y)
+
+
+@kernel
+def correct_recursively(mechanism: Mechanism, y: np.ndarray, level: int, length: float) -> float:
+    """Take one step of the projection of y onto the constraints; return its size as `displace` does.
+
+    `level` selects poses or velocities. The last factorization of the recursion is used.
+    """
+    recursion = mechanism.recursion
+    move_postures(mechanism, y)
+    gaps(recursion, y, level)
+    lock_all(recursion)
+    resist_moved(recursion)
+    load_all(recursion)
+    follow_all(recursion, False)
+    return displace_all(recursion, y, level, length)
+
+
+@kernel
+def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
+    """Project the variation of y in work.motion onto the tangent space of the constraints."""
+    recursion, constants, motion = mechanism.recursion, mechanism.constants, mechanism.work.motion
+    move_postures(mechanism, y)
+    resist_motion(recursion, constants, motion)
+    load_all(recursion)
+    set_ground(recursion, False)
+    follow_all(recursion, False)
+    give_motion(recursion, constants, motion)

@@ -1,0 +1,134 @@
+"""Algebra of the recursion: vectors of four lanes for one joint, and tuples of vectors of eight lanes for eight bodies.
+
+A matrix (3, 3) of one joint is a list of its rows, each a vector of four lanes with zero in the last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from quirk.dynamics.model.vectors import dot, plus, times
+from quirk.jit.simd import at, gathered, load, load4, permuted, shuffled, spread, store, store4, transposed8
+
+
+def turned_forward(a: Any) -> Any:
+    """Return (y, z, x) of a vector (x, y, z)."""
+    return permuted(a, (1, 2, 0))
+
+
+def cross4(a: Any, b: Any) -> Any:
+    """Return a x b of two vectors of four lanes."""
+    return turned_forward(a * turned_forward(b) - turned_forward(a) * b)
+
+
+def combined(factors: Any, rows: Any) -> Any:
+    """Return the sum of products of numbers and vectors; None stands for a vector of zeros."""
+    total = None
+    for factor, row in zip(factors, rows, strict=True):
+        if row is not None:
+            total = factor * row if total is None else total + factor * row
+    return total
+
+
+def lanes_of(a: Any) -> list[Any]:
+    """Return three vectors, each with one component of a in all lanes."""
+    return [spread(a, k) for k in range(3)]
+
+
+def transposed(rows: Any) -> Any:
+    """Return the columns of a matrix (3, 3) given by rows of four lanes with zero in the last."""
+    x, y, z = rows
+    low, high = shuffled(x, y, (0, 4, 1, 5)), permuted(z, (0, 3, 1, 3))  # x0 y0 x1 y1, z0 0 z1 0
+    last = shuffled(x, y, (2, 6, 3, 7))  # x2 y2 0 0
+    return shuffled(low, high, (0, 1, 4, 5)), shuffled(low, high, (2, 3, 6, 7)), shuffled(last, z, (0, 1, 6, 7))
+
+
+def symmetric(rows: Any) -> Any:
+    """Return the symmetric part of a matrix by rows."""
+    return [0.5 * (one + two) for one, two in zip(rows, transposed(rows), strict=True)]
+
+
+def three_of(array: Any, o: Any) -> Any:
+    """Load three vectors of four lanes."""
+    return [load4(array, o + 4 * k) for k in range(3)]
+
+
+def put_three(array: Any, o: Any, rows: Any) -> None:
+    """Store three vectors of four lanes."""
+    for k, row in enumerate(rows):
+        store4(array, o + 4 * k, row)
+
+
+def sum_of_lanes(a: Any) -> Any:
+    """Return the sum of the first three components in all lanes; the last must be zero."""
+    b = a + permuted(a, (2, 3, 0, 1))
+    return b + permuted(b, (1, 0, 3, 2))
+
+
+def product(a: Any, b: Any) -> Any:
+    """Return the product of two quaternions, each a tuple of four numbers or vectors."""
+    aw, ax, ay, az = a
+    bw, bx, by, bz = b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
+def matrix_of(q: Any) -> Any:
+    """Return the rows of the rotation matrix of a quaternion of any length."""
+    qw, qx, qy, qz = q
+    scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
+    sx, sy, sz = scale * qx, scale * qy, scale * qz
+    wx, wy, wz = sx * qw, sy * qw, sz * qw
+    xx, yy, zz, xy, xz, yz = sx * qx, sy * qy, sz * qz, sx * qy, sx * qz, sy * qz
+    return (1.0 - (yy + zz), xy - wz, xz + wy), (xy + wz, 1.0 - (xx + zz), yz - wx), (xz - wy, yz + wx, 1.0 - (xx + yy))
+
+
+def forth(R: Any, a: Any) -> Any:
+    """Return R a."""
+    return dot(R[0], a), dot(R[1], a), dot(R[2], a)
+
+
+def back(R: Any, a: Any) -> Any:
+    """Return R^T a."""
+    return plus(plus(times(R[0], a[0]), times(R[1], a[1])), times(R[2], a[2]))
+
+
+def load_four(array: Any, o: Any) -> Any:
+    """Load the quaternions of eight bodies."""
+    return load(array, o), load(array, o + 8), load(array, o + 16), load(array, o + 24)
+
+
+def indices_of(table: Any, o: Any) -> list[Any]:
+    """Load eight integers from element o of a table on."""
+    return [at(table, o + k) for k in range(8)]
+
+
+def gathered_all(array: Any, indices: Any, first: int, count: int) -> Any:
+    """Load components `first` and following of bodies that begin at the given indices of an array."""
+    return tuple(gathered(array, [i + 8 * (first + c) for i in indices]) for c in range(count))
+
+
+def put_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
+    """Store eight components of eight joints side by side, from element o on, `width` elements from joint to joint."""
+    for k, row in enumerate(transposed8(vectors)):
+        store(array, o + width * k, row)
+
+
+def take_rows(array: Any, o: Any, width: int) -> Any:
+    """Load eight components of eight joints, which are stored side by side; the inverse of `put_rows`."""
+    return transposed8([load(array, o + width * k) for k in range(8)])
+
+
+def sum_of_squares(a: Any) -> Any:
+    """Return the sum of the squares of four numbers."""
+    return a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]
+
+
+def symmetric_times(array: Any, o: Any, a: Any) -> Any:
+    """Return the products of symmetric matrices (xx, xy, xz, yy, yz, zz) of eight bodies and vectors."""
+    xx, xy, xz, yy, yz, zz = (load(array, o + 8 * k) for k in range(6))
+    return dot((xx, xy, xz), a), dot((xy, yy, yz), a), dot((xz, yz, zz), a)

@@ -1,0 +1,265 @@
+"""Tables of a forest of hinges and ball joints for recursion over its joints: order of the bodies, frames, inertias."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from quirk.bodies import rotation
+from quirk.bodies.state import STATE_SIZE
+from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.dynamics.model.layout import WRENCH_SIZE, Slots
+from quirk.dynamics.model.model import Model
+from quirk.jit.simd import WIDTH, aligned
+
+from ..kernels.recursion import (
+    ALIGNED,
+    ALIGNMENT,
+    ARM,
+    ARM_OF_BODY,
+    ARTICULATED,
+    AXIS,
+    BALL,
+    BALL_NUMBERS,
+    BODY_CONSTANTS,
+    BODY_NUMBERS,
+    CENTER,
+    FREE,
+    FREE_NUMBERS,
+    HINGE,
+    HINGED,
+    INERTIA,
+    JOINT_NUMBERS,
+    LOWER,
+    MASS,
+    MASS_AFTER,
+    MASS_MOMENT,
+    POINT_FROM_CENTER,
+    POSTURE,
+    TURNS,
+    UNLIKE,
+    Recursion,
+)
+from .placed_joint import PlacedJoint
+
+# Rotations that turn z to x, y and z, as exact quaternions, and half a turn about x.
+TO_AXES = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, -0.5, -0.5], [1.0, 0.0, 0.0, 0.0]])
+HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
+
+# Numbers in `Recursion.blocks` for joints of each kind.
+BLOCKS = np.array([{HINGE: 0, BALL: BALL_NUMBERS, FREE: FREE_NUMBERS}[kind] for kind in (HINGE, BALL, FREE)])
+
+
+class Links(NamedTuple):
+    """The bodies of a forest of hinges and ball joints, from the tips to the roots, with the joints to their parents.
+
+    Attributes
+    ----------
+    body, parent : (n,) indices; the ground, which is also the parent of free bodies, has the index n
+    kind : (n,) HINGE, BALL or FREE
+    point : (n, 2, 3) joint point in the axes of the body and of the parent, m
+    axis : (n, 2, 3) axis of a hinge in the axes of the body and of the parent
+    """
+
+    body: np.ndarray
+    parent: np.ndarray
+    kind: np.ndarray
+    point: np.ndarray
+    axis: np.ndarray
+
+
+def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
+    """Return the links of a system whose joints are hinges and ball joints and close no loop; otherwise None."""
+    n, t = len(model.mass), model.table
+    if not joints or any(joint.relation is not None or not joint.primitives for joint in joints):
+        return None
+    first = np.array([joint.primitives[0] for joint in joints])
+    count = np.array([len(joint.primitives) for joint in joints])
+    hinged = np.flatnonzero(count == 3)
+    turning = first[hinged][:, None] + [1, 2]
+    if not ((t.kind[first] == COINCIDENCE) & ((count == 1) | (count == 3))).all():
+        return None
+    if not ((t.kind[turning] == DOT1) & (t.offset[turning] == 0.0)).all():
+        return None
+    axes = np.zeros((len(joints), 2, 3))
+    axes[hinged] = _axes(*np.moveaxis(t.direction[turning], 1, 0))
+    if not (np.linalg.norm(axes[hinged], axis=2) > 0.5).all():
+        return None
+    order = _depth_first([joint.bodies for joint in joints], n)
+    if order is None:
+        return None
+    body, joint, side = np.array(order).T
+    at = (np.maximum(joint, 0)[:, None], np.stack([side, 1 - side], axis=1))
+    ends = np.array([joint.bodies for joint in joints])[at]
+    held = joint >= 0
+    return Links(
+        body=body,
+        parent=np.where(held, ends[:, 1], n),
+        kind=np.where(held, np.where(count[at[0][:, 0]] == 1, BALL, HINGE), FREE),
+        point=np.where(held[:, None, None], t.arm[first][at], 0.0),
+        axis=np.where(held[:, None, None], axes[at], 0.0),
+    )
+
+
+def _axes(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+    """Return the axes (m, 2, 3) in both bodies of hinges whose two rows have directions `one` and `two` (m, 2, 3).
+
+    Both rows must have the same direction in one of the bodies, which is the axis there; otherwise zeros are returned.
+    """
+    axes = np.zeros_like(one)
+    for side in (1, 0):
+        across = np.cross(one[:, 1 - side], two[:, 1 - side])
+        across /= np.maximum(np.linalg.norm(across, axis=1), 0.5)[:, None]
+        # An axis along a coordinate axis becomes exact.
+        near = np.abs(across - np.round(across)).max(axis=1, initial=0.0) < 1e-15
+        across[near] = np.round(across[near])
+        same = (one[:, side] == two[:, side]).all(axis=1)
+        axes[same, side], axes[same, 1 - side] = one[same, side], across[same]
+    return axes
+
+
+def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int, int]] | None:
+    """Return (body, joint, side of the body) for each of n bodies; None if a joint closes a loop.
+
+    Each body comes after all bodies that are joined to the ground through it, and these come immediately before it. The
+    joint of a free body is -1.
+    """
+    at_body: list[list[int]] = [[] for _ in range(n + 1)]
+    for k, bodies in enumerate(ends):
+        for body in bodies:
+            at_body[body].append(k)
+    order: list[tuple[int, int, int]] = []
+    reached, used = [False] * (n + 1), [False] * len(ends)
+    for root in (n, *range(n)):
+        if reached[root]:
+            continue
+        reached[root] = True
+        pending = [(root, -1, 0)]
+        while pending:
+            link = pending.pop()
+            if link[0] < n:
+                order.append(link)
+            for k in at_body[link[0]]:
+                if used[k]:
+                    continue
+                used[k] = True
+                side = 1 if ends[k][0] == link[0] else 0
+                child = ends[k][side]
+                if reached[child]:
+                    return None
+                reached[child] = True
+                pending.append((child, k, side))
+    return order[::-1]
+
+
+def alignments(axes: np.ndarray) -> np.ndarray:
+    """Return quaternions (m, 4) of rotations that turn z to unit vectors, exact for coordinate axes."""
+    rows, largest = np.arange(len(axes)), np.abs(axes).argmax(axis=1)
+    sign = np.sign(axes[rows, largest])
+    q = TO_AXES[largest]
+    q = np.where(sign[:, None] < 0.0, rotation.multiply(q, HALF_TURN), q)
+    unit = np.eye(3)[largest] * sign[:, None]
+    rest = np.cross(unit, axes)
+    tilt = rotation.unit(np.column_stack([1.0 + (unit * axes).sum(axis=1), rest]))
+    return np.where(rest.any(axis=1)[:, None], rotation.multiply(tilt, q), q)
+
+
+def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
+    """Return the tables of a forest whose links are in the order of the slots; empty tables without links."""
+    if chain is None:
+        chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((2, 0, 2, 3))), 0
+    else:
+        lanes = slots.lanes
+    n, hinged = len(chain.body), chain.kind == HINGE
+    slot = slots.slot[chain.parent]
+    turned = np.tile(rotation.IDENTITY, (lanes, 1))
+    turned[:n][hinged] = alignments(chain.axis[hinged, 0])
+    frames, origins = rotation.matrix(turned), np.zeros((lanes, 3))
+    origins[:n] = chain.point[:, 0]
+    C, of_parent = frames[:n], frames[slot]
+
+    bodies = np.zeros((lanes, BODY_CONSTANTS))
+    bodies[:, ALIGNED : ALIGNED + 4], bodies[:, ALIGNMENT : ALIGNMENT + 9] = turned, frames.reshape(lanes, 9)
+    mass, center = model.mass[chain.body], -_back(C, chain.point[:, 0])
+    moment = mass[:, None] * center
+    inertia = np.swapaxes(C, 1, 2) @ model.inertia[chain.body] @ C
+    squares = (center * center).sum(axis=1)[:, None, None] * np.eye(3) - center[:, :, None] * center[:, None, :]
+    inertia = inertia + mass[:, None, None] * squares
+    arm = _back(of_parent, chain.point[:, 1] - origins[slot])
+    middle = np.linalg.eigvalsh(inertia)[:, 1, None, None] * np.eye(3)
+    columns = {
+        ARM_OF_BODY: arm, MASS: mass[:, None], MASS_MOMENT: moment, INERTIA: inertia[:, *np.triu_indices(3)],
+        CENTER: center, AXIS: _back(of_parent, chain.axis[:, 1]),
+        POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: hinged[:, None],
+        UNLIKE: (inertia - middle)[:, *np.triu_indices(3)],
+    }  # fmt: skip
+    for first, values in columns.items():
+        bodies[:n, first : first + values.shape[1]] = values
+
+    own = aligned(BODY_NUMBERS * n)
+    numbers = own.reshape(n, BODY_NUMBERS)
+    numbers[:, LOWER : LOWER + 12].reshape(n, 3, 4)[:, :, :3] = rotation.skew(moment)
+    numbers[:, TURNS : TURNS + 12].reshape(n, 3, 4)[:, :, :3] = inertia
+    numbers[:, ARM : ARM + 3], numbers[:, MASS_AFTER] = arm, mass
+
+    places, blocks = _places(slot.tolist(), (chain.kind != FREE).tolist(), n), BLOCKS[chain.kind]
+    entries = np.column_stack([chain.kind, JOINT_NUMBERS * slot, ARTICULATED * places, np.cumsum(blocks) - blocks])
+    parents = np.full(lanes, n)
+    parents[:n] = slot
+    in_blocks = (
+        (parents // WIDTH * size * WIDTH + parents % WIDTH).reshape(-1, WIDTH) for size in (POSTURE, STATE_SIZE)
+    )
+    constants = aligned(bodies.size)
+    constants[:] = bodies.reshape(-1, WIDTH, BODY_CONSTANTS).swapaxes(1, 2).ravel()
+    return Recursion(
+        entries=entries.astype(np.int32).ravel(),
+        parents=np.hstack(list(in_blocks)).astype(np.int32).ravel(),
+        own=own,
+        bodies=constants,
+        gravity=np.array(model.gravity, dtype=float),
+        posture=aligned(POSTURE * lanes),
+        joints=aligned(JOINT_NUMBERS * lanes),
+        articulated=aligned(ARTICULATED * (int(places.max(initial=0)) + 1)),
+        blocks=aligned(int(blocks.sum())),
+        moved=aligned(WRENCH_SIZE * lanes),
+    )
+
+
+def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return R^T a for matrices (n, 3, 3) and vectors (n, 3)."""
+    return np.einsum("nji,nj->ni", R, a)
+
+
+def _places(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
+    """Return for each link the places of three sums of inertias: of its children, the one added to, and the new one.
+
+    `parents` are the slots of the parents, with n for the ground, and `held` whether a link has a joint. Place 0 is
+    always zero. A place is used again when its sum has been taken, so that few are needed, which stay in the
+    processor's cache.
+    """
+    places = np.zeros((n, 3), dtype=np.int64)
+    at_body: dict[int, int] = {}
+    unused, made = [], 1
+    for slot, (parent, joined) in enumerate(zip(parents, held, strict=True)):
+        mine = at_body.pop(slot, 0)
+        if mine:
+            unused.append(mine)
+        added_to, total = 0, -1
+        if joined and parent < n:
+            added_to = at_body.get(parent, 0)
+            if not added_to:
+                if not unused:
+                    unused.append(made)
+                    made += 1
+                at_body[parent] = unused.pop()
+            total = at_body[parent]
+        places[slot] = mine, added_to, total
+    return places
+
+
+def own_recursion(tables: Recursion) -> Recursion:
+    """Return a copy of the tables with new arrays for compiled code to write."""
+    written = ("posture", "joints", "articulated", "blocks", "moved")
+    return tables._replace(**{name: aligned(len(getattr(tables, name))) for name in written})

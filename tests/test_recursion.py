@@ -1,0 +1,247 @@
+"""Accelerations and projections of forests by recursion: against the dense solver, 50 digits, rows, and plain Python."""
+
+from types import SimpleNamespace
+
+import badly_scaled
+import high_precision
+import numpy as np
+import pytest
+import scale_sweep
+from mechanisms import random_body, random_joint, random_unit
+
+import quirk
+from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
+from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, JOINT_ENTRIES, KIND, PARENT
+from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively, tangential_recursively
+from quirk.dynamics.sparse.kernels.work import FACTORED, METHOD, RECURSIVE, REFLECTIONS
+from quirk.jit.compilation import entry
+from quirk.jit.simd import aligned
+
+KINDS = [quirk.Revolute, quirk.Spherical]
+
+
+@entry
+def accelerations(mechanism, y, ydot):
+    accelerate(mechanism, 0.0, y, ydot)
+
+
+@entry
+def corrected(mechanism, y, level, length):
+    return correct_recursively(mechanism, y, level, length)
+
+
+@entry
+def tangent(mechanism, y):
+    tangential_recursively(mechanism, y)
+
+
+def forest(rng, bodies=9, kinds=KINDS, held=True, forces=True):
+    """A random tree, the second body of which is free; joints take child and parent in both orders."""
+    parts, items = [], []
+    for k in range(bodies):
+        parts.append(random_body(rng, f"body{k}"))
+        items.append(parts[-1])
+        parent = parts[rng.integers(k)] if k else quirk.GROUND
+        if k != 1 and (k or held):
+            ends = (parent, parts[-1]) if rng.random() < 0.5 else (parts[-1], parent)
+            items.append(random_joint(rng, f"joint{k}", *ends, kind=kinds[rng.integers(len(kinds))]))
+    if forces:
+        items.append(
+            quirk.Spring("spring", parts[0], parts[-1], point_i=rng.normal(size=3), stiffness=30.0, damping=2.0)
+        )
+        items.append(quirk.Torque("torque", parts[2], rng.normal(size=3)))
+    system = quirk.System(items, gravity=[0.3, -0.2, -9.81])
+    system.assemble()
+    return system
+
+
+def prepared(system):
+    """The solver of a system, and its initial state as the solver takes it."""
+    solver = system.plant.solver()
+    y = solver.slots.state_to_lanes(system.initial_state().pack())
+    solver.settle(y, 0.0)
+    assert solver.work.summary[RECURSIVE] == 1.0
+    return solver, y
+
+
+def by_recursion(solver, y):
+    """Accelerations of all bodies: in the inertial frame, and angular ones in body axes."""
+    ydot = aligned(y.size)
+    with solver.applied.calling():
+        accelerations(solver.mechanism, y, ydot)
+    assert solver.work.summary[FACTORED] == 1.0
+    return solver.slots.body_states(ydot)
+
+
+@pytest.mark.parametrize("kinds", [*([kind] for kind in KINDS), KINDS], ids=["hinges", "balls", "both"])
+@pytest.mark.parametrize("held", [True, False])
+def test_accelerations(kinds, held):
+    for seed in range(8):
+        system = forest(np.random.default_rng([seed, held]), kinds=kinds, held=held)
+        solver, y = prepared(system)
+        found, true = by_recursion(solver, y), system.acceleration(system.initial_state(), solver="dense")
+        for part, values in ((found[:, 7:10], true.linear), (found[:, 10:], true.angular)):
+            np.testing.assert_allclose(part, values, rtol=0, atol=1e-12 * np.abs(values).max(), err_msg=str(seed))
+
+
+@pytest.mark.parametrize("off", [1e-4, 1e-6])
+def test_off_the_constraints_both_forms_differ_by_the_violation(off):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        solver, y = prepared(forest(rng, forces=False))
+        y += np.where(y != 0, off * rng.normal(size=y.size), 0.0)
+        found, true = by_recursion(solver, y), solver.slots.body_states(solver.rates(0.0, y))
+        assert np.abs(found - true).max() < 300 * off * np.abs(true).max(), seed
+        np.testing.assert_array_equal(found[:, :7], true[:, :7])
+
+
+@pytest.mark.parametrize("family", ["chain", "tree", "hub"])
+@pytest.mark.parametrize("ratio", [1e-2, 1e-3])
+def test_slender_and_light_bodies(family, ratio, monkeypatch):
+    """Errors are about those of the row form, which sets the limit where the motion itself is ill conditioned."""
+    monkeypatch.setattr(badly_scaled, "OPEN", tuple(KINDS))
+    for moment, mass in ((ratio, 1.0), (1.0, ratio)):
+        errors = []
+        for seed in range(4):
+            system = badly_scaled.mechanism(np.random.default_rng(seed), family, moment, mass)
+            state = system.initial_state()
+            true = high_precision.solve(system, state)[:2]
+            found = by_recursion(*prepared(system))
+            by_joints = SimpleNamespace(linear=found[:, 7:10], angular=found[:, 10:])
+            errors.append([scale_sweep.compared(one, true) for one in (by_joints, system.acceleration(state))])
+        worst, of_rows = np.max(errors, axis=0)
+        assert worst <= max(1e-13, 10 * of_rows), (moment, mass)
+
+
+def test_bodies_that_differ_much_are_left_to_rows(monkeypatch):
+    """Loads of light bodies between heavy ones are checked, and computed to more digits."""
+    monkeypatch.setattr(badly_scaled, "OPEN", tuple(KINDS))
+    system = badly_scaled.mechanism(np.random.default_rng(0), "chain", 1e-8, 1.0)
+    solver = system.plant.solver()
+    solver.settle(solver.slots.state_to_lanes(system.initial_state().pack()), 0.0)
+    assert solver.work.summary[RECURSIVE] == 0.0
+
+
+def chain(n, axes):
+    """A chain of n rods in random directions; `axes(k, direction)` is the axis of hinge k, None for a ball joint."""
+    rng, parts, lower, end = np.random.default_rng(n), [], quirk.GROUND, np.zeros(3)
+    for k in range(n):
+        along = random_unit(rng)
+        q = quirk.rotation.from_matrix(np.linalg.qr(np.column_stack([along, rng.normal(size=(3, 2))]))[0])
+        R = quirk.rotation.matrix(q)
+        q = q if R[:, 0] @ along > 0 else quirk.rotation.multiply(q, np.array([0.0, 0, 0, 1]))
+        parts.append(quirk.Body(f"rod{k}", 1.0, [0.01, 0.08, 0.08], position=end + along / 2, orientation=q))
+        axis = axes(rng, along)
+        where = {"point": end} if axis is None else {"point": end, "axis": axis}
+        parts.append((quirk.Spherical if axis is None else quirk.Revolute)(f"joint{k}", lower, parts[-1], **where))
+        lower, end = parts[-2], end + along
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize(
+    "axes", [lambda rng, along: None, lambda rng, along: random_unit(rng)], ids=["balls", "hinges"]
+)
+def test_long_chains_do_not_amplify_round_off(axes):
+    """Without symmetric inertias round-off would grow with each ball joint, to 1e6 after 100 of them."""
+    system = chain(300, axes)
+    true = system.acceleration(system.initial_state())
+    found = by_recursion(*prepared(system))
+    assert np.abs(found[:, 7:10] - true.linear).max() < 1e-11 * np.abs(true.linear).max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_projection_is_the_nearest_state(seed):
+    """Poses and velocities are those of projection by rows, to the second order of the violation."""
+    rng = np.random.default_rng(seed)
+    solver, y = prepared(forest(rng))
+    size = 1e-6
+    y += np.where(y != 0, size * rng.normal(size=y.size), 0.0)
+    z = y.copy()
+    assert solver.project(y, 0.0) and solver.work.summary[FACTORED] > 0.0
+    solver.work.summary[RECURSIVE] = 0.0
+    assert solver.project(z, 0.0) and solver.work.summary[FACTORED] == 0.0
+    assert np.abs(y - z).max() < 1e3 * size**2
+    assert np.abs(solver.residuals(y, 0.0)).max() < 1e-13
+
+
+@pytest.mark.parametrize("level", [POSES, VELOCITIES])
+def test_variations_along_the_constraints(level):
+    """Projected variations are tangential, and what was taken away does no work on tangential ones."""
+    rng = np.random.default_rng(5)
+    solver, y = prepared(forest(rng))
+    by_recursion(solver, y)
+    work, given = solver.work, aligned(solver.work.motion.size)
+    lanes = solver.slots.to_lanes(np.ones((solver.slots.bodies, 6)))
+    given[:] = rng.normal(size=given.size) * lanes
+    work.motion[:] = given
+    tangent(solver.mechanism, y)
+    along = work.motion.copy()
+    tangent(solver.mechanism, y)
+    np.testing.assert_allclose(work.motion, along, rtol=0, atol=1e-13)
+    mass = np.ones((solver.slots.bodies, 6))
+    mass[:, :3] = solver.model.mass[:, None]  # rotations are in units in which all inertias are 1
+    work.motion[:] = rng.normal(size=given.size) * lanes
+    tangent(solver.mechanism, y)
+    assert abs((solver.slots.to_lanes(mass) * (given - along) * work.motion).sum()) < 1e-12
+
+
+@pytest.mark.parametrize("method", ["RK4", "Tsit5", "Vern9"])
+@pytest.mark.parametrize("stabilization", ["projection", None])
+def test_runs(method, stabilization, monkeypatch):
+    """Runs are those by rows, with springs, whose work is integrated, and free bodies."""
+    system = forest(np.random.default_rng(11))
+    options = {"method": method, "output": 0.05, "stabilization": stabilization}
+    options |= {"step": 1e-3} if method == "RK4" else {"rtol": 1e-10}
+    found = quirk.simulate(system, 0.3, **options)
+    assert system.plant.tables.recursion.entries.size
+    module = "quirk.dynamics.sparse.symbolic.tables"
+    monkeypatch.setattr(f"{module}.links", lambda model, joints: None)
+    other = system.with_parts()
+    true = quirk.simulate(other, 0.3, **options)
+    assert not other.plant.tables.recursion.entries.size
+    for body in system.bodies:
+        np.testing.assert_allclose(found[body.name].position, true[body.name].position, rtol=0, atol=1e-8)
+    for name in ("joint0", "joint5"):
+        np.testing.assert_allclose(found[name].force(), true[name].force(), rtol=0, atol=1e-5)
+    if stabilization:
+        assert found.residual.position.max() < 1e-12 and found.residual.velocity.max() < 1e-11
+
+
+@pytest.mark.parametrize("step", [0.02, 0.01])
+def test_fixed_steps_have_the_errors_of_those_by_rows(step, monkeypatch):
+    """Stages off the constraints differ by less than a tenth of the error of the steps."""
+    system = forest(np.random.default_rng(7), held=True, forces=False)
+    true = quirk.simulate(system, 0.4, rtol=1e-12, output=[0.4]).state_at(-1).position
+    found = quirk.simulate(system, 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
+    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
+    by_rows = quirk.simulate(system.with_parts(), 0.4, method="RK4", step=step, output=[0.4]).state_at(-1).position
+    error, error_by_rows = np.abs(found - true).max(), np.abs(by_rows - true).max()
+    assert error < 1.2 * error_by_rows + 1e-12
+    assert np.abs(found - by_rows).max() < 0.2 * error_by_rows + 1e-12
+
+
+def test_tables_hold_forests_of_hinges_and_ball_joints_alone():
+    rng = np.random.default_rng(2)
+    system = forest(rng)
+    entries = system.plant.tables.recursion.entries.reshape(-1, JOINT_ENTRIES)
+    assert set(entries[:, KIND]) == {HINGE, BALL, FREE}
+    assert (entries[:, PARENT] > 64 * np.arange(len(entries))).all()  # children come first
+    one, two = random_body(rng, "one"), random_body(rng, "two")
+    first = random_joint(rng, "first", quirk.GROUND, one, kind=quirk.Revolute)
+    second = random_joint(rng, "second", one, two, kind=quirk.Spherical)
+    third = quirk.Spherical("third", quirk.GROUND, two, point=two.position)
+    drive = quirk.Drive("drive", first, quirk.Motion.constant_rate(1.0))
+    slider = random_joint(rng, "slider", one, two, kind=quirk.Prismatic)
+    for parts in ([first, second, third], [first, second, drive], [first, slider]):
+        assert not quirk.System([one, two, *parts]).plant.tables.recursion.entries.size
+
+
+def test_friction_is_left_to_rows():
+    """It needs multipliers at every state."""
+    body = quirk.Body("body", 1.0, [1, 2, 3], position=[1, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, body, point=[0, 0, 0], axis="y")
+    rubbing = quirk.Friction("friction", hinge, 0.1, radius=0.1)
+    system = quirk.System([body, hinge, rubbing], gravity=[0, 0, -9.81])
+    solver = system.plant.solver()
+    solver.settle(solver.slots.state_to_lanes(system.initial_state().pack()), 0.0)
+    assert solver.work.summary[RECURSIVE] == 0.0 and solver.work.summary[METHOD] != REFLECTIONS

@@ -220,7 +220,7 @@ def test_what_lanes_do_not_cover_is_named():
     assert "fixed step" in Batch(system, 2).summary()
     event = quirk.Event("low", "joint 0.angle", level=0.5, action="stop")
     assert "low" in Batch(system.with_parts(event), 2, method="RK4", step=0.01).summary()
-    control = quirk.Controller("control", hinge, 1.0, kp=1.0)
+    control = quirk.Controller("control", hinge, 1.0, kp=1.0, ki=1.0)
     assert "control" in Batch(system.with_parts(control), 2, method="RK4", step=0.01).summary()
     drive = quirk.Drive("drive", hinge, quirk.Motion.constant_rate(0.0))
     assert "drive" in Batch(system.with_parts(drive), 2, method="RK4", step=0.01).summary()

@@ -56,6 +56,10 @@ class Fields(ctypes.Structure):
         super().__init__()
         self.address = ctypes.addressof(self)
 
+    def __reduce__(self) -> Any:
+        """Return how copies and pickles are made: as an object of the same class with the same numbers."""
+        return restored, (type(self), bytes(self))
+
     @property
     def array(self) -> np.ndarray:
         """The numbers as an array that shares their memory."""
@@ -64,6 +68,13 @@ class Fields(ctypes.Structure):
     def fill(self, number: float) -> None:
         """Set all numbers to `number`."""
         self.array[:] = number
+
+
+def restored(of: type[Fields], numbers: bytes) -> Fields:
+    """Return an object of a class of named numbers, from their bytes in memory."""
+    made = of()
+    ctypes.memmove(made.address, numbers, len(numbers))
+    return made
 
 
 def fields(of: FieldsClass) -> FieldsClass:

@@ -153,11 +153,11 @@ def close_hinge(joints: Any, own: Any, articulated: Any, j: Any, b: Any, childre
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
     """Store and return H J^-1, by rows, and the angular acceleration alone of a ball joint."""
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
-    inverse = 1.0 / lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
-    adjugate = [row * inverse for row in adjugate]
-    given = [combined(lanes_of(row), adjugate) for row in transposed(T)]
-    alone = combined(lanes_of(moment), adjugate)
-    put_three(blocks, k, adjugate)
+    determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
+    inverse = [row * (1.0 / determinant) for row in adjugate]
+    given = [combined(lanes_of(row), inverse) for row in transposed(T)]
+    alone = combined(lanes_of(moment), inverse)
+    put_three(blocks, k, inverse)
     put_three(joints, j + GIVEN_BY_SHIFT, given)
     store4(joints, j + ALONE_TURN, alone)
     return given, alone

@@ -113,7 +113,7 @@ def flatten(model: Model) -> Tables:
     if chain is None:
         slots = Slots.along([joint.bodies for joint in placed if joint is not None], n, model.carried.size)
     else:
-        slots = Slots.along([chain.body], n, model.carried.size)
+        slots = Slots.along([tuple(chain.body)], n, model.carried.size)
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
     nodes = _nodes(model, placed, slots, relations)

@@ -163,7 +163,8 @@ def alignments(axes: np.ndarray) -> np.ndarray:
     unit = np.eye(3)[largest] * sign[:, None]
     rest = np.cross(unit, axes)
     tilt = rotation.unit(np.column_stack([1.0 + (unit * axes).sum(axis=1), rest]))
-    return np.where(rest.any(axis=1)[:, None], rotation.multiply(tilt, q), q)
+    inclined = np.any(rest != 0.0, axis=1, keepdims=True)
+    return np.where(inclined, rotation.multiply(tilt, q), q)
 
 
 def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:

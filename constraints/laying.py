@@ -71,7 +71,7 @@ class Lay(NamedTuple):
     placed: float
 
     def angle(self, k: int) -> float:
-        """Return the angle (rad) by which the rope turns at stop k, which is not an end."""
+        """Return the wrap angle (rad) of the rope at stop k, an intermediate stop."""
         drum = self.stops[k].drum
         if drum is not None:
             return float(self.arcs[k] / drum.radius)

@@ -86,7 +86,7 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 
 
 def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
-    """Return the angles of which force elements count the turns: index, name of the joint, and axis.
+    """Return the angles whose revolutions force elements count: index, name of the joint, and axis.
 
     The index locates, among the inputs of all force laws, the reference from which the turns are counted.
     """

@@ -12,6 +12,9 @@ from benchmarks.references import build, deviations, load
 STATES, LOADS = 1e-9, 1e-8
 # Accelerations follow from the states; where motion is chaotic they are as sensitive as these.
 ACCELERATIONS = 1e-8
+# The chain of ten balls is chaotic: an error of 1e-12 rad/s in one initial angular velocity grows up to 8e-9 in its
+# orientations. At rtol = 1e-12 its states are right to that; series, with a quarter of the steps, are right to STATES.
+CHAOTIC = 1e-8
 
 SYSTEMS = [
     "torque_free", "heavy_top", "pendulum", "spatial_double_pendulum", "ball_chain10", "bricard",
@@ -32,7 +35,7 @@ def test_reference(name):
     miss = deviations(data, result)
     print(name, result.statistics, miss)
     for what in ("position", "orientation", "velocity", "omega"):
-        assert miss[what] < (1e-7 if name == "torque_free" else STATES), what
+        assert miss[what] < {"torque_free": 1e-7, "ball_chain10": CHAOTIC}.get(name, STATES), what
     for what in ("acceleration", "alpha"):
         assert miss[what] < (1e-7 if name == "torque_free" else ACCELERATIONS), what
     if name != "bricard":  # one self-stress: its loads are not unique
@@ -42,6 +45,16 @@ def test_reference(name):
     assert result.conservative == (name not in ("gear_pair", "slider_crank3d_driven"))
     if result.conservative:
         assert result.energy.drift <= 1e-9
+
+
+def test_a_chaotic_chain_by_series():
+    data = load("ball_chain10")
+    times = [entry["t"] for entry in data["reference"]]
+    result = quirk.simulate(build(data), data["duration"], method="Taylor", rtol=1e-13, atol=1e-14, output=times)
+    miss = deviations(data, result)
+    print(result.statistics, miss)
+    for what in ("position", "orientation", "velocity", "omega", "acceleration", "alpha", "loads"):
+        assert miss[what] < STATES, what
 
 
 def test_a_driven_mechanism_by_kinematics():

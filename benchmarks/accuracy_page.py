@@ -17,16 +17,19 @@ from . import references
 from .markdown import page, table
 from .published import (
     andrews,
+    beam_motion,
     beams,
     bicycle,
     bouncing_ball,
     bricard,
     car_axis,
+    drives,
     four_bar_spring,
     four_bar_windows,
     governor,
     pendulum,
     rolling_ball,
+    ropes,
     slider_crank,
     sliding,
     stick,
@@ -38,6 +41,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "accuracy.md"
 PROBLEMS = (
     pendulum, four_bar_windows, andrews, bricard, governor, four_bar_spring, bicycle, car_axis, bouncing_ball,
     rolling_ball, sliding, woodpecker, slider_crank, stick, beams,
+    beam_motion, ropes, drives,
 )  # fmt: skip
 
 # One line on each table of tests/data.
@@ -155,7 +159,8 @@ def problem(section: Section) -> str:
         parts.append(table(head, rows))
     if section.others:
         parts.append(table(["other solvers", "difference"], [[who, short(error)] for who, error in section.others]))
-    parts.append(table(["check", "value"], [[what, short(value)] for what, value in section.checks.items()]))
+    if section.checks:
+        parts.append(table(["check", "value"], [[what, short(value)] for what, value in section.checks.items()]))
     return "\n\n".join([*parts, *section.remarks, f"Source: {section.source}."])
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks import accuracy_page, markdown, references
-from benchmarks.published import bouncing_ball, car_axis, stick
+from benchmarks.published import bouncing_ball, car_axis, ropes, stick
 
 PAGE = (Path(__file__).parents[1] / "docs" / "accuracy.md").read_text(encoding="utf-8")
 # Errors near round-off differ from processor to processor.
@@ -44,7 +44,7 @@ def test_the_page_says_what_reference_motions_give(name):
         assert like(one, other), (column, one, other)
 
 
-@pytest.mark.parametrize("problem", [car_axis, bouncing_ball, stick], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("problem", [car_axis, bouncing_ball, stick, ropes], ids=lambda module: module.__name__)
 def test_the_page_says_what_published_problems_give(problem):
     for section in problem.sections():
         text = accuracy_page.problem(section)

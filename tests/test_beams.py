@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import jv
 
 import quirk
+from benchmarks.published.beam_motion import exact_frequencies, frequencies
 from benchmarks.published.beams import CASES, TIPS, clamp_of, composite, extrapolated, held, tip
 from quirk import GROUND, Beam, Section
 from quirk.beams.helix import between_nodes
@@ -134,6 +135,13 @@ def test_eigenfrequencies_of_a_cantilever():
     assert extrapolated(found) == pytest.approx(exact, rel=3e-5)
     ratios = (found[1] / exact - 1) / (found[2] / exact - 1)
     assert (ratios > 3.8).all() and (ratios < 4.2).all()
+
+
+def test_eigenfrequencies_of_a_section_that_couples_twist_and_bending():
+    """The linear equations of the beam, solved by a matrix exponential along its axis."""
+    found = extrapolated([frequencies(composite(elements), 4) for elements in (8, 16, 32)])
+    exact = exact_frequencies(composite(1)["beam"].section, 10.0, found)
+    assert found == pytest.approx(exact, rel=2e-5)
 
 
 def test_a_spinning_beam_is_stretched():

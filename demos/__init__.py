@@ -29,6 +29,7 @@ DEMOS = {
     "dry-hinge": "a bar on a spring with dry friction swings less each time, and sticks off its middle",
     "gear-backlash": "a gear rattles between the flanks of another that turns to and fro",
     "belt-drive": "a belt creeps under a growing load, and slips when friction is at its limit",
+    "newtons-cradle": "two balls swing against three that touch, and two leave at the other end",
     "falling-chain": "a chain is cut off its hook and falls on a smooth floor",
     "cart-pole": "a controller in a loop swings a pole up on a cart and balances it",
     "flexible-arm": "an elastic arm is spun up: it bends back, swings ahead and is stretched",

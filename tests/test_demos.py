@@ -325,6 +325,17 @@ def belt_drive(result):
     assert np.abs(result.power.balance).max() < 1e-8
 
 
+def newtons_cradle(result):
+    from quirk.demos.newtons_cradle import ANGLE, LENGTH, displacements
+
+    moved = displacements(result) / (LENGTH * np.sin(ANGLE))
+    after = result.time > 0.3  # the swing down takes a fourth of a period of about 1 s
+    half = after & (result.time < 0.7)
+    assert moved[half].max(axis=0)[3:].min() > 0.95  # two balls leave as far as two were lifted
+    assert np.abs(moved[half][:, :3]).max() < 0.05
+    assert np.diff(result.energy.total).max() < 1e-12  # the potential is negative
+
+
 def falling_chain(result):
     from quirk.demos.falling_chain import LENGTH, LINKS
 
@@ -400,6 +411,7 @@ CHECKS = [
     dry_hinge,
     gear_backlash,
     belt_drive,
+    newtons_cradle,
     falling_chain,
     cart_pole,
     flexible_arm,

@@ -7,6 +7,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Body, surface
+from quirk.dynamics.contact.lcp import pushes
 
 
 def row_of_balls(speeds, masses=None, restitution=1.0, radius=0.1, friction=None):
@@ -103,20 +104,73 @@ def test_a_run_and_its_restrictions():
         quirk.simulate(system, 1.0, impacts="sequential", sensitivities=[("0", "mass")])
 
 
+def hanging_row(count, lifted, angle, length, radius, restitution):
+    """Balls that touch, on parallel strings, of which the first ones are lifted by an angle (rad)."""
+    parts, shape = [], surface.sphere(radius)
+    for k in range(count):
+        x, at = 2 * radius * k, angle if k < lifted else 0.0
+        ball = Body.sphere(f"ball {k}", 0.1, radius, position=[x - length * np.sin(at), 0, -length * np.cos(at)])
+        parts += [ball, quirk.Revolute(f"string {k}", GROUND, ball, point=[x, 0, 0], axis="y")]
+    for k in range(count - 1):
+        pair = parts[2 * k], parts[2 * k + 2]
+        contact = quirk.Contact(f"contact {k}", *pair, on_i=shape, on_j=shape, restitution=restitution)
+        parts.append(contact)
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_balls_that_swing_together_without_load(seed):
+    """Where balls touch, their accelerations differ by round-off alone: that is no load, and no reason to part."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(4, 9))
+    case = {
+        "count": count,
+        "lifted": int(rng.integers(1, count)),
+        "angle": rng.uniform(0.1, 1.0),
+        "length": float(rng.choice([0.1, 0.25, 1.0])),
+        "radius": float(rng.choice([0.01, 0.02, 0.05])),
+        "restitution": float(rng.choice([1.0, 1.0, 0.95, 0.5, 0.0])),
+    }
+    options = {
+        "impacts": str(rng.choice(["sequential", "simultaneous"])),
+        "method": str(rng.choice(["Vern9", "Taylor"])),
+        "rtol": float(rng.choice([1e-6, 1e-9, 1e-12])),
+    }
+    print(case, options)
+    result = quirk.simulate(hanging_row(**case), 3.0, output=0.05, **options)
+    assert result.status == "completed"
+    energy = result.energy.total
+    assert np.diff(energy).max() < 1e3 * options["rtol"] * np.ptp(result.energy.potential)
+    if case["restitution"] == 1.0:
+        assert np.ptp(energy) < 1e3 * options["rtol"] * np.ptp(result.energy.potential)
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e12])
+def test_loads_of_any_size_solve_the_complementarity_problem(scale):
+    W = 20.0 * np.eye(6) - 10.0 * (np.eye(6, k=1) + np.eye(6, k=-1))
+    for seed in range(200):
+        q = scale * np.random.default_rng(seed).normal(size=6)
+        x = pushes(W, q)
+        assert (x >= 0).all(), seed
+        assert (W @ x + q > -1e-12 * scale).all(), seed
+        assert abs(x @ (W @ x + q)) < 1e-12 * scale**2, seed
+
+
+def test_speeds_of_round_off_beside_a_separating_contact():
+    """A contact that separates gets no impulse, although the solution gives it one of round-off."""
+    W = 20.0 * np.eye(6) - 10.0 * (np.eye(6, k=1) + np.eye(6, k=-1))
+    q = np.array([1.3e-15, -4.4e-16, 0.0, 0.0, 2.08, -1.3e-15])
+    x = pushes(W, q)
+    assert x[4] == 0.0
+    assert 0 < x.max() < 1e-15
+    assert (W @ x + q > -1e-14).all()
+
+
 @pytest.mark.parametrize("lifted", [1, 2])
 def test_a_hanging_cradle_swings_to_and_fro(lifted):
     """Speeds of round-off between balls that touch are no impacts: they would change how the next shock passes."""
-    radius, length, angle = 0.02, 0.25, np.radians(30)
-    parts = []
-    for k in range(5):
-        x, at = 2 * radius * k, angle if k < lifted else 0.0
-        ball = Body.sphere(f"ball {k}", 0.25, radius, position=[x - length * np.sin(at), 0, -length * np.cos(at)])
-        parts += [ball, quirk.Revolute(f"string {k}", GROUND, ball, point=[x, 0, 0], axis="y")]
-    shape = surface.sphere(radius)
-    for k in range(4):
-        pair = parts[2 * k], parts[2 * k + 2]
-        parts.append(quirk.Contact(f"contact {k}", *pair, on_i=shape, on_j=shape, restitution=1.0))
-    system = quirk.System(parts, gravity=[0, 0, -9.81])
+    angle = np.radians(30)
+    system = hanging_row(5, lifted, angle, 0.25, 0.02, 1.0)
     # After the first shock the last balls swing out, and after the second one the first balls.
     result = quirk.simulate(system, 1.2, output=0.01, impacts="sequential")
     angles = np.array([result[f"string {k}"].angle + (angle if k < lifted else 0.0) for k in range(5)])

@@ -45,16 +45,29 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
     from scipy.optimize import nnls  # imported here as it takes 0.25 s
 
     scale = 1 / np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
-    A, b = W * scale * scale[:, None], q * scale
+    # The tolerance of nnls is absolute: b is scaled to 1.
+    size = np.abs(q * scale).max()
+    A, b = W * scale * scale[:, None], q * scale / size
     D, V = np.linalg.eigh(A)
     kept = DEPENDENT * D[-1] < D
     root = np.sqrt(D[kept])[:, None] * V[:, kept].T
     x, _ = nnls(root, -(V[:, kept].T @ b) / np.sqrt(D[kept]), maxiter=30 * len(q) + 30)
-    held = x > 0
-    if held.any():
-        # Solve again for the loaded contacts, to the accuracy of round-off.
+    for solution in (_solved_again(A, b, x > 0), x):
+        if not (A @ solution + b < -MISSED).any():
+            return solution * scale * size
+    return None
+
+
+def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """Return impulses (c,) with A x + b = 0, to the accuracy of round-off, at the contacts in the mask `held` (c,).
+
+    Contacts that are in the mask by round-off, of which the equation has no positive impulse, get none.
+    """
+    x, held = np.zeros_like(b), held.copy()
+    while held.any():
         exact = np.linalg.solve(A[np.ix_(held, held)], -b[held])
-        x[held] = np.where(exact > 0, exact, x[held])
-    if (A @ x + b < -MISSED * np.abs(b).max()).any():
-        return None
-    return x * scale
+        if (exact > 0).all():
+            x[held] = exact
+            break
+        held[held] = exact > 0
+    return x

@@ -80,7 +80,7 @@ class ImpactSettling:
         speeds = [touch.constraint.rest_speed for touch in self._touches]
         self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
-        self._frictionless = Frictionless(gaps, self._restitution)
+        self._frictionless = Frictionless(gaps, self._restitution, units)
         self._in_sequence = factory.options.get("impacts") == SEQUENTIAL
 
     def settle(

@@ -58,6 +58,17 @@ def fastest(model: Model, y: np.ndarray) -> float:
     return float(np.sqrt((state.velocity**2).sum(axis=1)).max() + turning)
 
 
+def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
+    """Return an estimate of the largest acceleration that loads and rotation cause at points of the bodies, m/s^2.
+
+    `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at the flat state y.
+    Gravity counts, although bodies at rest do not accelerate.
+    """
+    turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()
+    linear, angular = (np.sqrt((rates[:, part] ** 2).sum(axis=1)).max() for part in (slice(3), slice(3, 6)))
+    return float(np.linalg.norm(model.gravity) + linear + model.length * (angular + turning))
+
+
 def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 

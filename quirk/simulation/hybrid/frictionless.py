@@ -10,10 +10,13 @@ from quirk.dynamics.contact.lcp import INDEPENDENT, completed, pushes
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
+from .contact_speeds import strongest
 from .contact_states import CLOSED, ROUND_OFF, ContactState, Struck, opens
 
 # Number of reductions of restitution if an impact would gain energy.
 PARTS = 10
+# Weaker loads than WEAK times the load that gives a gap the largest acceleration have the round-off of that load.
+WEAK = 1e-3
 
 
 class Frictionless:
@@ -23,10 +26,11 @@ class Frictionless:
     ----------
     gaps : gaps of a system
     restitution : coefficient of restitution of each gap of the system
+    units : (c,) characteristic sizes of the gaps, m or rad
     """
 
-    def __init__(self, gaps: Gaps, restitution: np.ndarray) -> None:
-        self._gaps, self._restitution = gaps, restitution
+    def __init__(self, gaps: Gaps, restitution: np.ndarray, units: np.ndarray) -> None:
+        self._gaps, self._restitution, self._units = gaps, restitution, units
 
     def impact(
         self,
@@ -74,12 +78,15 @@ class Frictionless:
     ) -> ContactState:
         """Return the contact state: which contacts stay closed, and which of them carry a load.
 
-        W (c, c) are the accelerations of the gaps for unit forces.
+        W (c, c) are the accelerations of the gaps for unit forces. Contacts whose gaps accelerate by no more than the
+        round-off of the bodies' accelerations carry no load.
         """
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
+        scale = strongest(solver.model, y, rates) * self._units[closed] / solver.model.length
+        accelerations[np.abs(accelerations) <= ROUND_OFF * scale] = 0.0
         x = pushes(W, accelerations)
         if x is None:
             raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
@@ -89,7 +96,8 @@ class Frictionless:
         touches = [self._gaps.touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(held):
-            pushing[touches[c].constraint.name] = self._gaps.row_of(touches[c]), opens(x[c], x.max())
+            largest = max(x.max(), WEAK * scale[c] / W[c, c])
+            pushing[touches[c].constraint.name] = self._gaps.row_of(touches[c]), opens(x[c], largest)
         return ContactState(pushing, frozenset(touches[c].key for c in np.flatnonzero(staying & ~held)))
 
     def _listed(self, closed: list[int]) -> str:

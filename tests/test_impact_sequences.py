@@ -181,3 +181,35 @@ def test_a_hanging_cradle_swings_to_and_fro(lifted):
     assert np.abs(angles[5 - lifted :, out]).max() == pytest.approx(angle, rel=1e-3)
     np.testing.assert_allclose(angles[lifted:, back], 0, atol=1e-6)
     assert np.ptp(result.energy.total) < 1e-11 * np.ptp(result.energy.potential)
+
+
+@pytest.mark.parametrize("impacts", ["simultaneous", "sequential"])
+@pytest.mark.parametrize("suspension", ["hinge", "ball joint", "string"])
+@pytest.mark.parametrize(("count", "scale"), [(3, 1.0), (5, 1e-3), (7, 1e3)])
+def test_balls_that_touch_without_load_cause_no_events(count, scale, suspension, impacts):
+    """Only the outer balls strike; between the strikes round-off of loads neither opens nor closes contacts."""
+    radius, length, angle = 0.02 * scale, 0.25 * scale, np.radians(30)
+    balls, joints = [], []
+    for k in range(count):
+        top, at = np.array([2 * radius * k, 0, 0]), angle if k == 0 else 0.0
+        hangs = length * np.array([-np.sin(at), 0, -np.cos(at)])
+        ball = Body.sphere(f"ball {k}", 0.2 * scale, radius, position=top + hangs)
+        match suspension:
+            case "hinge":
+                joints.append(quirk.Revolute(f"joint {k}", GROUND, ball, point=top, axis="y"))
+            case "ball joint":
+                joints.append(quirk.Spherical(f"joint {k}", GROUND, ball, point=top))
+            case _:
+                joints.append(quirk.Distance(f"joint {k}", GROUND, ball, point_i=top, point_j=[0, 0, 0]))
+        balls.append(ball)
+    shape = surface.sphere(radius)
+    contacts = [
+        quirk.Contact(f"contact {k}", one, two, on_i=shape, on_j=shape, restitution=1.0)
+        for k, (one, two) in enumerate(itertools.pairwise(balls))
+    ]
+    system = quirk.System([*balls, *joints, *contacts], gravity=[0, 0, -9.81 * scale])
+    result = quirk.simulate(system, 3.0, output=0.05, impacts=impacts, atol=1e-12 * scale)
+    strikes = [event for event in result.events if event.impulse]
+    assert len(strikes) == len(result.events) == 6
+    assert all(event.time - before.time > 0.4 for before, event in itertools.pairwise(strikes))
+    assert np.ptp(result.energy.total) < 1e-11 * np.ptp(result.energy.kinetic)

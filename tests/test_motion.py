@@ -160,3 +160,35 @@ def test_drives_follow_them(name):
 def test_errors(make, message):
     with pytest.raises(quirk.InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "RK4", "step": 0.01}, {"rtol": 1e-8}, {"method": "RadauIIA9", "rtol": 1e-8}]
+)
+@pytest.mark.parametrize("raises", [False, True])
+@pytest.mark.parametrize("which", [0, 2])
+def test_a_motion_that_fails_for_a_moment_is_named(which, raises, options):
+    """The second of two motions fails within a step; later stages of the step succeed."""
+
+    def sine(size):
+        return [lambda t, k=k: size * np.sin(t + k * np.pi / 2) for k in range(4)]
+
+    def fails(t):
+        if 0.3101 < t < 0.3199:
+            if raises:
+                raise ValueError("no data")
+            return np.nan
+        return 0.2 * np.sin(t + which * np.pi / 2)
+
+    functions = sine(0.2)
+    functions[which] = fails
+    parts = []
+    for name, of_time in [("one", sine(0.1)), ("two", functions)]:
+        body = quirk.Body.box(f"body {name}", 1.0, [0.1, 0.2, 0.3])
+        hinge = quirk.Revolute(f"hinge {name}", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 1, 0])
+        parts += [body, hinge, quirk.Drive(f"drive {name}", hinge, quirk.Motion.function(*of_time))]
+    system = quirk.System(parts)
+    start = system.assemble()
+    reason = "failed .*no data" if raises else "must be finite; got nan"
+    with pytest.raises(quirk.SimulationError, match=rf"Motion\(.*{reason}"):
+        quirk.simulate(system, 1.0, output=0.1, initial_state=start, **options)

@@ -74,6 +74,7 @@ class Applied:
         self._written: dict[Any, Made] = {}
         self.stop = np.zeros(1, dtype=np.int64)
         self.latest: BaseException | None = None
+        self._failed_at = -np.inf
         self.in_python: dict[str, list[float]] = {}
         self._fatal: BaseException | None = None
         self._calls_python = False
@@ -117,6 +118,13 @@ class Applied:
             if found is not None:
                 return found
         return None
+
+    def failed_since(self, t: float) -> InputError | None:
+        """Return the latest InputError of a user function if it failed at time t (s) or later, or None.
+
+        Later calls of the function, at other times, may have succeeded.
+        """
+        return self.latest if isinstance(self.latest, InputError) and self._failed_at >= t else None
 
     def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
         """Return the first force element whose outputs differ from a copy of all outputs, or None.
@@ -230,6 +238,7 @@ class Applied:
                     self._troubles.pop(function, None)
             except BaseException as error:
                 self._troubles[function] = self.latest = error
+                self._failed_at = t
                 if not isinstance(error, InputError):
                     self._fatal = error
                     self.stop[0] = 1

@@ -354,6 +354,9 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the exception for a force element whose loads at time t were not finite, or None.
 
+        A user function that has failed at time t or later, and has succeeded at other times since, is named too.
         If the equations of friction are nearly unsolvable at the present state, this is stated in the exception.
         """
-        return self.solver.applied.undefined(t) or nearly_unsolvable(self.solver, self.run.y, self.reached)
+        applied = self.solver.applied
+        failed = applied.undefined(t) or applied.failed_since(t)
+        return failed or nearly_unsolvable(self.solver, self.run.y, self.reached)

@@ -192,3 +192,22 @@ def test_a_motion_that_fails_for_a_moment_is_named(which, raises, options):
     reason = "failed .*no data" if raises else "must be finite; got nan"
     with pytest.raises(quirk.SimulationError, match=rf"Motion\(.*{reason}"):
         quirk.simulate(system, 1.0, output=0.1, initial_state=start, **options)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("options", [{"method": "RK4", "step": 0.01}, {"rtol": 1e-8}])
+def test_a_compiled_motion_that_is_undefined_for_a_moment_is_named(options):
+    """Machine code reports bad values through an address that each caller has to give, also between stages."""
+
+    def bad(t):
+        return -0.2 * np.sin(t) + 0 * np.sqrt((t - 0.3151) ** 2 - 1.6e-5)
+
+    sine = [lambda t, k=k: 0.2 * np.sin(t + k * np.pi / 2) for k in range(2)]
+    parts = []
+    for name, last in [("one", lambda t: -0.2 * np.sin(t)), ("two", bad)]:
+        body = quirk.Body.box(f"body {name}", 1.0, [0.1, 0.2, 0.3])
+        hinge = quirk.Revolute(f"hinge {name}", quirk.GROUND, body, point=[0, 0, 0], axis=[0, 1, 0])
+        parts += [body, hinge, quirk.Drive(f"drive {name}", hinge, quirk.Motion.function(*sine, last))]
+    system = quirk.System(parts)
+    with pytest.raises(quirk.SimulationError, match=r"Motion\(.*f_tt|Motion\(.*must be finite"):
+        quirk.simulate(system, 1.0, output=0.1, initial_state=system.assemble(), **options)

@@ -22,7 +22,7 @@ ABRUPT_ERROR = 100.0
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
     """Return the arrays of inputs and the arrays of outputs for user functions of the kinds OF_FORCE to OF_MOTION."""
     relations = nodes.relations
-    ins = forces.inputs, forces.outputs, relations.inputs, relations.outputs
+    ins = forces.inputs, forces.motions.numbers, relations.inputs, relations.motions.numbers
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.functions.motion_kernels import ADDRESS as MOTION_ADDRESS
-from quirk.functions.motion_kernels import FUNCTION, MOTION_SIZE
+from quirk.functions.motion_kernels import BREAKS as MOTION_NUMBERS
+from quirk.functions.motion_kernels import FUNCTION, MOTION_SIZE, MotionTable
 from quirk.integrators import Method
 from quirk.jit.compilation import plain
 from quirk.jit.function_pointers import call
@@ -84,8 +85,8 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
         for m, name in enumerate(element.motions):
             if element.motion(name).kind == FUNCTION:
-                address = table.motions.entries[MOTION_SIZE * (motion + m) + MOTION_ADDRESS]
-                entries.append([OF_PROFILE, address, 0, 0, 0, first + 2 * m, first + 2 * m, 1, 1])
+                address, reads = _called_with(table.motions, motion + m)
+                entries.append([OF_PROFILE, address, reads, 0, 0, first + 2 * m, first + 2 * m, 1, 1])
     return entries
 
 
@@ -110,10 +111,16 @@ def _of_motions(solver: Solver) -> list[list[int]]:
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
             if motion.kind == FUNCTION:
-                address = table.motions.entries[MOTION_SIZE * (table.entry(r, MOTION) + m) + MOTION_ADDRESS]
+                address, reads = _called_with(table.motions, table.entry(r, MOTION) + m)
                 first = table.entry(r, INPUT) + table.entry(r, NUMBERS) + m * (ORDER + 1)
-                entries.append([OF_MOTION, address, 0, 0, 0, first, first + 1, ORDER, 1])
+                entries.append([OF_MOTION, address, reads, 0, 0, first, first + 1, ORDER, 1])
     return entries
+
+
+def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
+    """Return the address of motion m, a function of time, and the index of its numbers: where it reports bad values."""
+    e = MOTION_SIZE * m
+    return int(table.entries[e + MOTION_ADDRESS]), int(table.entries[e + MOTION_NUMBERS])
 
 
 class Functions:

@@ -1,7 +1,7 @@
-"""Newton's cradle: balls that touch pass a shock on from one to the next, so as many leave as have come.
+"""Newton's cradle: balls that touch pass a shock on from one to the next, and as many leave as arrive.
 
 The law of simultaneous impacts, which is the default, lets all contacts of the row act at once: then three balls leave,
-and the two that came bounce back. With `impacts="sequential"` contacts act one after the other, as those of elastic
+and the two that arrived bounce back. With `impacts="sequential"` contacts act one after the other, as those of elastic
 balls do.
 """
 

@@ -50,7 +50,7 @@ def test_a_bounce_off_a_level_goes_on_from_there():
 
 
 def _beside(kind, level, log):
-    """Parts that act at the time `level`, of which `kind` is an action, a sampled function or an impact."""
+    """Parts whose action, sampled function or impact, as `kind` says, happens at the time `level`."""
     if kind == "sampled":
         return [quirk.Sampled("held", 0.1, lambda t, state: 0.0 if t < 2 else 1.0, inputs=["push"])]
     if kind == "impact":

@@ -105,7 +105,7 @@ def test_a_run_and_its_restrictions():
 
 
 def hanging_row(count, lifted, angle, length, radius, restitution):
-    """Balls that touch, on parallel strings, of which the first ones are lifted by an angle (rad)."""
+    """Touching balls on parallel strings; the first ones are lifted by an angle (rad)."""
     parts, shape = [], surface.sphere(radius)
     for k in range(count):
         x, at = 2 * radius * k, angle if k < lifted else 0.0

@@ -36,7 +36,7 @@ def tangent(mechanism, y):
 
 
 def forest(rng, bodies=9, kinds=KINDS, held=True, forces=True):
-    """A random tree, the second body of which is free; joints take child and parent in both orders."""
+    """A random tree whose second body is free; joints name the child before the parent or after it."""
     parts, items = [], []
     for k in range(bodies):
         parts.append(random_body(rng, f"body{k}"))
@@ -166,7 +166,7 @@ def test_projection_is_the_nearest_state(seed):
 
 @pytest.mark.parametrize("level", [POSES, VELOCITIES])
 def test_variations_along_the_constraints(level):
-    """Projected variations are tangential, and what was taken away does no work on tangential ones."""
+    """A projected variation is tangential, and the removed part does no work on tangential variations."""
     rng = np.random.default_rng(5)
     solver, y = prepared(forest(rng))
     by_recursion(solver, y)

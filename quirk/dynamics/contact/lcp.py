@@ -61,7 +61,7 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
     """Return impulses (c,) with A x + b = 0, to the accuracy of round-off, at the contacts in the mask `held` (c,).
 
-    Contacts that are in the mask by round-off, of which the equation has no positive impulse, get none.
+    A contact for which the equation gives no positive impulse is in the mask by round-off; its impulse is zero.
     """
     x, held = np.zeros_like(b), held.copy()
     while held.any():

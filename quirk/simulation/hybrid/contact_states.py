@@ -10,6 +10,7 @@ import numpy as np
 
 from quirk.analysis.contact.friction_states import SlidingContact
 from quirk.analysis.contact.rope_states import RopeState
+from quirk.dynamics.contact.coulomb import UNLOADED
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.events.names import Patch, Shared
 
@@ -17,9 +18,9 @@ from quirk.events.names import Patch, Shared
 CLOSED = 1e-10
 # Rates and accelerations of contacts below this fraction of the largest speeds are round-off.
 ROUND_OFF = 1e-12
-# Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; and a
-# fraction for contacts without load, whose load is carried by other contacts.
-NO_PULL, UNLOADED = 1e-12, 1e-9
+# Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; for contacts
+# without load, whose load is carried by other contacts, the fraction is UNLOADED.
+NO_PULL = 1e-12
 
 
 @dataclass

@@ -55,8 +55,8 @@ BALL_NUMBERS, FREE_NUMBERS = 12, 36
 # rows; the arm from the joint point of the parent to its own, in the frame of the parent; mass; mass times center of
 # mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; of a hinge, its axis in the frame of
 # the parent; the joint point relative to the center of mass of the parent, in that frame; 1 for a hinge, otherwise 0;
-# the inertia less its middle principal moment times the identity, which does not contribute to omega x J omega but
-# would add round-off to it, by which slender bodies would spin.
+# the inertia less its middle principal moment times the identity: that part does not contribute to omega x J omega,
+# but its round-off would make slender bodies spin.
 ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 16, 17, 20, 26
 AXIS, POINT_FROM_CENTER, HINGED, UNLIKE = 29, 32, 35, 36
 BODY_CONSTANTS = 42

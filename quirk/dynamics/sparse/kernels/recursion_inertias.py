@@ -68,7 +68,7 @@ def body_inertia(own: Any, joints: Any, articulated: Any, b: Any, j: Any, childr
 
 
 def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
-    """Return E B E^T for a matrix B by rows, None for zero, of which only the first columns are not zero."""
+    """Return E B E^T for a matrix B, given by rows, with zeros behind the first `width` columns; a row None is zero."""
     right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
     return [combined(line, right) for line in E]
 
@@ -176,7 +176,7 @@ def open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Eliminate the rotations of a ball joint, and add what it transmits to the inertia of the parent."""
+    """Eliminate the rotations of a ball joint, and add the inertia and load that it transmits to the parent's."""
     M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])

@@ -16,7 +16,7 @@ class ResumePoint:
     ----------
     h : size of the next step, s, or 0 if it must be estimated
     grid : number of completed fixed steps
-    asked : number of output times already passed
+    asked : number of output times that the run has passed
     sides : signs of event functions by key, see `EventMonitor.sides`
     judged : cost statistics for method switching
     """

@@ -107,6 +107,15 @@ def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> 
             k += 1
         for j in range(3):
             put(factors, f + 6 * (j + 3) + i, at(inertia, o + MIXED + 3 * i + j))
+    factorise_inertia(factors, f)
+
+
+@kernel
+def factorise_inertia(factors: np.ndarray, f: int) -> None:
+    """Factorize an inertia (6, 6) as L D L^T, in place, with 1/D on the diagonal.
+
+    Its lower triangle begins at element f of `factors`, by rows.
+    """
     for i in range(6):
         inverse = 1.0 / at(factors, f + 7 * i)
         for j in range(i + 1, 6):

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import add, at, lane_of, load4, put, spread, store4
+from quirk.jit.simd import at, lane_of, load4, put, spread, store4
 from quirk.jit.tracing import traced
 
+from .articulated import factorise_inertia
 from .recursion import (
     ADDED_TO,
     ALONE,
@@ -206,20 +205,6 @@ def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b:
 
 
 @kernel
-def factorise_free(blocks: np.ndarray, f: int) -> None:
-    """Factorize the inertia I (6, 6) of a free body as L D L^T, in place, with 1/D on the diagonal."""
-    for i in range(6):
-        inverse = 1.0 / at(blocks, f + 7 * i)
-        for j in range(i + 1, 6):
-            share = at(blocks, f + 6 * j + i) * inverse
-            for m in range(j, 6):
-                add(blocks, f + 6 * m + j, -share * at(blocks, f + 6 * m + i))
-        for j in range(i + 1, 6):
-            put(blocks, f + 6 * j + i, at(blocks, f + 6 * j + i) * inverse)
-        put(blocks, f + 7 * i, inverse)
-
-
-@kernel
 def articulate_all(recursion: Recursion) -> None:
     """Compute the articulated inertias of all bodies, and eliminate their joints."""
     entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
@@ -246,4 +231,4 @@ def articulate_all(recursion: Recursion) -> None:
         else:
             k = at(entries, e + BLOCK)
             gather_free(joints, own, articulated, blocks, j, b, k, children)
-            factorise_free(blocks, k)
+            factorise_inertia(blocks, k)

@@ -52,12 +52,14 @@ class ClosedGaps:
     opening : values, rates and rows of all gaps
     speeds : their speed limits
     least : approach speeds up to which there is no impact, m/s or rad/s
+    parting : mask of the gaps whose load has just fallen to zero
     """
 
     numbers: list[int]
     opening: Opening
     speeds: Speeds
     least: np.ndarray
+    parting: np.ndarray
 
 
 class ImpactSettling:
@@ -110,7 +112,9 @@ class ImpactSettling:
         speeds = speed_limits(moment, y, numbers, opening.of(numbers), self._units[numbers], self._rest_speed[numbers])
         # A gap that has just closed must not decrease further, however small its rate.
         least = np.where([self._touches[c].key in closing for c in numbers], 0.0, speeds.noise)
-        closed = ClosedGaps(numbers, opening, speeds, least)
+        unloaded = {key[:2] for key in hit if key[2] == "push"}
+        parting = np.array([self._touches[c].key in unloaded for c in numbers], dtype=bool)
+        closed = ClosedGaps(numbers, opening, speeds, least, parting)
         if acting:
             settled = self._settled_by_friction(moment, y, closed, acting, hit, resting)
         else:
@@ -179,7 +183,8 @@ class ImpactSettling:
             struck = smooth.impact(t, y, numbers, opening, W, limits, solver)
         staying = np.flatnonzero(struck.rates <= np.maximum(speeds.noise, speeds.slow))
         rest = W[np.ix_(staying, staying)]
-        at_rest = smooth.at_rest(t, struck.y, moment.angles, [numbers[c] for c in staying], rest, solver)
+        still = [numbers[c] for c in staying]
+        at_rest = smooth.at_rest(t, struck.y, moment.angles, still, rest, solver, closed.parting[staying])
         return ImpactOutcome(struck.y, at_rest, struck.impulse, struck.restitution_kept)
 
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:

@@ -74,19 +74,27 @@ class Frictionless:
         return Struck(with_change(y, change), impulse, rates + opening.changed(change), kept)
 
     def at_rest(
-        self, t: float, y: np.ndarray, angles: np.ndarray, closed: list[int], W: np.ndarray, solver: Solver
+        self,
+        t: float,
+        y: np.ndarray,
+        angles: np.ndarray,
+        closed: list[int],
+        W: np.ndarray,
+        solver: Solver,
+        parting: np.ndarray,
     ) -> ContactState:
         """Return the contact state: which contacts stay closed, and which of them carry a load.
 
         W (c, c) are the accelerations of the gaps for unit forces. Contacts whose gaps accelerate by no more than the
-        round-off of the bodies' accelerations carry no load.
+        round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose
+        load has just fallen to zero.
         """
         if not closed:
             return ContactState()
         rates = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         accelerations = self._gaps.accelerations(t, y, angles, closed, rates)
         scale = strongest(solver.model, y, rates) * self._units[closed] / solver.model.length
-        accelerations[np.abs(accelerations) <= ROUND_OFF * scale] = 0.0
+        accelerations[(np.abs(accelerations) <= ROUND_OFF * scale) & ~parting] = 0.0
         x = pushes(W, accelerations)
         if x is None:
             raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")

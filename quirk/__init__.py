@@ -86,9 +86,10 @@ def __getattr__(name: str) -> Any:
         homes = (import_module(f"{__name__}.{package}") for package in _PACKAGES)
         home = next((home for home in homes if name in home.__all__), None)
         if home is None:
-            from .util.suggestion import suggestion
+            from .util.suggestion import nearest_names, quoted
 
-            hint = suggestion(name, __dir__(), most=0)
+            meant = nearest_names(name, __dir__())
+            hint = f"did you mean {quoted(meant)}?" if meant else "dir(quirk) lists its names"
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {hint}", name=name, obj=None)
         value = getattr(home, name)
     globals()[name] = value

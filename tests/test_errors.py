@@ -577,3 +577,24 @@ def test_help_lists_all_methods(capsys):
         parser().parse_args(["run", "--help"])
     listed = set(re.findall(r"\w+", capsys.readouterr().out))
     assert set(METHODS) <= listed
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Belt", 'did you mean "Pulley"?'), ("PID", 'did you mean "Controller"?'), ("World", 'did you mean "System"?'),
+        ("Simulation", 'did you mean "simulate" or "Run"?'), ("Xyzzy", "dir(quirk) lists its names"),
+    ],
+)  # fmt: skip
+def test_names_from_other_programs(name, hint):
+    with pytest.raises(AttributeError, match=re.escape(f"has no attribute '{name}'; {hint}")):
+        getattr(quirk, name)
+
+
+def test_what_a_motion_and_a_batch_need():
+    with pytest.raises(
+        quirk.InputError, match=r'f_t must be .* or a text such as "sin\(3\*t\)"; got None: give f, f_t'
+    ):
+        quirk.Motion.function(np.sin)
+    with pytest.raises(quirk.InputError, match=r"to arrays with a value for each of the 2 members.*got \['end'\]"):
+        quirk.Batch(system(), 2, vary=["end"])

@@ -63,7 +63,8 @@ def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumbe
     """
     if not isinstance(vary, Mapping):
         raise InputError(
-            f'{OWNER}: vary must map parameters to arrays, such as {{("rod", "mass"): masses}}; got {vary!r}'
+            f"{OWNER}: vary must map pairs (part, parameter) to arrays with a value for each of the {count} members, "
+            f'such as {{("rod", "mass"): masses}}; got {vary!r}'
         )
     return [_varied(system, count, key, values) for key, values in vary.items()]
 

@@ -178,7 +178,10 @@ class Motion(Immutable):
             functions = dict(zip(functions, derived, strict=True))
         for argument, function in functions.items():
             if not callable(function) and (function is not None or argument in ("f", "f_t", "f_tt")):
-                raise InputError(f"Motion.function: {argument} must be a function of the time t; got {function!r}")
+                raise InputError(
+                    f'Motion.function: {argument} must be a function of the time t or a text such as "sin(3*t)"; got '
+                    f"{function!r}: give f, f_t and f_tt, or only f as a text, whose derivatives are computed"
+                )
             if takes_state(function, ("t",)):
                 raise InputError(
                     f"Motion.function: {argument} must be a function of the time t alone; got one of two arguments: "

@@ -51,6 +51,10 @@ ELSEWHERE = {
     **dict.fromkeys(("cable", "tether"), ("Rope",)),
     **dict.fromkeys(("rod", "link", "strut"), ("Distance",)),
     **dict.fromkeys(("rigidbody", "rigid_body"), ("Body",)),
+    **dict.fromkeys(("belt", "winch"), ("Pulley",)),
+    **dict.fromkeys(("pid", "regulator"), ("Controller",)),
+    **dict.fromkeys(("world", "model", "multibody"), ("System",)),
+    **dict.fromkeys(("simulation", "simulator"), ("simulate", "Run")),
 }
 # Minimum number of letters of a name, and of the beginning of a word in a name, for a match.
 SHORTEST, SHORTEST_WORD = 2, 3

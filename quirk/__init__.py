@@ -31,6 +31,7 @@ _NAMES = {
         "InconsistentStateError",
         "InputError",
         "QuirkError",
+        "RoundOffWarning",
         "SaveWarning",
         "SimulationError",
         "SensitivityWarning",

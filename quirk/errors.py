@@ -113,6 +113,10 @@ class DegreesWarning(UserWarning):
     """Warning that an angle is probably in degrees: it exceeds a full turn and is a round number."""
 
 
+class RoundOffWarning(UserWarning):
+    """Warning that accelerations of the dense solver lose digits, since large loads pass through light bodies."""
+
+
 class WriteError(QuirkError, OSError):
     """Error raised if a file cannot be written, as on a full disk; the message states which data remain."""
 

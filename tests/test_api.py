@@ -92,6 +92,7 @@ NAMES = [
     "RollingDisk",
     "Screw",
     "Sampled",
+    "RoundOffWarning",
     "SaveWarning",
     "SensitivityWarning",
     "SeriesWarning",

@@ -1,5 +1,6 @@
 """Light bodies between heavy ones: double-double arithmetic, accelerations to 50 digits, runs, and what is refused."""
 
+import warnings
 from fractions import Fraction
 
 import high_precision
@@ -166,3 +167,40 @@ def test_members_of_batches_with_light_bodies_are_computed_by_themselves():
     for part in ("position", "angular_velocity"):
         found, true = getattr(batch.state, part)[1], getattr(single.state, part)[-1]
         assert np.abs(found - true).max() <= 1e-12
+
+
+def both(acceleration):
+    return acceleration.linear, acceleration.angular
+
+
+def by_dense(system, state):
+    """Whether the dense solver gives a RoundOffWarning, and the accelerations that it finds."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        found = system.acceleration(state, solver="dense")
+    return any(w.category is quirk.RoundOffWarning for w in given), found
+
+
+@pytest.mark.parametrize("decades", [3, 8, None])
+def test_the_dense_solver_warns_where_it_loses_digits_and_only_there(decades):
+    """Trees and loops of bodies of any mass, and light rods between balls, on seeds 0 to 29."""
+    lost = kept = 0
+    for seed in range(30):
+        rng = np.random.default_rng([seed, decades or 0])
+        light = 10.0 ** -rng.integers(3, 13)
+        system = of_any_mass(rng, decades, seed % 2) if decades else between_balls(rng, light, seed % 2)
+        state = system.initial_state()
+        warned, dense = by_dense(system, state)
+        sparse = system.acceleration(state)
+        error = max(np.abs(d - s).max() / np.abs(s).max() for d, s in zip(both(dense), both(sparse), strict=True))
+        assert warned or error < 1e-8, (seed, error)
+        assert error > 1e-11 or not warned, (seed, error)
+        lost, kept = lost + warned, kept + (not warned)
+    assert kept > 0 and (lost > 0 or decades == 3)
+
+
+def test_runs_with_the_dense_solver_warn_at_the_line_of_the_caller():
+    system = between_balls(np.random.default_rng(0), 1e-12, True)
+    with pytest.warns(quirk.RoundOffWarning, match=r"'rod', 1e-12 kg, by .* m/s\^2, .* masses differ by") as given:
+        quirk.simulate(system, 0.01, method="RK4", step=0.005, solver="dense", output=[0.01])
+    assert given[0].filename == __file__

@@ -9,12 +9,14 @@ rows.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from quirk.bodies import rotation
 from quirk.bodies.state import Kinematics
+from quirk.errors import RoundOffWarning, outside
 
 from ..model.constrained_motion import ConstrainedMotion, gyroscopic
 from ..model.metric import Metric, inverse_root
@@ -27,6 +29,14 @@ ROUND_OFF = 1e-15
 
 # Number of steps of iterative refinement.
 CORRECTIONS = 3
+
+# Where masses differ by more than the factor UNEQUAL, large loads may pass through a light body, and their round-off
+# may hide the small sum that moves it. Its effect is measured, and reported beyond ACCEPTED, a fraction of the largest
+# acceleration.
+UNEQUAL, ACCEPTED = 1e6, 1e-9
+
+# Per body, W of positions (n,) and of quaternions (n, 4, 4), with W W^T = M^-1.
+Metrics = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -140,19 +150,57 @@ def constrained_motion(
         correction = pseudo_inverse.multipliers(b - AW @ u)
         u = u + AW.T @ correction
         multipliers += correction
-    on_each = u.reshape(n, 7)
+    if np.ptp(np.log(model.mass)) > np.log(UNEQUAL):
+        warn_of_round_off(model, (W_r, W_q), AW, u, multipliers, pseudo_inverse)
     if not kept.all():
         exerted = Metric.uniform(model).rows(tangent_rows(model, kin, t))
         loads = least_norm(exerted, multipliers[: model.rows], model.row_scale, len(pseudo_inverse.s) - n)
         multipliers[: model.rows] = loads
     return ConstrainedMotion(
-        acceleration=np.concatenate(
-            [W_r[:, None] * on_each[:, :3], np.einsum("nij,nj->ni", W_q, on_each[:, 3:])], axis=1
-        ),
+        acceleration=np.concatenate(accelerations((W_r, W_q), u), axis=1),
         constraint_force=(A.reshape(-1, 7 * n).T @ multipliers).reshape(n, 7),
         multipliers=multipliers[: model.rows],
         rank=len(pseudo_inverse.s) - n,
     )
+
+
+def warn_of_round_off(
+    model: Model, W: Metrics, AW: np.ndarray, u: np.ndarray, multipliers: np.ndarray, inverse: PseudoInverse
+) -> None:
+    """Warn if the round-off of rows changes accelerations W u by more than ACCEPTED of the largest.
+
+    Each element of the rows `AW` is changed by half its last digit, at random, and the multipliers are corrected, so
+    that what remains is motion that constraints leave free.
+    """
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], AW.shape)
+    change = AW * signs * (0.5 * np.finfo(float).eps)
+    du = change.T @ multipliers
+    du -= AW.T @ inverse.multipliers(AW @ du + change @ u)
+    for unit, moved, now in zip(("m/s^2", "rad/s^2"), sizes(W, du), sizes(W, u), strict=True):
+        worst = int(moved.argmax())
+        if moved[worst] > ACCEPTED * now.max():
+            factor = model.mass.max() / model.mass.min()
+            warnings.warn(
+                f"the dense solver: round-off of constraint forces changes the acceleration of "
+                f"{model.body_names[worst]!r}, {model.mass[worst]:.3g} kg, by {moved[worst]:.1e} {unit}, where the "
+                f"largest is {now.max():.3g} {unit}, since the masses differ by a factor of {factor:.1e}; "
+                'solver="sparse", the default, computes with more digits there',
+                RoundOffWarning,
+                stacklevel=outside(),
+            )
+            return
+
+
+def sizes(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the magnitudes (n,) of the linear and angular accelerations W u; those of unit quaternions are half."""
+    linear, quaternion = accelerations(W, u)
+    return np.linalg.norm(linear, axis=1), 2 * np.linalg.norm(quaternion, axis=1)
+
+
+def accelerations(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the accelerations W u of positions (n, 3) and quaternions (n, 4)."""
+    on_each = u.reshape(-1, 7)
+    return W[0][:, None] * on_each[:, :3], np.einsum("nij,nj->ni", W[1], on_each[:, 3:])
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:

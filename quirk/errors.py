@@ -59,6 +59,11 @@ class UnknownNameError(QuirkError, KeyError):
 class InconsistentStateError(InputError):
     """Error raised if poses or velocities violate a constraint.
 
+    Attributes
+    ----------
+    violation : str
+        The message without the remedies that apply to a system only; empty if it has none.
+
     Examples
     --------
     >>> ball = quirk.Body.sphere("ball", 1.0, 0.1, velocity=[0, 0, 1.0])
@@ -69,6 +74,8 @@ class InconsistentStateError(InputError):
     ...     print(str(error)[:21])
     PointOnPlane "floor":
     """
+
+    violation: str = ""
 
 
 class StiffnessWarning(UserWarning):

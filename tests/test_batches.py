@@ -192,15 +192,39 @@ def test_companions_and_frames_of_varied_parts():
     assert np.abs(batch.state.position[0] - batch.state.position[1]).max() > 1e-4
 
 
+@pytest.mark.parametrize("options", [{"method": "RK4", "step": 1e-3}, {"rtol": 1e-8}])
+def test_member_that_violates_constraints_is_mended_as_its_error_says(options):
+    batch = Batch(pendulum(), 3, vary={("rod", "mass"): [1.0, 1.1, 1.2]}, **options)
+    batch.state.position[1, 0, 2] += 0.01
+    batch.advance(0.1)
+    assert batch.status.tolist() == ["completed", "failed", "completed"]
+    message, cure = batch.error[1].split(" or assemble it: ")
+    assert "the initial poses violate it by 0.01 m (row hinge: coincidence along z)" in message
+    assert message.endswith(": correct the initial poses,")
+    exec(cure, {"batch": batch})  # the statements of the message
+    assert np.abs(batch.state.position[1, 0, 2]) < 0.01
+    batch.advance(0.1)
+    assert batch.status.tolist() == ["completed"] * 3 and batch.error[1] == ""
+
+
 @pytest.mark.parametrize(
     ("vary", "text"),
     [
         ({("rod", "mass"): [1.0, 2.0, 3.0]}, r"\('rod', 'mass'\) must be .* shape \(2,\); got shape \(3,\)"),
         ({("rod", "mass"): [1.0, np.nan]}, "not finite"),
         ({("rod", "mass"): "heavy"}, "heavy"),
-        ({("rod", "weight"): [1.0, 2.0]}, r"no numeric argument 'weight'; available: .*\('rod', 'mass'\)"),
+        (
+            {("rod", "weight"): [1.0, 2.0]},
+            r"argument 'weight'; did you mean \('rod', 'mass'\)\? available: \('rod', 'po",
+        ),
+        ({("rod", "volume"): [1.0, 2.0]}, r"argument 'volume'; available: \('rod', 'position'\), .*\('rod', 'mass'\)"),
         ({("road", "mass"): [1.0, 2.0]}, "rod"),
-        ({"mass": [1.0, 2.0]}, "pair"),
+        (
+            {"mass": [1.0, 2.0]},
+            r"must be pairs .*; got 'mass'; did you mean \('rod', 'mass'\) or \('wheel', 'mass'\)\?",
+        ),
+        ({"rod.mas": [1.0, 2.0]}, r"must be pairs .*; got 'rod.mas'; did you mean \('rod', 'mass'\)\?"),
+        ({3: [1.0, 2.0]}, r"must be pairs .*; got 3$"),
         ([1.0, 2.0], "must map"),
         ({("rod", "mass"): [-1.0, 2.0]}, "mass must be positive"),
         ({"gravity": [0.0, 1.0]}, r"shape \(2, 3\)"),

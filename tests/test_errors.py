@@ -598,3 +598,49 @@ def test_what_a_motion_and_a_batch_need():
         quirk.Motion.function(np.sin)
     with pytest.raises(quirk.InputError, match=r"to arrays with a value for each of the 2 members.*got \['end'\]"):
         quirk.Batch(system(), 2, vary=["end"])
+
+
+def driven_mechanism(drive):
+    """A wheel, a slider and a probe at rest, each free to move along the coordinate that one driver prescribes."""
+    wheel = quirk.Body.cylinder("wheel", 1.0, 0.2, 0.1, angular_velocity=[0, 0, 0.5])
+    slider = quirk.Body.sphere("slider", 1.0, 0.1, position=[0, 0, 2.0], velocity=[0, 0, -0.25])
+    axle = quirk.Revolute("axle", quirk.GROUND, wheel, point=[0, 0, 0], axis="z")
+    rail = quirk.Prismatic("rail", quirk.GROUND, slider, point=[0, 0, 2.0], axis="z")
+    rate = quirk.Motion.constant_rate
+    drives = {
+        "turn": quirk.Drive("turn", axle, rate(3.0, 6.0)),
+        "push": quirk.Drive("push", rail, rate(-2.0)),
+        "strut": quirk.DistanceDrive("strut", quirk.GROUND, slider, rate(1.0, 2.0)),
+        "path": quirk.TrajectoryDrive("path", quirk.GROUND, slider, rate(0.0), rate(0.0), rate(4.0, 2.0)),
+    }
+    joints = [axle, rail] if drive != "path" else [axle]
+    return quirk.System([wheel, slider, *joints, drives[drive]])
+
+
+@pytest.mark.parametrize(
+    ("drive", "message"),
+    [
+        ("turn", "poses violate it by 0.283 rad (row turn: angle z): it prescribes 6 rad at t = 0 s, and the initial poses have 6.28319 rad: correct"),
+        ("push", "velocities violate it by 1.75 m/s (row push: displacement z): it prescribes -2 m/s at t = 0 s, and the initial velocities have -0.25 m/s: correct"),
+        ("strut", "velocities violate it by 1.25 m/s (row strut: distance): it prescribes 1 m/s at t = 0 s, and the initial velocities have -0.25 m/s: correct"),
+        ("path", "velocities violate it by 4.25 m/s (row path: coordinate z): it prescribes 4 m/s at t = 0 s, and the initial velocities have -0.25 m/s: correct"),
+    ],
+)  # fmt: skip
+def test_drivers_name_both_values(drive, message):
+    with pytest.raises(quirk.InconsistentStateError, match=re.escape(f'"{drive}": the initial {message}')):
+        quirk.simulate(driven_mechanism(drive), 1.0)
+
+
+def test_efforts_of_several_joints_are_named():
+    rod = quirk.Body.box("rod", 2.0, [1.0, 0.1, 0.1], position=[0.5, 0, 0])
+    tip = quirk.Body.box("tip", 1.0, [1.0, 0.1, 0.1], position=[1.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+    elbow = quirk.Revolute("elbow", rod, tip, point=[1, 0, 0], axis="y")
+    control = quirk.ComputedTorque("control", [hinge, elbow], [0, 0], kp=1.0, kd=1.0, gravity=[0, 0, -9.81])
+    spring = quirk.Spring("spring", quirk.GROUND, tip, stiffness=1.0)
+    result = quirk.simulate(quirk.System([rod, tip, hinge, elbow, control, spring]), 0.1, output=0.1)
+    with pytest.raises(quirk.InputError, match=r'one joint have effort; use along\("hinge"\) or along\("elbow"\) for'):
+        _ = result["control"].effort
+    assert result["control"].along("hinge").shape == (2,)
+    with pytest.raises(quirk.InputError, match=r"have effort; use force\(\) and torque\(\)$"):
+        _ = result["spring"].effort

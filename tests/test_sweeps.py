@@ -212,7 +212,10 @@ def test_seeds_are_given_to_builds_that_ask_and_recorded():
     [
         ({"output": None}, "give output="),
         ({"outputs": 0.1}, "neither sweep nor simulate has an option 'outputs'"),
-        ({"parameters": {"weight": [1]}}, "build cannot be called with .*weight"),
+        (
+            {"parameters": {"weight": [1]}},
+            r'build cannot be called with .*weight.*; did you mean "mass"\? There are: mass',
+        ),
         ({"parameters": {"time": [1]}}, '"time" is a coordinate of the Dataset: rename'),
         ({"build": 3}, "build must be a function"),
         ({"reduce": 3}, "reduce must be a function"),

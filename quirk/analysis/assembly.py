@@ -39,9 +39,18 @@ LEFT_OUT = 10.0
 # minus the cosine of half the angle.
 MOVED = 1e-6
 
+# Units of rows and of their rates, for lengths and for angles.
+UNITS = (("m", "rad"), ("m/s", "rad/s"))
+
 CURE = (
     "or call system.assemble() to move the bodies to the nearest state that satisfies all constraints; if rounded "
     "coordinates keep a redundant loop from closing, system.assemble(closure_tolerance=...) absorbs the error"
+)
+
+# The remedy for member {0} of a batch, whose state differs from that of the common system.
+CURE_OF_MEMBER = (
+    "or assemble it: state = batch.member({0}).assemble(batch.state.member({0})); batch.reset({0}); "
+    "batch.state.put({0}, state)"
 )
 
 # Violations below this fraction of the system's size may come from rounded coordinates.
@@ -99,7 +108,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
     # Positions far from the origin have larger round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
-    _check(system, state, "initial velocities", rate, np.where(angular, speed / length, speed), ("m/s", "rad/s"))
+    _check(system, state, t, "initial velocities", rate, np.where(angular, speed / length, speed), 1)
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -114,30 +123,56 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
     over = turned_over(system, state)
     if over is not None:
-        raise InconsistentStateError(
-            f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point in opposite directions: "
-            f"{_placed(over[0], system, state)}correct the {poses} or the frames, {CURE}"
-        )
+        violation = f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point in opposite directions: "
+        raise _inconsistent(violation, _placed(over[0], system, state), f"correct the {poses} or the frames")
     size = system.model.length + FAR * np.abs(state.position).max()
-    _check(system, state, poses, amount, np.where(angular, 1.0, size), ("m", "rad"))
+    _check(system, state, t, poses, amount, np.where(angular, 1.0, size), 0)
     return amount, rate, angular
 
 
-def _check(system: System, state: State, what: str, miss: np.ndarray, size: np.ndarray, units: tuple[str, str]) -> None:
-    """Raise an InconsistentStateError if violations `miss` (m,) exceed the tolerance.
+def _check(
+    system: System, state: State, t: float, what: str, miss: np.ndarray, size: np.ndarray, derivative: int
+) -> None:
+    """Raise an InconsistentStateError if violations `miss` (m,) at time t, s, exceed the tolerance.
 
-    The tolerance of each row is a fraction of `size` (m,), a typical value. `what` and `units` name the quantity and
-    its units, for lengths and for angles, in the message.
+    The tolerance of each row is a fraction of `size` (m,), a typical value. `what` names the quantity in the message.
+    The violations are those of poses for `derivative` 0, of velocities for 1.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
     if excess[worst] > 0:
-        unit = units[int(system.model.row_torque[worst])]
+        unit = UNITS[derivative][int(system.model.row_torque[worst])]
         constraint = constraint_of(system, worst)
-        raise InconsistentStateError(
+        violation = (
             f"{constraint}: the {what} violate it by {miss[worst]:.3g} {unit} (row {system.model.labels[worst]}): "
-            f"{_placed(constraint, system, state)}correct the {what}, {CURE}"
+            f"{_prescribed(system, state, t, worst, what, derivative)}"
         )
+        raise _inconsistent(violation, _placed(constraint, system, state), f"correct the {what}")
+
+
+def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentStateError:
+    """Return an error from the parts of its message: the violation, its possible cause, and the remedy."""
+    error = InconsistentStateError(f"{violation}{placed}{remedy}, {CURE}")
+    error.violation = violation + remedy
+    return error
+
+
+def _prescribed(system: System, state: State, t: float, row: int, what: str, derivative: int) -> str:
+    """Return a text for errors with the values that a driver prescribes and has at a state and time t, s.
+
+    The text is empty if the row is not that of a driver. The values are those of the coordinate for `derivative` 0, its
+    rate for 1.
+    """
+    for placed in system.model.relations:
+        motions = placed.relation.motions
+        if not placed.rows.start <= row < placed.rows.stop or not motions or placed.relation.scale != 1.0:
+            continue  # a scaled row is no difference of a coordinate and a motion
+        solver = system.plant.for_residuals
+        found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)[row, derivative]
+        wanted = motions[row - placed.rows.start].derivatives(t, derivative)[derivative]
+        unit = UNITS[derivative][int(system.model.row_torque[row])]
+        return f"it prescribes {wanted:.6g} {unit} at t = {t:g} s, and the {what} have {wanted + found:.6g} {unit}: "
+    return ""
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
@@ -165,6 +200,13 @@ def _placed(constraint: Any, system: System, state: State) -> str:
         "from which the initial state differs, as after system.assemble(): give frame_i and frame_j in body "
         "coordinates, "
     )
+
+
+def of_member(error: InconsistentStateError, number: int) -> InconsistentStateError:
+    """Return the error of a batch member, with the remedy for this member in place of those for a system."""
+    if not error.violation:
+        return error
+    return InconsistentStateError(f"{error.violation}, {CURE_OF_MEMBER.format(number)}")
 
 
 def assemble(system: System, start: State, t: float) -> State:

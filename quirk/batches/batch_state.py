@@ -49,15 +49,17 @@ class BatchState:
         internal = {name: tiled(array) for name, array in state.internal.items()}
         return cls(position, orientation, velocity, angular_velocity, angles, internal)
 
-    def member(self, k: int, switched: Mapping[str, bool], replaced: Mapping[str, Any]) -> State:
-        """Return the state of member k.
+    def member(
+        self, k: int, switched: Mapping[str, bool] | None = None, replaced: Mapping[str, Any] | None = None
+    ) -> State:
+        """Return a copy of the state of member k.
 
         `switched` and `replaced` are the constraints and forces that events have enabled, disabled or replaced, as in
         `State`.
         """
         angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
-        return State(*parts, angles=angles, internal=internal, switched=switched, replaced=replaced)
+        return State(*parts, angles=angles, internal=internal, switched=switched or {}, replaced=replaced or {})
 
     def put(self, k: int, state: State) -> None:
         """Set the state of member k."""

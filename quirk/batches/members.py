@@ -7,8 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from ..analysis.assembly import of_member
 from ..bodies.state import State
-from ..errors import SimulationError
+from ..errors import InconsistentStateError, SimulationError
 from ..jit.unlocked import releasing
 from ..result.result import Result
 from ..simulation.simulate import simulate
@@ -59,6 +60,8 @@ def member_run(
         )
     except SimulationError as error:
         return MemberRun(number, "failed", error.result, error)
+    except InconsistentStateError as error:
+        return MemberRun(number, "failed", None, of_member(error, number))
     except Exception as error:  # user functions may raise any error
         return MemberRun(number, "failed", None, error)
     return MemberRun(number, result.status, result)

@@ -14,7 +14,14 @@ from ..constraints import Constraint, Drum
 from ..errors import InputError
 from ..forces import ForceElement
 from ..functions.motion import Motion
-from ..simulation.sensitivity.parameters import GRAVITY_NAME, STATES, numeric_arguments
+from ..simulation.sensitivity.parameters import (
+    GRAVITY_NAME,
+    STATES,
+    near_pairs,
+    numeric_arguments,
+    parameter_hint,
+    parameter_names,
+)
 from ..simulation.sensitivity.part_parameters import remade
 from ..system.system import System
 from ..util import validate
@@ -75,6 +82,7 @@ def _varied(system: System, count: int, key: Any, values: Any) -> VariedNumber:
     if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str)):
         raise InputError(
             f'{OWNER}: vary: keys must be pairs (part, parameter) such as ("rod", "mass"), or "gravity"; got {key!r}'
+            f"{near_pairs(system, key)}"
         )
     part, parameter = system[key[0]], key[1]
     if isinstance(part, Body) and parameter in STATES:
@@ -116,9 +124,8 @@ def _value_of(part: Any, parameter: str) -> np.ndarray:
             known = {f"{name}.{own}": value for own, value in numeric_arguments(holder).items()}
     if parameter in known:
         return known[parameter]
-    names = [*(STATES if isinstance(part, Body) else ()), *known]
-    listed = ", ".join(repr((part.name, own)) for own in names) or "none"
-    raise InputError(f"{OWNER}: vary: {part} has no numeric argument {parameter!r}; available: {listed}")
+    hint = parameter_hint(part, parameter, dict.fromkeys([*parameter_names(part), *known]))
+    raise InputError(f"{OWNER}: vary: {part} has no numeric argument {parameter!r}; {hint}")
 
 
 def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:

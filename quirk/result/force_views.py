@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .result import Result
     from .segment import Segment
 
+# Maximum number of coordinates that an error message lists.
+MOST_LISTED = 3
 FRAMES = ("inertial", "i", "j")
 # Units of a force element's coordinate, of its rate and of the load along it, by the unit of the coordinate.
 UNITS = {
@@ -161,7 +163,10 @@ class ForceView:
         An effort that increases the coordinate is positive.
         """
         if not isinstance(self.of, Actuated | Controller):
-            raise InputError(f"{self.of}: only actuators of joints and drivers have effort; use force() and torque()")
+            several = self.of.has("along") and len(self.of.coordinates) > 1
+            joints = [f'along("{name}")' for name in self.of.coordinates[:MOST_LISTED]] if several else []
+            ways = f"{' or '.join(joints)} for the effort along one coordinate" if joints else "force() and torque()"
+            raise InputError(f"{self.of}: only drivers and actuators of one joint have effort; use {ways}")
         return self.along()
 
     def internal(self, name: str | None = None) -> np.ndarray:

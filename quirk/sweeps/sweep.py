@@ -210,7 +210,9 @@ def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[l
     try:
         inspect.signature(build).bind(**runs[0].arguments)
     except TypeError as error:
-        raise InputError(f"{OWNER}: build cannot be called with {sorted(rows[0])}: {error}") from None
+        unknown = next((name for name in rows[0] if name not in arguments), None)
+        hint = "" if unknown is None else f"; {suggestion(unknown, arguments, every=True)}"
+        raise InputError(f"{OWNER}: build cannot be called with {sorted(rows[0])}: {error}{hint}") from None
     return runs, seeds if asks else {}
 
 

@@ -35,7 +35,7 @@ ELSEWHERE = {
     **dict.fromkeys(("maximum", "max"), ("upper",)),
     **dict.fromkeys(("cor", "elasticity"), ("restitution",)),
     **dict.fromkeys(("freq", "frequency"), ("angular_frequency",)),
-    "density": ("mass",),
+    **dict.fromkeys(("density", "weight"), ("mass",)),
     "g": ("gravity",),
     "mu": ("coefficient", "static"),
     "threshold": ("level",),

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +26,7 @@ from quirk.forces.value import Value
 from quirk.functions.motion import Motion
 from quirk.integrators import IMPLICIT_METHODS, TABLEAUX, TAYLOR
 from quirk.util.construction import construction, made_with
+from quirk.util.suggestion import nearest_names
 
 from .change import FRAME, ParameterChange
 from .motions import motion_derivatives
@@ -129,6 +130,7 @@ def _parameter(system: System, start: State, what: Any) -> Parameter:
     if not (isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what)):
         raise InputError(
             f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}'
+            f"{near_pairs(system, what)}"
         )
     name, parameter = what
     try:
@@ -296,6 +298,26 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
     return [ParameterChange(derivative(partial(numbers, partial(along, axis)), size), size=size) for axis in np.eye(3)]
 
 
+def parameter_names(part: Any) -> list[str]:
+    """Return the names of the numeric arguments of a part; those of a body include its initial state."""
+    return [*(STATES if isinstance(part, Body) else ()), *numeric_arguments(part)]
+
+
+def parameter_hint(part: Any, parameter: str, names: Collection[str]) -> str:
+    """Return the end of an error message about an unknown parameter of a part: near ones, and those that there are."""
+    meant = " or ".join(repr((part.name, name)) for name in nearest_names(parameter, names))
+    listed = ", ".join(repr((part.name, name)) for name in names) or "none"
+    return (f"did you mean {meant}? " if meant else "") + f"available: {listed}"
+
+
+def near_pairs(system: System, text: Any) -> str:
+    """Return the end of an error message with the pairs (part, parameter) that a text such as "rod.mass" may mean."""
+    parts = [part for part in system if isinstance(part, Body | Constraint | ForceElement)]
+    pairs = {f"{part.name}.{name}": (part.name, name) for part in parts for name in parameter_names(part)}
+    meant = [repr(pairs[name]) for name in nearest_names(text, pairs)] if isinstance(text, str) else []
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
+
+
 def _by_remaking(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
@@ -307,8 +329,8 @@ def _by_remaking(
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)
     if parameter not in known:
-        listed = ", ".join(repr((part.name, name)) for name in [*(STATES if isinstance(part, Body) else ()), *known])
-        raise InputError(f"{OWNER}: {part} has no numeric argument {parameter!r}; available: {listed or 'none'}")
+        hint = parameter_hint(part, parameter, parameter_names(part))
+        raise InputError(f"{OWNER}: {part} has no numeric argument {parameter!r}; {hint}")
     assert constructed is not None
     value = np.array(_value(part, constructed, parameter), dtype=float)
     others = dependents(system, part)

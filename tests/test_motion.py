@@ -17,6 +17,7 @@ MOTIONS = {
     "polynomial": Motion.polynomial([0.1, -0.2, 0.3, 0.4, -0.5, 0.06]),
     "sinusoid": Motion.sinusoid(0.7, 3.0, phase=0.4, offset=-0.2),
     "spline": Motion.spline(KNOTS, HEIGHTS),
+    "rest to rest": Motion.rest_to_rest([0.3, 1.2, 1.6, 2.6], [0.2, 0.9, 0.9, -0.4]),
     "function": Motion.function(np.exp, np.exp, np.exp, np.exp, np.exp),
     "periodic": PERIODIC,
     "sum": Motion.sinusoid(0.7, 3.0) + Motion.spline(KNOTS, HEIGHTS) + Motion.constant_rate(0.4, start=0.1),
@@ -42,6 +43,85 @@ def test_a_spline_passes_its_points_and_has_continuous_snap():
     for t in KNOTS[1:-1]:
         np.testing.assert_allclose(motion.derivatives(t - 1e-12, 4), motion.derivatives(t, 4), atol=1e-6)
     assert Motion.spline([0, 2], [1, 5]).derivatives(1.0, 2).tolist() == [3.0, 2.0, 0.0]
+
+
+class TestRestToRest:
+    @pytest.mark.parametrize("count", [2, 3, 7])
+    @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
+    def test_each_piece_is_the_polynomial_that_rests_at_both_ends(self, count, unit):
+        """The six coefficients are found from six conditions: value, rate and acceleration at both ends."""
+        rng = np.random.default_rng(count)
+        times, values = unit * np.cumsum(rng.uniform(0.3, 2.0, count)), rng.normal(size=count)
+        motion = Motion.rest_to_rest(times, values)
+        for k, T in enumerate(np.diff(times)):
+            powers = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], [0, 0, 2, 0, 0, 0],
+                               [1, 1, 1, 1, 1, 1], [0, 1, 2, 3, 4, 5], [0, 0, 2, 6, 12, 20]])  # fmt: skip
+            c = np.linalg.solve(powers, [values[k], 0, 0, values[k + 1], 0, 0])
+            shape = np.polynomial.Polynomial(c)
+            for s in (0.0, 0.1, 0.5, 0.83):
+                want = [shape.deriv(m)(s) / T**m if m else shape(s) for m in range(5)]
+                found = motion.derivatives(times[k] + s * T, 4)
+                np.testing.assert_allclose(found * T ** np.arange(5), want * T ** np.arange(5), atol=1e-12)
+
+    def test_it_rests_at_the_times_and_beyond(self):
+        times, values = [0.3, 1.2, 1.6, 2.6], [0.2, 0.9, 0.9, -0.4]
+        motion = MOTIONS["rest to rest"]
+        for t, x in zip(times, values, strict=True):
+            for side in (-1e-9, 0.0, 1e-9):
+                np.testing.assert_allclose(motion.derivatives(t + side, 2), [x, 0, 0], atol=1e-7)
+        for t, x in ((-100.0, 0.2), (0.3, 0.2), (1.4, 0.9), (2.6, -0.4), (1e4, -0.4)):
+            assert motion.derivatives(t, 4)[:3].tolist() == [x, 0.0, 0.0]
+        assert (motion.start, motion.end) == (-np.inf, np.inf)
+
+    def test_largest_rate_and_acceleration(self):
+        motion, t = Motion.rest_to_rest([1.0, 3.0], [0.5, -0.3]), np.linspace(1, 3, 2001)
+        rates = np.array([motion.derivatives(x, 2) for x in t])
+        assert rates[:, 1].min() == pytest.approx(15 / 8 * -0.8 / 2)
+        assert np.abs(rates[:, 2]).max() == pytest.approx(10 / np.sqrt(3) * 0.8 / 4, rel=1e-6)
+
+    def test_steps_end_where_the_jerk_jumps(self):
+        np.testing.assert_array_equal(MOTIONS["rest to rest"].kinks, [0.3, 1.2, 1.6, 2.6])
+        assert not Motion.rest_to_rest([0, 1], [0.3, 0.3]).kinks.size
+        rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1])
+        slide = quirk.Prismatic("slide", quirk.GROUND, rod, axis=[0, 0, 1])
+        push = quirk.Force("push", rod, [0, 0, MOTIONS["rest to rest"]])
+        result = quirk.simulate(quirk.System([rod, slide, push]), 3.0, rtol=1e-6)
+        assert {0.3, 1.2, 1.6, 2.6} <= set(result.time)
+
+    def test_no_motion_has_less_squared_jerk(self):
+        """Variations that rest at both ends only add to the integral of the squared jerk."""
+        s, w = np.polynomial.legendre.leggauss(12)
+        s, w = 0.5 * (s + 1), 0.5 * w
+        jerk = np.array([Motion.rest_to_rest([0, 1], [0, 1]).derivatives(x, 3)[3] for x in s])
+        for power in range(3, 7):
+            change = np.polynomial.Polynomial([0, 1]) ** power * np.polynomial.Polynomial([1, -1]) ** 3
+            assert abs(w @ (jerk * change.deriv(3)(s))) < 1e-12
+
+    @pytest.mark.parametrize("part", ["drive", "servo"])
+    def test_derivatives_with_respect_to_its_values(self, part):
+        times, values = [0.2, 0.6, 0.9], np.array([0.1, 0.5, -0.2])
+
+        def system(values):
+            rod = quirk.Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+            hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+            tip = quirk.Body.sphere("tip", 0.5, 0.1, position=[1.4, 0, 0])
+            elbow = quirk.Revolute("elbow", rod, tip, point=[1, 0, 0], axis="y")
+            motion = Motion.rest_to_rest(times, values)
+            servo = quirk.Controller("servo", hinge, motion, kp=50.0, kd=5.0)
+            made = quirk.System([rod, tip, hinge, elbow], gravity=[0, 0, -9.81])
+            return made.with_parts(quirk.Drive("drive", hinge, motion) if part == "drive" else servo)
+
+        def moved(values, **options):
+            one = system(values)
+            start = system([0.1, 0.5, -0.2]).assemble()
+            return quirk.simulate(one, 1.0, initial_state=start, output=0.5, rtol=1e-10, atol=1e-12, **options)
+
+        name = f"{'motion' if part == 'drive' else 'target'}.values"
+        found = moved(values, sensitivities=[(part, name)]).sensitivity[part, name]["tip"].position
+        for k in (1, 2) if part == "drive" else range(3):  # the drive's first value would move its initial pose
+            h = 1e-5 * np.eye(3)[k]
+            change = (moved(values + h)["tip"].position - moved(values - h)["tip"].position) / 2e-5
+            np.testing.assert_allclose(found[..., k], change, atol=1e-6)
 
 
 class TestPeriodic:
@@ -111,6 +191,7 @@ class TestSums:
             (one + other).derivatives(0.0, 3)
 
     def test_they_say_what_they_are(self):
+        assert repr(MOTIONS["rest to rest"]) == "Motion(from 0.2 at 0.3 s to -0.4 at 2.6 s)"
         assert repr(MOTIONS["rate"] + Motion.sinusoid(1, 2)) == "Motion(0.3 t^0 + 2 t^1 + 0 + 1 sin(2 t + 0))"
 
     def test_only_motions_can_be_added(self):
@@ -150,6 +231,9 @@ def test_drives_follow_them(name):
         (lambda: Motion.spline([0, 1, 2], [0, 1, 0], periodic=True), "must be 4 or more; got 3"),
         (lambda: Motion.spline([0, 1], [0, 1], periodic=1), "periodic must be True or False"),
         (lambda: Motion.spline([0, 1, 2], [0, 1]), r"values must have shape \(3,\)"),
+        (lambda: Motion.rest_to_rest([0, 1, 1], [0, 1, 2]), "Motion.rest_to_rest: times must increase strictly"),
+        (lambda: Motion.rest_to_rest([0], [1]), "rest_to_rest: times must be a list of at least two times"),
+        (lambda: Motion.rest_to_rest([0, 2], [1]), r"rest_to_rest: values must have shape \(2,\)"),
         (lambda: Motion.function(np.sin, np.cos, None), "f_tt must be a function"),
         (lambda: Motion.function(np.sin, np.cos, np.sin).derivatives(0.0, 3), "f_ttt is needed here"),
         (lambda: MOTIONS["spline"](np.linspace(0, 3, 4)), r"t must be a single time, s; got array"),

@@ -248,6 +248,7 @@ def test_derivatives_of_motions():
         Motion.function("sin(t)*exp(-t)"),
         Motion.function(np.sin, np.cos, lambda t: -np.sin(t)),
         Motion.steps([0, 1, 2], [3.0, 1.0, 2.0]),
+        Motion.rest_to_rest([0.5, 1, 2], [3.0, 1.0, 2.0]),
     ]
     for motion in [*motions, motions[0] + motions[3], motions[5] + motions[1]]:
         slope = derivative_of(motion)

@@ -43,7 +43,7 @@ _ATTRIBUTES_AS_TEXT = """
     seed default_rng time perf_counter monotonic process_time position velocity rotation orientation spin
     angular_velocity speed angular_speed point velocity_of direction angle travel displacement distance tilt angles
     internal name mass inertia taylor value rate where engage release switch_on switch_off set_velocity follow after
-    Motion constant_rate polynomial sinusoid spline function Expression
+    Motion constant_rate polynomial sinusoid rest_to_rest spline function Expression
 """
 ATTRIBUTES = frozenset(_ATTRIBUTES_AS_TEXT.split())
 

@@ -35,8 +35,8 @@ RESOLUTION = 1e-8
 class Motion(Immutable):
     """A prescribed quantity c(t), in m or rad, with its time derivatives.
 
-    Create it with `constant_rate`, `polynomial`, `sinusoid`, `spline`, `steps` or `function`; ``a + b`` is the sum of
-    two.
+    Create it with `constant_rate`, `polynomial`, `sinusoid`, `rest_to_rest`, `spline`, `steps` or `function`; ``a + b``
+    is the sum of two.
 
     Attributes
     ----------
@@ -113,11 +113,7 @@ class Motion(Immutable):
         indefinitely in both directions, and its derivatives are continuous at the ends, too.
         """
         owner = "Motion.spline"
-        knots = validate.numbers(times)
-        if knots is None or knots.ndim != 1 or knots.size < 2 or not np.isfinite(knots).all():
-            raise InputError(f"{owner}: times must be a list of at least two times in seconds; got {times!r}")
-        if (np.diff(knots) <= 0).any():
-            raise InputError(f"{owner}: times must increase strictly; got {knots.tolist()}")
+        knots = _increasing(owner, times, 2)
         heights = validate.array(owner, "values", values, knots.shape)
         periodic = validate.flag(owner, "periodic", periodic)
         if periodic and knots.size < FEWEST_PERIODIC:
@@ -135,6 +131,36 @@ class Motion(Immutable):
 
     @classmethod
     @remembered
+    def rest_to_rest(cls, times: ArrayLike, values: ArrayLike) -> Motion:
+        """Return the motion through values (n,) at increasing times (n,), s, n at least 2, with rest at each of them.
+
+        Between two times it is the polynomial of degree 5 whose rate and acceleration are zero at both ends: x_0 + (x_1
+        - x_0) (10 s^3 - 15 s^4 + 6 s^5) with s = (t - t_0) / (t_1 - t_0), which has the least integral of the squared
+        jerk (Flash and Hogan, J. Neurosci. 5 (1985) 1688). Its largest rate and acceleration are 15/8 (x_1 - x_0) /
+        (t_1 - t_0) and 10/sqrt(3) (x_1 - x_0) / (t_1 - t_0)^2. Two equal values are a pause. Before the first and after
+        the last time the motion rests. Value, rate and acceleration are continuous; steps of runs end where the jerk
+        jumps.
+
+        Examples
+        --------
+        >>> motion = quirk.Motion.rest_to_rest([0.0, 2.0], [0.0, 0.8])
+        >>> motion.derivatives(1.0).round(6)
+        array([0.4 , 0.75, 0.  ])
+        >>> motion(-1.0), motion(3.0)
+        (0.0, 0.8)
+        """
+        owner = "Motion.rest_to_rest"
+        ends = _increasing(owner, times, 2)
+        points = validate.array(owner, "values", values, ends.shape)
+        lengths = np.diff(ends)
+        powers = np.zeros((len(ends) + 1, 6))
+        powers[1:, 0], powers[0, 0] = points, points[0]
+        shares = np.array([10.0, -15.0, 6.0]) * np.diff(points)[:, None]
+        powers[1:-1, 3:] = shares / lengths[:, None] ** [3, 4, 5]
+        return cls(PIECES, np.array([ends[0] - lengths[0], *ends, ends[-1] + lengths[-1]]), powers)
+
+    @classmethod
+    @remembered
     def steps(cls, times: ArrayLike, values: ArrayLike) -> Motion:
         """Return a piecewise constant motion: values (n,), each from one of the increasing times (n,), s, to the next.
 
@@ -148,11 +174,7 @@ class Motion(Immutable):
         (3.0, -3.0, 0.0)
         """
         owner = "Motion.steps"
-        begins = validate.numbers(times)
-        if begins is None or begins.ndim != 1 or not begins.size or not np.isfinite(begins).all():
-            raise InputError(f"{owner}: times must be a list of times in seconds; got {times!r}")
-        if (np.diff(begins) <= 0).any():
-            raise InputError(f"{owner}: times must increase strictly; got {begins.tolist()}")
+        begins = _increasing(owner, times, 1)
         held = validate.array(owner, "values", values, begins.shape)
         return cls(PIECES, np.append(begins, begins[-1] + 1.0), held[:, None])
 
@@ -325,11 +347,25 @@ class Motion(Immutable):
             return f.text if isinstance(f, Expression) else str(getattr(f, "__name__", "function"))
         if self.period:
             return f"periodic spline of {len(self.coefficients)} pieces over {self.period:g} s"
+        if len(self.coefficients) > 1 and not self._bounded and self.coefficients.shape[1] > 1:
+            first, last = (f"{self.coefficients[k, 0]:g} at {self.breaks[:-1][k]:g} s" for k in (1, -1))
+            return f"from {first} to {last}"
         if len(self.coefficients) > 1 and not self._bounded:
             return f"{len(self.coefficients)} steps from {self.breaks[0]:g} s on"
         if math.isfinite(self.end):
             return f"spline of {len(self.coefficients)} pieces from {self.start:g} to {self.end:g} s"
         return " + ".join(f"{c:g} t^{k}" for k, c in enumerate(self.coefficients[0]))
+
+
+def _increasing(owner: str, times: Any, fewest: int) -> np.ndarray:
+    """Return the times (n,), s, of a motion; an InputError is raised unless they increase and are at least `fewest`."""
+    found = validate.numbers(times)
+    if found is None or found.ndim != 1 or found.size < fewest or not np.isfinite(found).all():
+        count = "at least two times" if fewest > 1 else "times"
+        raise InputError(f"{owner}: times must be a list of {count} in seconds; got {times!r}")
+    if (np.diff(found) <= 0).any():
+        raise InputError(f"{owner}: times must increase strictly; got {found.tolist()}")
+    return found
 
 
 # Types that `as_motion` accepts: a motion, a function of t as text, or a constant.

@@ -37,7 +37,12 @@ def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) ->
         if periodic:  # first and last value are the same parameter
             units[[0, -1]] = 0.5 * (units[0] + units[-1])
         return (len(units),), [Motion.spline(arguments["times"], unit, periodic) for unit in units]
-    listed = {"polynomial": ["coefficients"], "spline": ["values"]}.get(maker, list(known))
+    if maker == "rest_to_rest" and number == "values":
+        return (len(arguments["values"]),), [
+            Motion.rest_to_rest(arguments["times"], unit) for unit in np.eye(len(arguments["values"]))
+        ]
+    own = {"polynomial": ["coefficients"], "spline": ["values"], "rest_to_rest": ["values"]}
+    listed = own.get(maker, list(known))
     names = ", ".join(repr((part.name, f"{argument}.{name}")) for name in listed) or "none"
     raise InputError(f"{OWNER}: {part}: its {motion!r} has no numeric argument {number!r}; available: {names}")
 

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autodiff.jet import Jet
-from ..bodies import rotation
 from ..bodies.frame import Frame
 from ..jit.compilation import shared
 from ..util.misuse import explained
-from .primitives import Y
 
 if TYPE_CHECKING:
     from .constraint import Constraint
@@ -74,23 +71,6 @@ def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 def crossed(constraint: Constraint) -> bool:
     """Whether the angles of a constraint are those of a universal joint; for a driver, those of the driven joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
-
-
-def angle_about(i: FrameMotion, j: FrameMotion, axis: int) -> Any:
-    """Return the angle, rad, in [-pi, pi], of frame j relative to frame i about the rotation axis of a joint.
-
-    About x and z it is the first and third 1-2-3 angle. About y it is the second one, but not limited to a right angle.
-    """
-    R = np.swapaxes(i.axes, -1, -2) @ j.axes
-    if axis != Y:
-        return rotation.angles_123(R)[axis]
-    cosine = (R[0, 0] * R[0, 0] + R[0, 1] * R[0, 1]) ** 0.5
-    return np.arctan2(R[0, 2], cosine if float_of(R[0, 0]) >= 0 else -cosine)
-
-
-def float_of(x: Any) -> float:
-    """Return the value of a number or of a jet as a float."""
-    return float(x.value if isinstance(x, Jet) else x)
 
 
 @shared

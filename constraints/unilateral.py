@@ -26,9 +26,6 @@ from .constraint import Constraint, Joint, checked_ends, end_points
 from .custom import LETTERS, UNITS, OfBodies
 from .relation import FORCE, TORQUE, MovingFrame, Relation
 
-# gap(frames, numbers) -> gap of a unilateral constraint
-GapFunction = Callable[[Sequence[Any], Sequence[Any]], Any]
-
 
 class Unilateral(Constraint):
     """A constraint with one or more gaps that cannot be negative.

@@ -16,7 +16,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autodiff.jet import BranchingError, Condition, Jet, where
-from ..jit.scalar import is_written
 from ..jit.tracing import LARGEST_INDEX, TracedValue
 
 
@@ -285,13 +284,3 @@ def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
     if whole is not other:
         whole = condition if whole else ~condition
     return Tracer(where(condition, x, y), numpy, whole)
-
-
-def as_jet(x: Any) -> Any:
-    """Return the jet of a tracer, or any other number as a float."""
-    return operand(x)[0]
-
-
-def is_exact(jet: Jet) -> bool:
-    """Whether the value of a jet is a traced value, which is computed later by machine code."""
-    return is_written(jet.value) and isinstance(jet.value, TracedValue)

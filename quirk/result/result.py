@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..analysis.contact.gap_functions import Gaps
 from ..beams import Beam
 from ..bodies.body import Body
-from ..bodies.state import Kinematics, State
+from ..bodies.state import State
 from ..constraints import Constraint
 from ..constraints.planar import PlanarBody
 from ..constraints.unilateral import Unilateral
@@ -521,11 +521,6 @@ class Result(Renamed, ResultOutput):
         """Largest residuals of the constraints over time."""
         worst = joined([np.abs(s.residuals).max(axis=1, initial=0.0) for s in self.segments])
         return Residual(worst[:, 0], worst[:, 1])
-
-    @cached_property
-    def _kinematics(self) -> list[Kinematics]:
-        """Kinematics of the state at each output time, such as rotation matrices."""
-        return [kin for segment in self.segments for kin in segment.kinematics]
 
     @property
     def _accelerations(self) -> tuple[np.ndarray, np.ndarray]:

@@ -80,12 +80,6 @@ class Asked(NamedTuple):
     outputs: np.ndarray
 
 
-def no_functions() -> Asked:
-    """Return tables for a run without user functions."""
-    whole, real = np.zeros(0, dtype=np.int64), np.zeros(0)
-    return Asked(whole, real, real, whole, real, whole, real, real, real, real)
-
-
 @kernel
 def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
     """Record inputs and outputs of all functions after the evaluation of a stage."""

@@ -20,7 +20,6 @@ from quirk.jit.record import record
 # Programs of a form. FIRST: order 0 of all lines. SHAPE: inputs of rows and loads. GOAL: Phi or psi. LOADS: loads,
 # without multipliers of the same order. AFTER: lines that depend on these multipliers.
 FIRST, SHAPE, GOAL, LOADS, AFTER = range(5)
-PROGRAMS = 5
 
 # Levels of rows: none, on velocities, or on poses.
 LAW, VELOCITY_ROWS, POSE_ROWS = range(3)

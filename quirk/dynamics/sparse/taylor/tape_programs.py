@@ -9,13 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from quirk.autodiff.tape import CHOOSE, CONSTANT, INPUT, MULTIPLY, NONLINEAR, POWER, SCALE, SQUARE
+from quirk.autodiff.tape import CONSTANT, INPUT, MULTIPLY, NONLINEAR, SQUARE
 
 from .tables import AFTER, FIRST, GOAL, LAW, LOADS, SHAPE
 from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUAL, Form
-
-# Operands that are constant along the series: factors, exponents and truth values.
-BY_VALUE = {SCALE: {1}, POWER: {1}, CHOOSE: {0}}
 
 
 class Programs:

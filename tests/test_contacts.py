@@ -50,16 +50,6 @@ def test_fifty_bounces_and_rest(scale, mass):
     assert 100 < len(hits) < 200
 
 
-def test_dense_and_compiled_bounce_alike():
-    one, two = (
-        quirk.simulate(ball_on_a_floor(0.7, velocity=(0.1, 0, 0)), 2.0, output=0.25, rtol=1e-11, solver=solver)
-        for solver in ("sparse", "dense")
-    )
-    assert one.events.name == two.events.name
-    np.testing.assert_allclose(one.events.time, two.events.time, rtol=1e-9)
-    np.testing.assert_allclose(one["ball"].position[-1], two["ball"].position[-1], atol=1e-9)
-
-
 def row_of_balls(gap):
     """Five balls in a row, of which the first comes with 1 m/s."""
     places = [-0.3, *(0.2 * k + gap * k for k in range(1, 5))]

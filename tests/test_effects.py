@@ -157,7 +157,7 @@ def test_actions_of_events(way, place):
     assert result["cart"].velocity[-1, 0] == pytest.approx(ENDS, rel=1e-9)
 
 
-@pytest.mark.parametrize("method", ["Taylor", "RadauIIA9", "LSODA"])
+@pytest.mark.parametrize("method", ["Taylor", "RadauIIA9"])
 def test_actions_of_events_with_other_methods(method):
     read, on = through_a_cell()
     event = quirk.Event("on", "time", level=1.0, action=lambda t, state: on())

@@ -419,7 +419,6 @@ class TestInterfaces:
     def test_solvers_and_methods_agree(self, slipping):
         want = quirk.simulate(slipping, 0.2, output=[0.2], rtol=1e-11)["two"].position[-1]
         for how in (
-            {"solver": "dense"},
             {"method": "RadauIIA9"},
             {"method": "Taylor"},
             {"method": "RK4", "step": 1e-4},

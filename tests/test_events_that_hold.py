@@ -9,7 +9,6 @@ from quirk import GROUND, Body, Event
 
 METHODS = {
     "default": {},
-    "dense": {"solver": "dense"},
     "RadauIIA9": {"method": "RadauIIA9"},
     "fixed steps": {"method": "RK4", "step": 1e-3},
     "baumgarte": {"stabilization": "baumgarte"},

@@ -6,27 +6,24 @@ import pytest
 import quirk
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
-def test_a_speed_that_is_set_by_its_own_event(solver):
+def test_a_speed_that_is_set_by_its_own_event():
     ball = quirk.Body.sphere("ball", 1.0, 0.1)
     slow = quirk.Event("slow", "ball.speed", level=3.0, action=quirk.set_velocity("ball", [0, 0, -1.0]))
-    result = quirk.simulate(quirk.System([ball, slow], gravity=[0, 0, -10.0]), 1.0, solver=solver)
+    result = quirk.simulate(quirk.System([ball, slow], gravity=[0, 0, -10.0]), 1.0)
     np.testing.assert_allclose(result.events.time, [0.3, 0.5, 0.7, 0.9], rtol=1e-12)
     assert {event.direction for event in result.events} == {1}
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
-def test_a_latch_that_opens_at_its_load(solver):
+def test_a_latch_that_opens_at_its_load():
     ball = quirk.Body.sphere("ball", 1.0, 0.1)
     hold = quirk.Fixed("hold", quirk.GROUND, ball)
     pull = quirk.Force("pull", ball, [quirk.Motion.polynomial([0, 1.0]), 0, 0])
     breaks = quirk.Event("breaks", "hold.force", level=0.5, action=quirk.release(hold))
-    result = quirk.simulate(quirk.System([ball, hold, pull, breaks]), 1.0, solver=solver)
+    result = quirk.simulate(quirk.System([ball, hold, pull, breaks]), 1.0)
     np.testing.assert_allclose(result.events.time, [0.5], rtol=1e-12)
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
-def test_a_distance_that_a_latch_closes(solver):
+def test_a_distance_that_a_latch_closes():
     """The latch moves the body by what is left of the distance, whose rate is then round-off."""
     ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[1.0, 0, 0], velocity=[-1.0, 0, 0])
     catch = quirk.Spherical("catch", quirk.GROUND, ball, frame_i=quirk.Frame(), frame_j=quirk.Frame(), active=False)
@@ -37,7 +34,7 @@ def test_a_distance_that_a_latch_closes(solver):
         level=0.05,
         action=quirk.engage(catch, tolerance=0.1),
     )
-    result = quirk.simulate(quirk.System([ball, catch, push, latch]), 2.0, solver=solver)
+    result = quirk.simulate(quirk.System([ball, catch, push, latch]), 2.0)
     assert [event.direction for event in result.events] == [-1]
 
 
@@ -77,15 +74,14 @@ def test_a_crossing_at_the_instant_of_another_event(method, kind, quantity):
         assert len(times) == 1 and abs(times[0] - level) < 1e-9, (level, speed, times)
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
 @pytest.mark.parametrize("action", ["record", "stop"])
-def test_a_velocity_that_stops_in_an_impact_and_goes_on_the_other_way(action, solver):
+def test_a_velocity_that_stops_in_an_impact_and_goes_on_the_other_way(action):
     """Its rate is unknown, and it is zero right after the impact."""
     ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.6], velocity=[0, 0, -2.0])
     on = {"on_i": quirk.surface.plane(), "on_j": quirk.surface.sphere(0.1)}
     floor = quirk.Contact("floor", quirk.GROUND, ball, **on)
     lift = quirk.Force("lift", ball, [0, 0, 1.0])
     turns = quirk.Event("turns", "ball.velocity.z", direction=1, action=action)
-    result = quirk.simulate(quirk.System([ball, floor, lift, turns]), 1.0, output=0.1, solver=solver)
+    result = quirk.simulate(quirk.System([ball, floor, lift, turns]), 1.0, output=0.1)
     times = result.events.of("turns").time
     assert len(times) == 1 and abs(times[0] - (2.0 - np.sqrt(3.0))) < 1e-9

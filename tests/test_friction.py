@@ -589,14 +589,3 @@ def test_events_switch_friction_and_runs_go_on():
     half = quirk.simulate(system, 0.5, output=[0.5])
     whole = quirk.simulate(system, 0.5, start=0.5, initial_state=half.state_at(), output=[1.0])
     assert whole["f"].sticking.all()
-
-
-def test_the_dense_solver_and_stiff_methods_run_with_friction():
-    system = ball_on_floor(0.2, velocity=[1, 0.2, 0], angular_velocity=[0, 3, 1])
-    reference = quirk.simulate(system, 0.2, output=[0.2])
-    stiff = quirk.simulate(system, 0.2, output=[0.2], method="Radau")
-    np.testing.assert_allclose(stiff.state.velocity, reference.state.velocity, atol=1e-7)
-    block, down = block_on_rail(0.2, 0.3, -0.5)
-    dense = quirk.simulate(block, 0.12, output=[0.12], solver="dense")
-    assert dense.events[0].time == pytest.approx(0.5 / (G * (np.sin(0.2) + 0.3 * np.cos(0.2))), rel=1e-10)
-    assert abs(dense["block"].velocity[-1] @ down) < 1e-14

@@ -91,11 +91,10 @@ def two_boxes(*more, gap=0.0, speed=0.5):
     return quirk.System([a, b, latch, *more])
 
 
-@pytest.mark.parametrize("solver", ["sparse", "dense"])
-def test_poses_are_assembled_within_a_tolerance(solver):
+def test_poses_are_assembled_within_a_tolerance():
     """The boxes do not quite fit when they meet: they are moved, and no momentum is lost for it."""
     meet = quirk.Event("meet", "latch.displacement.x", direction=-1, action=quirk.engage("latch", tolerance=0.4))
-    result = quirk.simulate(two_boxes(meet, gap=0.01), 4.0, output=0.1, solver=solver, rtol=1e-11)
+    result = quirk.simulate(two_boxes(meet, gap=0.01), 4.0, output=0.1, rtol=1e-11)
     (event,) = result.events
     latch = result["latch"]
     rows = np.flatnonzero(result.time == event.time)

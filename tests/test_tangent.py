@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from dense_tangents import tangent as dense_tangent
 from differences import extrapolated, moved_along
 from mechanisms import random_system
 from pairs import KINDS, pair
@@ -12,7 +13,6 @@ from benchmarks.references import build, load
 from quirk.bodies.state import Kinematics
 from quirk.dynamics.dense import equations
 from quirk.dynamics.dense.rows import tangent_rows
-from quirk.dynamics.dense.tangent import tangent as dense_tangent
 from quirk.dynamics.model.constrained_motion import angular_acceleration
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.sparse.tangent.tangent import Differential

@@ -18,7 +18,7 @@ from ..errors import QuirkError
 WORK = (
     "runs", "sensitivities", "sensitivities of stiff runs", "stiff runs with events", "gradients", "kinematics",
     "runs by Taylor series with events", "stiff runs by Rodas5P with events", "events", "stiff runs",
-    "runs by Taylor series", "rows", "stiff runs by Rodas5P", "runs by SciPy with events",
+    "runs by Taylor series", "rows", "stiff runs by Rodas5P", "runs by SciPy",
 )  # fmt: skip
 START = "import sys; from quirk.commands.compile import need; [need(work) for work in sys.argv[1:]]"
 

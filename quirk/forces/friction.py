@@ -207,21 +207,6 @@ def _sliding(
     return friction.on_part(part).with_values(known)
 
 
-def turned_on(slip: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """Return the unit vector (d,) of slip for a new step; the slip has d components.
-
-    The previous vector is kept if the slip has reversed or is below the floor.
-
-    Parameters
-    ----------
-    slip : (d + 1,) slip along the previous direction, m/s, followed by its components
-    direction : (d + 1,) previous unit vector, followed by the floor, m/s
-    """
-    speed = np.linalg.norm(slip[1:])
-    found: np.ndarray = slip[1:] / speed if slip[0] > 0 and speed > direction[-1] else direction[:-1]
-    return found
-
-
 def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
     return sum(size * vector for size, vector in zip(sizes, vectors, strict=True))
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.stepping.compiled_run import CompiledRun
-from ..dynamics.sparse.stepping.event_functions import VALUES, laws_at, quantities_at
+from ..dynamics.sparse.stepping.event_functions import laws_at, quantities_at
 from ..dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from ..errors import InputError
 from ..events.names import Reading, named
@@ -60,7 +60,7 @@ class Observation:
                 inputs[place], inputs[place + 1], inputs[place + 2] = factor * angle + offset, 0.0, t
         if self._evaluates:
             with self._monitor.laws.calling(), self._solver.applied.calling():
-                quantities_at(VALUES, self._solver.mechanism, self._monitor.table, t, y, self._out)
+                quantities_at(self._solver.mechanism, self._monitor.table, t, y, self._out)
         else:
             self._laws_at(self._constants, self._kin, self._laws, t, y, self._out)
         return self._out[self._order]

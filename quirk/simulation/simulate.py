@@ -65,7 +65,8 @@ def simulate(
         or ``solver="dense"`` it is "Vern9" throughout (docs/stiff.md). Other methods: "RK4" (fixed steps only, needs
         `step`); "RK45", "Tsit5", "DOP853" and "Vern9" (adaptive, or fixed with `step`); "Taylor" (Taylor series of the
         motion, the fastest for high accuracy, docs/taylor.md); and for stiff systems "RadauIIA9" and "Rodas5P", whose
-        step size is not limited by strong damping, and SciPy's "Radau", "BDF" and "LSODA".
+        step size is not limited by strong damping, and SciPy's "Radau", "BDF" and "LSODA", without events, contacts,
+        dry friction and backlash.
     rtol, atol : float
         Relative and absolute tolerance (SI units) of the error of a step, for each body's position, orientation,
         velocity and angular velocity; default 1e-9 and 1e-12.
@@ -84,7 +85,8 @@ def simulate(
     baumgarte : (alpha, beta)
         1/s, for stabilization="baumgarte".
     solver : "sparse" or "dense"
-        "sparse" is compiled, at a cost proportional to the number of bodies; "dense" is the reference solver in NumPy.
+        "sparse" is compiled, at a cost proportional to the number of bodies; "dense" is the reference solver in NumPy,
+        without events, contacts, dry friction and backlash.
     projection_interval : int
         Number of steps from one projection to the next: more than 1 saves time, but constraint residuals grow in
         between. Output states are always projected.

@@ -23,7 +23,7 @@ from quirk.dynamics.model.joint_angles import angles_by_name
 from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.dynamics.sparse.stepping.event_functions import VALUES, quantities_at
+from quirk.dynamics.sparse.stepping.event_functions import quantities_at
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
 from quirk.errors import InputError, SwitchingError
 from quirk.events.quantity import Gap
@@ -188,7 +188,7 @@ class Gaps:
         self._select_parts(watch)
         out, lanes = np.zeros(2 * count), solver.slots.state_to_lanes(y)
         with watch.laws.calling(), solver.applied.calling():
-            known = quantities_at(VALUES, solver.mechanism, watch.table, float(t), lanes, out)
+            known = quantities_at(solver.mechanism, watch.table, float(t), lanes, out)
         if not known:
             watch.table.end[:] = out
             raise watch.trouble(t) or InputError(f"a gap is not a number at t = {t:g} s")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from quirk.bodies.state import Kinematics
@@ -12,7 +10,7 @@ from ..model.applied_loads import Exerted, exerted
 from ..model.constrained_motion import ConstrainedMotion
 from ..model.model import Model
 from ..model.time_derivatives import MotionTower
-from .friction import Solve, magnitudes, with_friction
+from .friction import Solve, with_friction
 from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
 
@@ -29,21 +27,11 @@ def motion(
 
     Arguments are as for `constrained_motion`.
     """
-    acts, solve = _equations(model, t, kin, baumgarte, kept, least)
+    acts, solve = equations(model, t, kin, baumgarte, kept, least)
     return with_friction(model, t, kin, acts, solve)[1]
 
 
-def with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None = None) -> Model:
-    """Return a copy of the model whose friction elements store the friction magnitudes at a state."""
-    acts, solve = _equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
-    forces = list(model.forces)
-    for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():
-        element, rows = forces[k]
-        forces[k] = element.with_values({"size": size}), rows
-    return replace(model, forces=forces)
-
-
-def _equations(
+def equations(
     model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
 ) -> tuple[list[Exerted], Solve]:
     """Return the loads of all force elements, and a function that solves the equations of motion for given loads.

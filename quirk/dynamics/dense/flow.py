@@ -6,7 +6,6 @@ The pivot of a row is its squared distance from the span of the rows before it, 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -14,8 +13,6 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.bodies.state import Kinematics, State
 from quirk.errors import InputError
-from quirk.forces import ForceElement, Friction
-from quirk.forces.friction import turned_on
 from quirk.jit.keyboard_interrupt import hand_on
 
 from ..model.applied_loads import Exerted, exerted
@@ -90,12 +87,6 @@ class Flow:
         # The ground, in the last row, has zero inverse mass.
         self._roots = np.sqrt(np.append(np.stack([1 / model.mass, inertia], axis=1), np.zeros((1, 2)), axis=0))
         self._projected: Projected | None = None
-        # Direction of slip of each friction element at its last update.
-        self._heading = {
-            element.name: np.append(element.direction, element.floor)
-            for element, _ in model.forces
-            if isinstance(element, Friction)
-        }
         self.refer(t, *np.zeros((2, len(model.joints.ends), 3)))
 
     def refer(self, t: float, angles: np.ndarray, rates: np.ndarray) -> None:
@@ -130,15 +121,15 @@ class Flow:
             state.angles = self.angles(t)
         kin = Kinematics.of(state)
         moving = MotionTower.of(kin, 1)
-        acting = self._acting()
-        acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in acting.forces]
+        forces = self.model.forces
+        acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in forces]
         rows = constraint_rows(self.model, kin, t)
 
         def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
             kept, least = self.chooser.kept, self._floor
             return constrained_motion(self.model, kin, t, rows, force, torque, self.baumgarte, kept, least)
 
-        acts, solution = with_friction(acting, t, kin, acts, solve)
+        acts, solution = with_friction(self.model, t, kin, acts, solve)
         rate = State(
             state.velocity,
             rotation.rate(state.orientation, state.angular_velocity),
@@ -146,29 +137,6 @@ class Flow:
             angular_acceleration(solution, kin),
         ).pack()
         return np.append(rate, self._carried_rates(kin, acts, rows, solution.multipliers))
-
-    def _acting(self) -> Model:
-        """Return the model with the current directions of slip stored in its friction elements."""
-        if not self._heading:
-            return self.model
-        forces: list[tuple[ForceElement, tuple[int, ...]]] = []
-        for element, rows in self.model.forces:
-            if element.name in self._heading:
-                heading = self._heading[element.name][:-1]
-                element = element.with_values({"direction": heading, "following": 1.0})
-            forces.append((element, rows))
-        return replace(self.model, forces=forces)
-
-    def turn(self, t: float, y: np.ndarray) -> None:
-        """Update the direction of slip of each friction element from a state y, unless the slip has reversed."""
-        if not self._heading:
-            return
-        kin = Kinematics.of(self.model.carried.state(y))
-        for element, rows in self._acting().forces:
-            if element.name in self._heading:
-                evaluated = exerted(element, rows, MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal)
-                before = self._heading[element.name]
-                self._heading[element.name] = np.append(turned_on(evaluated.coordinates[:, 0], before), before[-1])
 
     def _carried_rates(
         self, kin: Kinematics, acts: list[Exerted], rows: ConstraintRows, multipliers: np.ndarray

@@ -24,12 +24,14 @@ from quirk.analysis.contact.friction_states import Frictions, head
 from quirk.analysis.contact.gap_functions import Gaps
 from quirk.analysis.contact.parts_touched import border_guards
 from quirk.analysis.contact.rope_states import RopeStates
+from quirk.constraints import Constraint
 from quirk.dynamics.contact.impulse import distance, moved_onto
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError, SwitchingError
 from quirk.events.names import Reading
 from quirk.events.quantity import Gap
+from quirk.forces import ForceElement
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -46,6 +48,10 @@ class Contacts:
     ----------
     system : System
     factory : factory that provides the compiled solvers
+
+    Attributes
+    ----------
+    parts : constraints, once for each of their gaps, and force elements whose switches runs locate
     """
 
     def __init__(self, system: System, factory: RunFactory) -> None:
@@ -56,10 +62,13 @@ class Contacts:
         self._gaps = Gaps(system, self._frictions.all)
         self._touches = self._gaps.touches
         self._units = np.array([1.0 if touch.angular else system.model.length for touch in self._touches])
+        touching = [touch.constraint for touch in self._touches]
+        self.parts: list[Constraint | ForceElement]
+        self.parts = [*touching, *self._frictions.all, *self._flanks.all, *self._ropes.all]
         self._settling = ImpactSettling(system, factory, self._gaps, self._frictions, self._units)
 
     def __len__(self) -> int:
-        return len(self._touches) + len(self._frictions.all) + len(self._flanks.all) + len(self._ropes.all)
+        return len(self.parts)
 
     @property
     def names(self) -> frozenset[str]:

@@ -101,6 +101,8 @@ class HybridRun:
         }
         self._changeable = Changeable(system, self._events)
         self._contacts = Contacts(system, factory)
+        for part in (*self._events, *self._contacts.parts):
+            factory.check_located(f"{part}")
         self._runs: OrderedDict[Any, tuple[Any, ContactState]] = OrderedDict()
         self._learned: dict[Any, Any] = {}
         self._closed: list[Segment] = []

@@ -1,9 +1,12 @@
-"""A run whose steps are taken in Python: with the dense reference solver, or with SciPy's integrators."""
+"""A run whose steps are taken in Python, with the dense reference solver or with SciPy's integrators.
+
+Such runs have no events, contacts or dry friction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,29 +18,27 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
-from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, EventMonitor
-from quirk.integrators import IntegrationError, InterpolatedStep, Recorder, Statistics
+from quirk.integrators import InterpolatedStep, Recorder, Statistics
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
-
-from .python_event_location import Crossings
 
 
 class SteppedRun:
-    """Run with steps taken in Python; it has the interface of `CompiledRun`.
+    """Run with steps taken in Python; without events, it has the interface of `CompiledRun`.
 
     Parameters
     ----------
     solver : Solver
-        Evaluates the event functions.
     steps : function that yields steps from a time and a state, with the step size of a resume point
-    settings, asked, statistics, guards : settings, output times, statistics and event functions, as in `CompiledRun`
+    settings, asked, statistics : settings, output times and statistics, as in `CompiledRun`
 
     Attributes
     ----------
     kept : states stored since the run was entered
     whole : (K, 3) full turns of joint angles when the run was entered, rad
-    hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
+    hit : empty, as there are no event functions
     """
+
+    hit: ClassVar[tuple[()]] = ()
 
     def __init__(
         self,
@@ -46,11 +47,9 @@ class SteppedRun:
         settings: Settings,
         asked: np.ndarray | None,
         statistics: Statistics,
-        guards: Sequence[EventFunction],
     ) -> None:
         self._make, self._settings, self._asked, self._statistics = steps, settings, asked, statistics
         self._model, self._behind, self._solver = solver.model, 0, solver
-        self._crossings = Crossings(EventMonitor(guards, solver), solver, settings)
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue from a flat state y on the constraints at time t (s) with joint angles (K, 3), rad.
@@ -67,8 +66,6 @@ class SteppedRun:
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
         self.kept, self.whole = OutputBuffer(), joints.whole_turns(state.orientation, angles)
-        self.hit: list[tuple[Hashable, int]] = []
-        self._crossings.enter(pace.sides, flow.project)
         self._steps: Iterator[InterpolatedStep] | None = None
         self._refer(angles)
 
@@ -82,7 +79,7 @@ class SteppedRun:
     def pace(self) -> ResumePoint:
         """Data for the continuation of the run with other enabled parts: step size and index of the next output."""
         asked = self._behind + self._recorder.behind
-        return ResumePoint(self._h, self._grid, asked, self._crossings.sides)
+        return ResumePoint(self._h, self._grid, asked)
 
     @property
     def state(self) -> np.ndarray:
@@ -96,17 +93,9 @@ class SteppedRun:
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
-    def jump(self, y: np.ndarray) -> None:
-        """Replace the present velocities and internal variables by those of the flat state y."""
-        self._state, self._steps = y, None
-        self._crossings.unsettle()
-
     def restart(self) -> None:
         """Begin a new step at the present time, because the user has changed loads."""
-        self.jump(self._state)
-
-    def begin_anew(self) -> None:
-        """Do nothing: the run is between two steps."""
+        self._steps = None
 
     @property
     def now(self) -> float:
@@ -124,9 +113,9 @@ class SteppedRun:
         """Quadrants (2 K,) of the present joint angles."""
         return self._counter.quadrants
 
-    def events(self) -> list[tuple[Hashable, float, int, float]]:
-        """Return the events recorded since the last call, each as key, time (s), direction and total energy, J."""
-        return self._crossings.noted()
+    def events(self) -> tuple[()]:
+        """Return no events: these runs have no event functions."""
+        return ()
 
     @property
     def rank(self) -> int:
@@ -154,35 +143,21 @@ class SteppedRun:
         """
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
         # at the end when all results are stored.
-        self.hit = []
         with DeferredInterrupt(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
                 self._steps = self._make(self._flow, self.reached, self._state, self.pace)
-                self.hit = self._crossings.take_sides(self.reached, self._state)
-            step = None if self.hit else next(self._steps, None)
+            step = next(self._steps, None)
             if step is not None:
-                end = self._crossings.first_in(step)
                 self._h = step.t_new - step.t
-                if end is not None:
-                    step = self._cut(step, end)
                 self._recorder.add(step)
                 self._count(step.t_new, step.y_new)
                 self.reached, self._state = step.t_new, step.y_new
-                self.hit = self._crossings.settle(step)
                 self._refer(self.angles)
         settings = self._settings
         if settings.fixed > 0:
             self._grid = int((self.reached - settings.start) / settings.step + 1e-9)
         self._statistics.evaluations = self._evaluations + self._flow.evaluations
-        return step is not None or bool(self.hit)
-
-    def _cut(self, step: InterpolatedStep, end: float) -> InterpolatedStep:
-        """Return a step shortened to end at an event at the time `end`, s."""
-        y = self._flow.project(end, step.sample(end))
-        if y is None:
-            raise IntegrationError("the state left the constraints at an event", end)
-        self._steps = None
-        return Cut(step, end, y)
+        return step is not None
 
     def close(self) -> None:
         """Store the final state of the run as an output."""
@@ -205,23 +180,5 @@ class SteppedRun:
 
     def _refer(self, angles: np.ndarray) -> None:
         """Set the present joint angles (K, 3), rad, as the reference for the count of revolutions."""
-        self._flow.turn(self.reached, self._state)
-        rates = self._model.joints.rates(self._model.carried.state(self._state))
-        self._crossings.refer(self.reached, angles, rates)
         if self._model.reads_angles:
-            self._flow.refer(self.reached, angles, rates)
-
-
-class Cut:
-    """First part of a step, which ends at an event."""
-
-    def __init__(self, step: InterpolatedStep, t_new: float, y_new: np.ndarray) -> None:
-        self._step, self.t, self.t_new, self.y_new = step, step.t, t_new, y_new
-
-    def sample(self, t: float) -> np.ndarray:
-        """Return the flat state at a time t (s) within this part."""
-        return self._step.sample(t)
-
-    def near(self, t: float) -> np.ndarray:
-        """Return an approximate flat state at a time t (s), without further evaluations."""
-        return self._step.near(t)
+            self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.carried.state(self._state)))

@@ -229,7 +229,18 @@ class RunFactory:
                 self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
                 RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
-        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics, guards)
+        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics)
+
+    def check_located(self, part: str) -> None:
+        """Raise an InputError for an event, contact or other part that switches, if steps are not compiled."""
+        if self.compiled:
+            return
+        chosen, instead = 'solver="dense"', 'solver="sparse"'
+        if self.method in STIFF_METHODS:
+            chosen, instead = f'method="{self.method}"', 'method="RadauIIA9" or "Rodas5P"'
+        raise InputError(
+            f"simulate: {part}: {chosen} does not locate events, contacts, dry friction and backlash; take {instead}"
+        )
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
         """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method."""

@@ -15,8 +15,8 @@ from quirk.analysis.contact.parts_touched import part_at
 from quirk.bodies.state import Kinematics, State
 from quirk.constraints import Contact
 from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.dense.row_changes import row_changes
 from quirk.dynamics.dense.rows import residuals, tangent_rows
-from quirk.dynamics.dense.tangent import row_changes
 from quirk.dynamics.dense.udwadia_kalaba import PseudoInverse
 from quirk.dynamics.model.directions import OMEGA, TURN, VELOCITY, Directions
 from quirk.dynamics.model.model import Model

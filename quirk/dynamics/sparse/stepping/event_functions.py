@@ -167,23 +167,10 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
     return kinetic(mechanism.constants, y) + potential(mechanism, watched.readings, y)
 
 
-# Tasks of `quantities_at`: values and rates, or the total energy.
-VALUES, ENERGY = range(2)
-
-
 @entry(needed_by="watched quantities need", effort=2)
-def quantities_at(
-    task: int, mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray
-) -> bool:
-    """Compute event functions or the total energy at a state, as `task` selects; return False if a value is NaN.
-
-    Values and rates of all Q event functions are written to `out` (2 Q,), the energy (J) to out[0]. Runs that are
-    stepped in Python use this function.
-    """
-    if task == VALUES:
-        return values(mechanism, watched, t, y, 0.0, 0.0, out)
-    out[0] = energy(mechanism, watched, t, y, 0.0, 0.0)
-    return True
+def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray) -> bool:
+    """Compute the values and rates of all Q event functions at a state in `out` (2 Q,); return False if one is NaN."""
+    return values(mechanism, watched, t, y, 0.0, 0.0, out)
 
 
 @entry(needed_by="observations need", effort=4)

@@ -12,8 +12,6 @@ import numpy as np
 from quirk.bodies.state import State
 from quirk.dynamics.model.joint_angles import angles_by_name
 from quirk.errors import InputError
-from quirk.forces.friction import turned_on
-from quirk.forces.law import COORDINATE
 
 from ..solver.solver import Solver
 from ..tangent.jacobian import Jacobian
@@ -83,16 +81,6 @@ class SparseFlow:
         """
         self._reference = t, angles, rates
         self.solver.applied.refer(t, angles, rates)
-
-    def turn(self, t: float, y: np.ndarray) -> None:
-        """Update the slip direction of each friction element from a state y, except where the slip has reversed."""
-        table, applied = self.solver.frictions, self.solver.applied.table
-        if not (table.size > 1).any():
-            return
-        self(t, y)
-        for first, into, size in zip(table.slip, table.direction, table.size, strict=True):
-            slip = applied.outputs[first + COORDINATE * np.arange(size + 1)]
-            applied.inputs[into : into + size] = turned_on(slip, applied.inputs[into : into + size + 1])
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
         """Return joint angles (3,), rad, at time t, by name of the joint, extrapolated linearly from the reference."""

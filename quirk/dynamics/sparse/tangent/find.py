@@ -1,7 +1,7 @@
 """Derivatives of the constrained motion in eight directions, with the factorization used for the accelerations.
 
 The derivatives of accelerations and multipliers along any direction, of the state or of a parameter, solve a linear
-system with the same matrix as for the accelerations; see `quirk.dynamics.dense.tangent`, the dense reference. Force
+system with the same matrix as for the accelerations; the dense reference is in `tests/dense_tangents.py`. Force
 laws, constraints and bodies are evaluated for eight directions at once; each direction then requires one solve. A
 wrench is the total force and moment on a body.
 """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from ..simulation.arguments import checked_method, checked_settings
 from ..simulation.output_schedule import output_times
 from ..system.system import System
 from ..util import validate
+from ..util.cores import available_cores
 from ..util.misuse import explained
 from .batch_inputs import BatchInputs
 from .batch_state import BatchState
@@ -129,7 +128,7 @@ class Batch:
         )  # fmt: skip
         if max_step is not None:
             validate.positive(OWNER, "max_step", max_step)
-        self._threads = _cores() if threads is None else validate.whole(OWNER, "threads", threads)
+        self._threads = available_cores() if threads is None else validate.whole(OWNER, "threads", threads)
         self._varied = checked_variation(system, self.count, {} if vary is None else vary)
         self.inputs = BatchInputs(system, self.count, inputs)
         for one in self._varied:
@@ -340,10 +339,3 @@ def _chosen(members: Any, count: int) -> np.ndarray:
     if given.dtype.kind not in "iu" or given.ndim != 1 or (given < -count).any() or (given >= count).any():
         raise InputError(f"{OWNER}: members must be numbers below {count} or a mask ({count},); got {members!r}")
     return given % count
-
-
-def _cores() -> int:
-    """Return the number of cores available to this process."""
-    with contextlib.suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import QuirkError
+from ..util.cores import available_cores
 
 # Computations that use the kernels. Each process does several of them, because it then shares compiled code. An entry
 # needed by several processes is compiled by one of them, while the others wait.
@@ -30,7 +30,7 @@ def command(options: argparse.Namespace) -> str:
 
     if plain_python():
         raise QuirkError("NUMBA_DISABLE_JIT is set, so that kernels run as plain Python: there is nothing to compile")
-    count = os.cpu_count() or 1
+    count = available_cores()
     if options.workers is not None:
         count = validate.whole("compile", "--workers", options.workers)
     began, shares = time.perf_counter(), [WORK[k::count] for k in range(min(count, len(WORK)))]

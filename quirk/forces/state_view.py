@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..functions.float_functions import traced_arguments, untraced
 from ..functions.tracer import refusing
 from ..util.misuse import unknown_attribute
+from .value import as_floats
 
 
 class BodyNow:
@@ -233,7 +234,7 @@ class Plain:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._of, name)
-        return (lambda *given: _floats(found(*given))) if callable(found) else _floats(found)
+        return (lambda *given: as_floats(found(*given))) if callable(found) else as_floats(found)
 
 
 class Noting:
@@ -266,12 +267,6 @@ class TracedView:
         if callable(found) and not isinstance(found, Jet):
             return lambda *given: traced_arguments([found(*map(untraced, given))])[0]
         return traced_arguments([found])[0]
-
-
-def _floats(x: Any) -> Any:
-    if isinstance(x, np.ndarray):
-        return np.array([_floats(entry) for entry in x])
-    return float(x.value if isinstance(x, Jet) else x)
 
 
 def _rate(x: Any) -> Any:

@@ -116,7 +116,7 @@ class Value:
         """
         graded = any(g is not None for x in arguments for jet in np.ravel(x) for g in jet.gradient)
         if order == 0 and not graded:
-            found = self(float(t.value), *(_floats(x) for x in arguments))
+            found = self(float(t.value), *(as_floats(x) for x in arguments))
             return found if self.shape else float(found)
         short = [_truncated(x, order) for x in (t, *arguments)]
         try:
@@ -150,10 +150,10 @@ def _count(size: int | tuple[int, ...]) -> int:
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 
-def _floats(x: Any) -> Any:
+def as_floats(x: Any) -> Any:
     """Return the values of a jet or an array of jets as floats, without derivatives."""
     if isinstance(x, np.ndarray):
-        return np.array([_floats(entry) for entry in x])
+        return np.array([as_floats(entry) for entry in x])
     return float(x.value if isinstance(x, Jet) else x)
 
 

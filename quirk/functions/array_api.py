@@ -162,7 +162,7 @@ def _number(x: Any = 0.0) -> Any:
     return x if isinstance(x, Jet) else float(x)
 
 
-def _range(*bounds: int) -> range:
+def short_range(*bounds: int) -> range:
     """Return `range(*bounds)`; raise NotTraceableError if a loop over it has more than MOST_PASSES iterations."""
     made = range(*bounds)
     if len(made) > MOST_PASSES:
@@ -174,7 +174,7 @@ BUILTINS: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in ("abs", "len", "enumerate", "zip", "tuple", "list", "sum",
                                                   "pow", "int", "bool", "reversed", "True", "False",
                                                   "None", "slice", "all", "any", "map") if hasattr(builtins, name)},
-    "min": minimum, "max": maximum, "float": _number, "range": _range,
+    "min": minimum, "max": maximum, "float": _number, "range": short_range,
 }  # fmt: skip
 
 

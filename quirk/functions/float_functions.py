@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff import jet as jets
-from .array_api import MOST_PASSES, TracedNames, Vocabulary
+from .array_api import TracedNames, Vocabulary, short_range
 from .tracer import NotTraceableError, Tracer, Truth, checked, chosen, operand, with_value
 from .tracer_arrays import (
     TRUTH,
@@ -305,13 +305,6 @@ def _sum(values: Any, start: Any = 0) -> Any:
     return functools.reduce(operator.add, parts) if _is_traced(parts) else sum(parts[1:], start)
 
 
-def _range(*bounds: int) -> range:
-    made = range(*bounds)
-    if len(made) > MOST_PASSES:
-        raise NotTraceableError(f"a loop of {len(made)} passes")
-    return made
-
-
 def _list(values: Any = ()) -> list[Any]:
     return list(values)
 
@@ -387,7 +380,7 @@ _CONSTANTS = {math: ("pi", "e", "tau", "inf", "nan"), np: ("pi", "e", "inf", "na
 _BUILTINS: dict[str, Any] = {
     **{name: getattr(builtins, name) for name in ("abs", "len", "enumerate", "zip", "int", "bool", "reversed", "slice",
                                                   "all", "any", "map", "round")},
-    "min": _least(operator.lt), "max": _least(operator.gt), "float": _float, "range": _range, "sum": _sum,
+    "min": _least(operator.lt), "max": _least(operator.gt), "float": _float, "range": short_range, "sum": _sum,
     "list": _list, "tuple": _tuple, "pow": _pow,
 }  # fmt: skip
 

@@ -37,7 +37,7 @@ class LostPartError(InputError):
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
     """Return plain data on a segment: its active constraints and forces, and the changes since the run began."""
-    model, actions = segment.model, dict(_actions(events))
+    model, actions = segment.model, dict(replacing_actions(events))
     acting = {element.name: element for element, _ in model.forces}
     placed = {constraint.name: constraint for constraint, _ in model.joint_bodies} | acting
     others = {**segment.replaced, **{name: part for name, part in placed.items() if system[name] is not part}}
@@ -72,7 +72,7 @@ def rebuilt(
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
     """Return the enabled constraints and forces of a configuration as plain data."""
-    actions = dict(_actions(events))
+    actions = dict(replacing_actions(events))
     return {
         "active": sorted(configuration.active),
         "idle": sorted(configuration.idle),
@@ -88,7 +88,7 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
     LostPartError
         If a constraint or force cannot be reconstructed in this system.
     """
-    actions = dict(_actions(events))
+    actions = dict(replacing_actions(events))
     others = {one["name"]: _made(one, system, actions) for one in description["others"]}
     active, idle = frozenset(description["active"]), frozenset(description["idle"])
     for name in (*active, *idle):
@@ -113,7 +113,7 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
     return {part["event"] for description in descriptions for part in description["others"] if part["by"] == "action"}
 
 
-def _actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
+def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
     """Yield the actions that replace a constraint or force.
 
     With each action, the name of its event and its index in this event are returned.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,11 @@ from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
 from ..errors import InputError
 from ..events import Event
-from ..events.actions import After, Follow, Replace
+from ..events.actions import Follow
 from ..forces.elastic_rope import ElasticRope
 from ..forces.flanks import Flanks
 from ..forces.stick_slip import StickSlip
-from ..result.segment_records import described_part, rebuilt_part
+from ..result.segment_records import described_part, rebuilt_part, replacing_actions
 from ..system.system import System
 from ..util.digest import digest
 from .identity import part_digests, system_digest
@@ -151,16 +151,12 @@ class PartNames:
     events : events of the run
     """
 
-    def __init__(self, system: System, events: Iterable[Event]) -> None:
+    def __init__(self, system: System, events: Sequence[Event]) -> None:
         self._system = system
         self._named: dict[Any, Any] = {part.name: part for part in system}
-        for event in events:
-            self._named[event.name] = event
-            for number, action in enumerate(_flat(event.actions)):
-                put_in = getattr(action, "force", None) if isinstance(action, Replace) else None
-                put_in = action.motion if isinstance(action, Follow) else put_in
-                if put_in is not None:
-                    self._named[event.name, number] = put_in
+        self._named.update((event.name, event) for event in events)
+        for place, action in replacing_actions(events):
+            self._named[place] = action.motion if isinstance(action, Follow) else action.force
         for constraint in system.constraints:
             for number, closed in enumerate(constraint.closed if isinstance(constraint, Unilateral) else ()):
                 self._named[constraint.name, number] = closed
@@ -181,14 +177,6 @@ class PartNames:
     def part(self, kind: str, name: Any) -> Any:
         """Return the object of the run for its name or, if `kind` is not "part", for its description."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
-
-
-def _flat(actions: Any) -> Any:
-    for action in actions:
-        if isinstance(action, After):
-            yield from _flat(action.actions)
-        else:
-            yield action
 
 
 class _Writer(pickle.Pickler):

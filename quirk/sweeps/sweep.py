@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import os
 import warnings
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from ..jit.keyboard_interrupt import DeferredInterrupt
 from ..simulation.output_schedule import output_times
 from ..simulation.simulate import simulate
 from ..util import validate
+from ..util.cores import available_cores
 from ..util.misuse import explained
 from ..util.progress import ProgressLine
 from ..util.suggestion import suggestion
@@ -125,7 +125,7 @@ def sweep(
         validate.flag(OWNER, "progress", progress)
     if client is not None and workers is not None:
         raise InputError(f"{OWNER}: client has its own workers; omit workers")
-    count = min(_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
+    count = min(available_cores() if workers is None else validate.whole(OWNER, "workers", workers), len(rows))
     times = _times(duration, reduce, options)
     runs, seeds = runs_of(build, rows, seed)
     kept = _quantities(quantities, reduce)
@@ -140,13 +140,6 @@ def sweep(
     found = _collected(stream, len(runs), progress, stop)
     _warn_of_failures([one for one in found if one is not None])
     return dataset(rows, found, times, seeds, {"duration": duration})
-
-
-def _cores() -> int:
-    """Return the number of cores available to this process."""
-    with contextlib.suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ class Batch:
     state : BatchState
         Present states: arrays (count, n, ...), which may be written to.
     inputs : mapping
-        Present value of each input by name, (count,) or (count, 3); assign values to change them.
+        Present value of each input by name, (count,), or (count, n) for vectors; assign values to change them.
     time : (count,) present time of each member, s
     status : (count,) text
         "not run", "completed" up to `time`, "stopped" by an event, or "failed".
@@ -132,8 +132,9 @@ class Batch:
         self._varied = checked_variation(system, self.count, {} if vary is None else vary)
         self.inputs = BatchInputs(system, self.count, inputs)
         for one in self._varied:
-            if one.part in self.inputs and self.inputs.slots[one.part].argument == one.parameter:
-                self.inputs.put(one.part, one.values)
+            for name, slot in self.inputs.slots.items():
+                if (slot.element.name, slot.argument) == (one.part, one.parameter):
+                    self.inputs.put(name, one.values)
         self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
         self._alone = 0
         self._changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError, UnknownNameError
 from ..forces import ForceElement
-from ..simulation.run_inputs import LoopInput, checked_input, settable_input
+from ..simulation.run_inputs import LoopInput, checked_inputs, settable_inputs, with_settable
 from ..system.system import System
 from ..util import validate
 from ..util.suggestion import suggestion
@@ -18,9 +18,10 @@ OWNER = "Batch"
 
 
 class BatchInputs(MutableMapping[str, np.ndarray]):
-    """Inputs of a batch by name: arrays (count,), or (count, 3) for `Force` and `Torque`, which may be written to.
+    """Inputs of a batch by name: arrays (count,), or (count, n) for vectors, which may be written to.
 
-    Assigning a number, or a vector (3,), sets the input of all members. A value applies until it is set again.
+    Vectors are those of `Force` and `Torque`, (3,), and the targets of `ComputedTorque`. Assigning a number, or a
+    vector, sets the input of all members. A value applies until it is set again.
 
     Parameters
     ----------
@@ -32,29 +33,28 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
     def __init__(self, system: System, count: int, names: Iterable[Any] | None) -> None:
         found: list[LoopInput]
         if names is None:
-            found = [one for one in map(settable_input, system.forces) if one is not None]
+            found = [one for force in system.forces for one in settable_inputs(force).values()]
         else:
             if isinstance(names, str | ForceElement):
                 names = [names]
             if not isinstance(names, Iterable):
                 raise InputError(f"{OWNER}: inputs must be a list of names of force elements; got {names!r}")
-            found = [checked_input(system, name, OWNER) for name in names]
-        self.slots = {one.element.name: one for one in found}
+            found = checked_inputs(system, names, OWNER)
+        self.slots = {one.name: one for one in found}
         self._count = count
         self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
 
     def settable(self, system: System) -> System:
         """Return the system with force elements whose inputs are parameters of their laws, in place of the original."""
-        own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
-        return system._with([own.get(part.name, part) for part in system]) if own else system
+        return with_settable(system, self.slots.values())
 
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
         """Return the inputs of member k that differ from those of the system, as arguments of the parts, by name."""
-        changed = {}
+        changed: dict[str, dict[str, Any]] = {}
         for name, one in self.slots.items():
             value = self._values[name][k]
             if not np.array_equal(value, one.given):
-                changed[name] = {one.argument: value.tolist() if one.shape else float(value)}
+                changed.setdefault(one.element.name, {})[one.argument] = value.tolist() if one.shape else float(value)
         return changed
 
     def members(self, k: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from ..dynamics.sparse.solver.solver import Solver
 from ..forces import ForceElement
 from ..forces.law import REFERENCE
 from ..forces.state_function import in_state
-from ..simulation.run_inputs import place_of, settable_input
+from ..simulation.run_inputs import place_of, settable_inputs
 from ..system.system import System
 from ..util.construction import made_with
 from .batch_inputs import BatchInputs
@@ -80,7 +80,7 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
     """Write the present values of the inputs that the caller sets to `numbers.inputs`, for all members."""
     for name, one in inputs.slots.items():
         for first, element in elements_of(solver):
-            if element.name == name:
+            if element.name == one.element.name:
                 place = first + place_of(element, one.argument)
                 numbers.inputs[:, place : place + one.given.size] = inputs[name].reshape(len(numbers.inputs), -1)
 
@@ -108,9 +108,11 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
 
     Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
     """
-    layout, one = old.layout(), settable_input(new)
-    if one is not None and new.structure != old.structure:
-        new = one.element  # the law of an element whose input may be set, see `BatchInputs.settable`
+    layout, own = old.layout(), settable_inputs(new)
+    if own and new.structure != old.structure:
+        new = next(
+            iter(own.values())
+        ).element  # the law of an element whose input may be set, see `BatchInputs.settable`
     if new.layout() != layout or new.structure != old.structure or law_print(new) != law_print(old):
         return False
     first = next(place for place, element in elements_of(solver) if element is old)

@@ -324,6 +324,13 @@ class ForceElement(Immutable):
         found: Motion = getattr(self, name)
         return found
 
+    def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
+        """Return the derivatives of this element's motions with respect to a number of one of them, by attribute name.
+
+        `change` is the derivative of the motion in the attribute `name`; other motions may follow from that one.
+        """
+        return {name: change}
+
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """Return a copy with other values of some attributes; the law is evaluated with such copies."""
         made = object.__new__(type(self))

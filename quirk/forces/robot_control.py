@@ -17,7 +17,7 @@ from ..constraints import Constraint, Joint
 from ..constraints.angle import twist
 from ..errors import InputError
 from ..functions import degrees
-from ..functions.motion import MotionLike, as_motion, derivative_of
+from ..functions.motion import Motion, MotionLike, as_motion, derivative_of
 from ..util import validate
 from .actuator import checked_limits, limited
 from .element import ForceElement
@@ -296,6 +296,9 @@ class ComputedTorque(OfTree):
         All joints of the tree that can move.
     targets : list of Motion or float
         Target of the angle (rad), all turns counted, or displacement (m) of each joint, with its derivatives.
+    rates : list of Motion or float, optional
+        Target of the rate of each joint, rad/s or m/s, with its derivative; default: the time derivatives of `targets`.
+        Targets that are held between two instants, as inputs of a `Run` are, need their rates.
     kp : float or list
         Stiffness of the error of each joint, 1/s^2, not negative; omega^2 for a natural angular frequency omega.
     kd : float or list
@@ -326,22 +329,24 @@ class ComputedTorque(OfTree):
         kp: ArrayLike,
         kd: ArrayLike,
         gravity: ArrayLike,
+        rates: Iterable[MotionLike] | None = None,
         limits: ArrayLike | None = None,
     ) -> None:
         super().__init__(name, joints, gravity, limits)
         assert self.joints is not None
         owner, count = str(self), len(self.joints)
-        given = list(targets) if isinstance(targets, Iterable) and not isinstance(targets, str) else [targets]
-        if len(given) != count:
-            raise InputError(f"{owner}: targets must be one for each of its {count} joints; got {len(given)}")
+        motions = _motions(owner, "targets", targets, count)
+        speeds = [derivative_of(motion) for motion in motions]
+        self.own_rates = rates is not None
+        if rates is not None:
+            speeds = _motions(owner, "rates", rates, count)
         self.kp = _gains(owner, "kp", kp, count)
         self.kd = _gains(owner, "kd", kd, count)
-        for k, (joint, target) in enumerate(zip(self.joints, given, strict=True)):
-            motion = as_motion(owner, f"targets[{k}]", target)
+        for k, (joint, motion, speed) in enumerate(zip(self.joints, motions, speeds, strict=True)):
             if joint.rotation_axis is not None:
                 degrees.check_motion(owner, f"targets[{k}]", motion)
-            # Laws receive values and rates of motions: the acceleration is the rate of the derivative.
-            vars(self).update({f"target_{k}": motion, f"speed_{k}": derivative_of(motion)})
+            # Laws receive values and rates of motions: the acceleration is the rate of the speed.
+            vars(self).update({f"target_{k}": motion, f"speed_{k}": speed})
         self.motions = tuple(f"{what}_{k}" for k in range(count) for what in ("target", "speed"))
         self.parameters = (*self.parameters, "kp", "kd", "armatures")
 
@@ -360,14 +365,52 @@ class ComputedTorque(OfTree):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the effort (N m or N) at each joint."""
         x, rate = np.atleast_1d(x), np.atleast_1d(rate)
-        commanded = []
-        for k in range(self.count):
-            target, speed = getattr(self, f"target_{k}"), getattr(self, f"speed_{k}")
-            commanded.append(speed.rate + self.kd[k] * (target.rate - rate[k]) + self.kp[k] * (target - x[k]))
+        targets, speeds = self._targets()
+        commanded = [
+            speed.rate + self.kd[k] * (speed - rate[k]) + self.kp[k] * (target - x[k])
+            for k, (target, speed) in enumerate(zip(targets, speeds, strict=True))
+        ]
         followers = range(self.count, len(self.leaders))
         commanded += [self.ratios[c] * commanded[self.leaders[c]] for c in followers]
         efforts = self.inverse_dynamics(list(x), list(rate), commanded)[: self.count]
         return [*(limited(effort, self.limits) for effort in efforts), *(0.0 for _ in followers)]
+
+    def _targets(self) -> tuple[Any, Any]:
+        """Return the targets of all joints with an effort, and those of their rates."""
+        if "targets" in self.parameters:
+            return self.targets, self.rates
+        targets, speeds = ([getattr(self, f"{what}_{k}") for k in range(self.count)] for what in ("target", "speed"))
+        return targets, speeds
+
+    def with_held_targets(self) -> Self | None:
+        """Return a copy whose targets and rates are parameters of the law, (joints,), in place of motions.
+
+        The result is None unless all targets and rates are constants.
+        """
+        motions = {name: self.motion(name) for name in self.motions}
+        if not all(motion.constant for motion in motions.values()):
+            return None
+        targets, rates = (
+            np.array([motion(0.0) for name, motion in motions.items() if name.startswith(what)])
+            for what in ("target", "speed")
+        )
+        held = {"targets": targets, "rates": rates, "motions": (), "own_rates": True}
+        names = (*self.parameters, "targets", "rates")
+        return self.with_values({**dict.fromkeys(motions), **held, "parameters": names})
+
+    def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
+        """Return the derivatives of motions with respect to a number of one of them, as in `ForceElement`."""
+        kind, _, k = name.partition("_")
+        follows = kind == "target" and not self.own_rates
+        return {name: change, **({f"speed_{k}": derivative_of(change)} if follows else {})}
+
+
+def _motions(owner: str, argument: str, given: Any, count: int) -> list[Motion]:
+    """Return the motions of `count` joints."""
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if len(listed) != count:
+        raise InputError(f"{owner}: {argument} must be one for each of its {count} joints; got {len(listed)}")
+    return [as_motion(owner, f"{argument}[{k}]", motion) for k, motion in enumerate(listed)]
 
 
 def _checked_joints(owner: str, joints: Any) -> tuple[Joint, ...]:

@@ -245,6 +245,11 @@ class Motion(Immutable):
         return self.alone, *self.added
 
     @property
+    def constant(self) -> bool:
+        """Whether the motion is a number: a polynomial of degree zero, as `as_motion` makes of a number."""
+        return self.kind == PIECES and self.coefficients.shape == (1, 1) and not self.added
+
+    @property
     def known(self) -> float:
         """Number of available time derivatives; infinite for motions other than user functions."""
         if self.kind != FUNCTION:

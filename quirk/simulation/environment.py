@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -92,7 +93,7 @@ class Environment(gymnasium.Env):
         applied = np.clip(values, self._bounds.low, self._bounds.high)
         place = 0
         for name, shape in self._shapes.items():
-            size = 3 if shape else 1
+            size = math.prod(shape)
             part, place = applied[place : place + size], place + size
             self.run.inputs[name] = part if shape else float(part[0])
         reason = self._advance()

@@ -49,7 +49,8 @@ def gym_environment(
     system : System
     actions : dict, or list of str
         Lower and upper bounds of each input by name, as ``{"drive": (-10, 10)}``. Inputs are those of `Run`; the bounds
-        of a `Force` or `Torque` are numbers or (3,). A list names actuators and controllers that have limits.
+        of a `Force` or `Torque` are numbers or (3,), those of `ComputedTorque` numbers or (joints,). A list names
+        actuators that have limits.
     observations : list of str
         Quantities, as for `Run.observe`, such as "hinge.angle" and "rod.velocity.x", in SI units and rad.
     reward : function of (observation, action)
@@ -118,7 +119,7 @@ def checked_bounds(system: System, actions: Any) -> dict[str, tuple[np.ndarray, 
     found = {}
     for name, bounds in given.items():
         entry = checked_input(system, name)
-        found[entry.element.name] = _bounds(entry, bounds)
+        found[entry.name] = _bounds(entry, bounds)
     if not found:
         raise InputError(f"{OWNER}: actions names no input")
     return found
@@ -128,9 +129,9 @@ def _bounds(entry: LoopInput, bounds: ArrayLike | None) -> tuple[np.ndarray, np.
     """Return lower and upper bounds of an input, as arrays of its shape."""
     argument = f"the bounds of {entry.element} in actions"
     if bounds is None:
-        bounds = getattr(entry.element, "limits", None) if entry.argument != "target" else None
+        bounds = entry.limits
         if bounds is None:
-            raise InputError(f"{OWNER}: {argument} must be given: actions={{{entry.element.name!r}: (low, high)}}")
+            raise InputError(f"{OWNER}: {argument} must be given: actions={{{entry.name!r}: (low, high)}}")
     try:
         low, high = (np.broadcast_to(np.asarray(bound, float), entry.shape).copy() for bound in bounds)  # type: ignore[union-attr]
     except (TypeError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ..forces import ForceElement
 from ..result.segment import Segment
 from ..system.configuration import Configuration
 from ..system.system import System
+from ..util.construction import made_with
 from .run_inputs import Inputs, same_value
 
 
@@ -53,11 +55,16 @@ class InputHistory:
 
     def driven(self) -> dict[str, ForceElement]:
         """Return force elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
-        made = {}
+        changes: dict[str, dict[str, Any]] = {}
         for name, (times, values) in self._records.items():
             one = self._inputs.slots[name]
             if len(times) > 1 or not np.array_equal(values[0], self._inputs.initial[name]):
-                made[name] = one.following(times, values)
+                changes.setdefault(one.element.name, {})[one.argument] = one.following(times, values)
+        made: dict[str, ForceElement] = {}
+        for name, changed in changes.items():
+            call = made_with(self._inputs.system[name])
+            assert call is not None
+            made[name] = call.maker(**{**call.arguments, **changed})
         return made
 
 

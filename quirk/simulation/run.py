@@ -16,6 +16,7 @@ from ..events import Event
 from ..integrators import STIFF_METHODS, IntegrationError, Statistics
 from ..result.event_log import EventLog, EventRecord
 from ..result.result import Result
+from ..system.parts import part_of_input
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
@@ -67,8 +68,9 @@ class Run:
         As in `simulate`; compiled methods only.
     inputs : list of str
         Names of the force elements whose value the loop sets: the effort of an `Actuator`, `JointTorque` or
-        `JointForce`, the vector (3,) of a `Force` or `Torque`, or the target of a `Controller`. The elements must be
-        constructed with a number, which is the initial value.
+        `JointForce`, the vector (3,) of a `Force` or `Torque`, the target of a `Controller`, or the targets (joints,)
+        of a `ComputedTorque`, whose rates are the input "control.rates". The elements must be constructed with a
+        number, which is the initial value.
     initial_state : State, optional
         Default: `system.initial_state()`.
     start : float
@@ -555,9 +557,10 @@ def _inputs_of(system: System, names: Iterable[str]) -> Inputs:
     """Return the inputs with these names; an InputError is raised for one that a sampled function sets."""
     inputs = Inputs(system, names)
     for sampled in system.sampled:
-        for name in inputs:
-            if name in sampled.inputs:
-                raise InputError(f"{OWNER}: inputs names {system[name]}, which {sampled} sets")
+        set_by = {part_of_input(name, system) for name in sampled.inputs}
+        for one in inputs.slots.values():
+            if one.element.name in set_by:
+                raise InputError(f"{OWNER}: inputs names {one.element}, which {sampled} sets")
     return inputs
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,30 +12,37 @@ import numpy as np
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import InputError, UnknownNameError
-from ..forces import Controller, Force, ForceElement, Torque
+from ..forces import ComputedTorque, Controller, Force, ForceElement, Torque
 from ..forces.joint_actuation import Actuated
 from ..forces.value import Value
-from ..functions.motion import PIECES, Motion
+from ..functions.motion import Motion
+from ..system.parts import SETTABLE, part_of_input
 from ..system.system import System
 from ..util import validate
-from ..util.construction import made_with
 from ..util.suggestion import suggestion
 
 
 @dataclass(frozen=True)
 class LoopInput:
-    """A parameter of a force element, a number or a vector (3,), that can be set during a run.
+    """A parameter of a force element, a number or a vector, that can be set during a run.
 
     Attributes
     ----------
+    name : name of the input: that of the element, or "control.rates" for a second parameter
     element : ForceElement
     argument : name of the attribute that holds the parameter
-    shape : () or (3,)
+    components : names of the components of a vector; empty for a number
     """
 
+    name: str
     element: ForceElement
     argument: str
-    shape: tuple[int, ...]
+    components: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """() for a number, (n,) for a vector."""
+        return (len(self.components),) if self.components else ()
 
     @property
     def given(self) -> np.ndarray:
@@ -43,14 +50,19 @@ class LoopInput:
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 
-    def copied(self) -> LoopInput:
-        """Return the input with a copy of its element, whose value `hold` sets."""
+    @property
+    def limits(self) -> np.ndarray | None:
+        """Smallest and largest value (2,) that has an effect: the limits of an effort; None if there are none."""
+        return getattr(self.element, "limits", None) if isinstance(self.element, Actuated) else None
+
+    def own(self) -> Any:
+        """Return a copy of the attribute, whose value `hold` can set."""
         held = getattr(self.element, self.argument)
-        own: Any = self.given
-        if isinstance(held, Value):
-            own = copy(held)
-            own.constant = self.given
-        return LoopInput(self.element.with_values({self.argument: own}), self.argument, self.shape)
+        if not isinstance(held, Value):
+            return self.given
+        held = copy(held)
+        held.constant = self.given
+        return held
 
     def hold(self, value: Any) -> None:
         """Set the value that the force law of a copied element uses in Python."""
@@ -72,17 +84,13 @@ class LoopInput:
             found.append(table.inputs[first : first + self.given.size])
         return found
 
-    def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> ForceElement:
-        """Return the element with a value that is piecewise constant in time.
+    def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> Any:
+        """Return the argument of the element for a value that is piecewise constant in time.
 
         The value is `values[k]` from `times[k]` (s) to the next time.
         """
         held = np.array(values)
-        motions = [Motion.steps(times, held[:, k]) for k in range(3)] if self.shape else Motion.steps(times, held)
-        call = made_with(self.element)
-        assert call is not None
-        made: ForceElement = call.maker(**{**call.arguments, self.argument: motions})
-        return made
+        return [Motion.steps(times, column) for column in held.T] if self.shape else Motion.steps(times, held)
 
 
 def place_of(element: ForceElement, argument: str) -> int:
@@ -98,47 +106,79 @@ def place_of(element: ForceElement, argument: str) -> int:
     return place
 
 
-def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
-    """Return the input for the name of a force element.
+def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> list[LoopInput]:
+    """Return the inputs with these names; inputs of one element share it.
 
-    An InputError is raised if the element has no number that a loop can set.
+    An InputError is raised if an element has no number that a loop can set.
     """
-    name = getattr(name, "name", name)
-    if name not in system:
-        known = [force.name for force in system.forces if settable_input(force)]
-        raise UnknownNameError(
-            f"{owner}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
-        )
-    part = system[name]
-    if not isinstance(part, Actuated | Force | Torque | Controller):
-        raise InputError(
-            f"{owner}: inputs names {part}, which has no number that could be set; an input is an Actuator, a "
-            "JointTorque, JointForce, Force or Torque, or a Controller, of which it is the target"
-        )
-    found = settable_input(part)
-    if found is None:
-        argument = "target" if isinstance(part, Controller) else part.argument
-        raise InputError(
-            f"{owner}: inputs names {part}, whose {argument} is a function of time or of the motion: make it with a "
-            f"number, such as {argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}, which is then set"
-        )
+    settable: dict[str, dict[str, LoopInput]] = {}
+    found = []
+    for name in (getattr(given, "name", given) for given in names):
+        part_name = part_of_input(name, system)
+        if part_name not in system:
+            known = [own for force in system.forces for own in settable_inputs(force)]
+            raise UnknownNameError(
+                f"{owner}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
+            )
+        part = system[part_name]
+        if not isinstance(part, Actuated | Force | Torque | Controller | ComputedTorque):
+            raise InputError(
+                f"{owner}: inputs names {part}, which has no number that could be set; an input is {SETTABLE}"
+            )
+        own = settable.setdefault(part.name, settable_inputs(part))
+        if not own:
+            example = _example(part)
+            raise InputError(
+                f"{owner}: inputs names {part}, whose {example.partition('=')[0]} is a function of time or of the "
+                f"motion: make it with a number, such as {example}, which is then set"
+            )
+        if name not in own:
+            hint = suggestion(name, own, every=True)
+            raise UnknownNameError(f"{owner}: inputs names {name!r}, which {part} does not have; {hint}")
+        found.append(own[name])
     return found
 
 
-def settable_input(part: Any) -> LoopInput | None:
-    """Return the input of a force element, or None if it has no number that a loop can set."""
+def _example(part: Any) -> str:
+    """Return the argument with which an element is constructed so that it has an input, for messages."""
+    if isinstance(part, ComputedTorque):
+        return f"targets={[0.0] * len(part.joints or ())}"
     if isinstance(part, Controller):
-        target = part.target
-        constant = target.kind == PIECES and target.coefficients.shape == (1, 1) and not target.added
+        return "target=0.0"
+    return f"{part.argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}"
+
+
+def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
+    """Return the input of this name; an InputError is raised if there is no number that a loop can set."""
+    return checked_inputs(system, [name], owner)[0]
+
+
+def settable_inputs(part: Any) -> dict[str, LoopInput]:
+    """Return the inputs of a force element by name; none if it has no number that a loop can set."""
+    found: list[LoopInput] = []
+    if isinstance(part, Controller) and part.target.constant:
         # A motion with a changing value would also need its rate, so the input is a parameter of the law instead.
-        names = (*part.parameters, "target")
-        held = {"target": target(0.0), "parameters": names, "motions": ()} if constant else {}
-        return LoopInput(part.with_values(held), "target", ()) if constant else None
-    if isinstance(part, Actuated | Force | Torque):
-        held = getattr(part, part.argument)
-        if isinstance(held, Value) and held.constant is not None:
-            return LoopInput(part, part.argument, held.constant.shape)
-    return None
+        held = {"target": part.target(0.0), "parameters": (*part.parameters, "target"), "motions": ()}
+        found = [LoopInput(part.name, part.with_values(held), "target")]
+    elif isinstance(part, ComputedTorque):
+        element = part.with_held_targets()
+        names = {part.name: "targets", f"{part.name}.rates": "rates"} if element is not None else {}
+        found = [LoopInput(name, element, of, element.coordinates[: element.count]) for name, of in names.items()]
+    elif isinstance(part, Actuated | Force | Torque):
+        value = getattr(part, part.argument)
+        if isinstance(value, Value) and value.constant is not None:
+            components = ("x", "y", "z") if value.constant.ndim else ()
+            found = [LoopInput(part.name, part, part.argument, components)]
+    return {one.name: one for one in found}
+
+
+def copied(inputs: Sequence[LoopInput]) -> list[LoopInput]:
+    """Return inputs with copies of their elements, whose values `LoopInput.hold` sets."""
+    values: dict[int, dict[str, Any]] = {}
+    for one in inputs:
+        values.setdefault(id(one.element), {})[one.argument] = one.own()
+    elements = {id(one.element): one.element.with_values(values[id(one.element)]) for one in inputs}
+    return [replace(one, element=elements[id(one.element)]) for one in inputs]
 
 
 def same_value(one: Any, other: np.ndarray) -> bool:
@@ -147,8 +187,14 @@ def same_value(one: Any, other: np.ndarray) -> bool:
     return bool(equal.all() if other.ndim else equal)
 
 
+def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
+    """Return a copy of a system with the elements of inputs in place of the original ones."""
+    own = {one.element.name: one.element for one in inputs if one.element is not system[one.element.name]}
+    return system._with([own.get(part.name, part) for part in system]) if own else system
+
+
 class Inputs(MutableMapping[str, Any]):
-    """Inputs of a run by name: numbers, or arrays (3,) for `Force` and `Torque`.
+    """Inputs of a run by name: numbers, arrays (3,) for `Force` and `Torque`, or (joints,) for `ComputedTorque`.
 
     A value applies until it is set again.
 
@@ -174,22 +220,18 @@ class Inputs(MutableMapping[str, Any]):
         if not isinstance(names, Iterable):
             raise InputError(f"{owner}: inputs must be a list of names of force elements; got {names!r}")
         self._owner, self._copies = owner, copies
-        found = [checked_input(system, name, owner) for name in names]
-        found = [one.copied() for one in found] if copies else found
-        self.slots = {one.element.name: one for one in found}
-        self.system = self._settable(system)
-        if len(self.slots) < len(found):
-            raise InputError(f"{owner}: inputs names an element twice: {[one.element.name for one in found]}")
+        found = checked_inputs(system, names, owner)
+        found = copied(found) if copies else found
+        if len({one.name for one in found}) < len(found):
+            raise InputError(f"{owner}: inputs names an element twice: {[one.name for one in found]}")
+        self.system = with_settable(system, found)
+        elements = {force.name: force for force in self.system.forces}
+        self.slots = {one.name: replace(one, element=elements[one.element.name]) for one in found}
         self.values_now = {name: one.given for name, one in self.slots.items()}
         self.initial = dict(self.values_now)
         self.in_effect = dict(self.values_now)
         self._places: dict[str, list[np.ndarray]] = {name: [] for name in self.slots}
         self.version = 0
-
-    def _settable(self, system: System) -> System:
-        """Return a copy of the system with force elements whose inputs can be set, in place of the original ones."""
-        own = {name: one.element for name, one in self.slots.items() if one.element is not system[name]}
-        return system._with([own.get(part.name, part) for part in system]) if own else system
 
     def serve(self, solver: Solver) -> None:
         """Connect a solver to the inputs, so that later assignments also change the inputs of its force laws."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from ..beams import Beam
@@ -15,6 +15,11 @@ from ..forces.state_function import in_state
 from ..util.suggestion import suggestion
 
 Part = Body | Beam | Constraint | ForceElement | Event | Sampled
+
+# Inputs of runs, for messages.
+SETTABLE = (
+    "that of an Actuator, JointTorque, JointForce, Force or Torque, or the target of a Controller or ComputedTorque"
+)
 
 
 class Parts:
@@ -126,19 +131,29 @@ class Parts:
         set_by: dict[str, Sampled] = {}
         for sampled in self.sampled:
             for name in sampled.inputs:
-                if name not in self._by_name:
+                part_name = part_of_input(name, self)
+                if part_name not in self._by_name:
                     known = [force.name for force in self.forces]
                     raise UnknownNameError(f'{sampled}: inputs: no object is named "{name}"; {suggestion(name, known)}')
-                if not isinstance(self._by_name[name], ForceElement):
+                if not isinstance(self._by_name[part_name], ForceElement):
                     raise InputError(
-                        f"{sampled}: inputs names {self._by_name[name]}, which is not a force element; an input is an "
-                        "Actuator, a JointTorque, JointForce, Force or Torque, or a Controller, of which it is the "
-                        "target"
+                        f"{sampled}: inputs names {self._by_name[part_name]}, which is not a force element; "
+                        f"an input is {SETTABLE}"
                     )
                 if name in set_by:
-                    raise InputError(f"{sampled}: inputs names {self._by_name[name]}, which {set_by[name]} sets, too")
+                    raise InputError(
+                        f"{sampled}: inputs names {self._by_name[part_name]}, which {set_by[name]} sets, too"
+                    )
                 set_by[name] = sampled
             sampled.in_system(self._by_name)
+
+
+def part_of_input(name: Any, parts: Container[str]) -> Any:
+    """Return the name of the part to which an input such as "motor" or "control.rates" belongs."""
+    if not isinstance(name, str) or name in parts:
+        return name
+    head = name.rpartition(".")[0]
+    return head if head in parts else name
 
 
 def _listed(items: Any) -> list[Any]:

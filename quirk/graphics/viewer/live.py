@@ -20,7 +20,6 @@ from .stage import ViewerStage
 if TYPE_CHECKING:
     from quirk.simulation.run import Run
 
-LETTERS = "xyz"
 # A slider goes this many times as far as the value that an input starts with, and at least to one.
 REACH = 5.0
 # Steps of a slider over its range.
@@ -58,6 +57,7 @@ class LiveView(View):
         self.add_looks(self._stage, labels, False, 1.0)
         self._clock = server.gui.add_markdown("")
         self._moved: dict[tuple[str, int | None], float] = {}
+        self._components = {name: one.components for name, one in run.inputs.slots.items()}
         self._sliders = {
             (name, k): self._slider(server.gui, name, k, value, ranges[name])
             for name in run.inputs
@@ -67,7 +67,7 @@ class LiveView(View):
 
     def _slider(self, gui: Any, name: str, k: int | None, value: float, between: tuple[float, float]) -> Any:
         low, high = between
-        label = name if k is None else f"{name}.{LETTERS[k]}"
+        label = name if k is None else f"{name}.{self._components[name][k]}"
         slider = gui.add_slider(label, low, high, (high - low) / STEPS, float(np.clip(value, low, high)))
 
         @slider.on_update
@@ -117,7 +117,7 @@ def _ranges(run: Run, given: Mapping[str, Any]) -> dict[str, tuple[float, float]
     found = {}
     for name in run.inputs:
         largest = REACH * max(1.0, float(np.abs(run.inputs[name]).max()))
-        limits = getattr(run.system[name], "limits", None)
+        limits = run.inputs.slots[name].limits
         usual = (-largest, largest) if limits is None else limits
         low, high = validate.array("view", f"ranges[{name!r}]", given.get(name, usual), (2,))
         if not low < high:

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 
 from quirk.simulation.run import Run
-from quirk.simulation.run_inputs import checked_input
+from quirk.simulation.run_inputs import checked_inputs
 from quirk.simulation.run_saved import SavedRun
 
 from ..modelfile import read
@@ -35,18 +35,19 @@ class Exported:
         super().__init__(**arguments)
         folder = Path(self.resources)
         self._interface, self._system = Interface.read(folder / "interface.json"), read(folder / "system.toml").system
-        self._values = {name: checked_input(self._system, name).given for name in self._interface.inputs}
+        inputs = checked_inputs(self._system, self._interface.inputs)
+        self._values = {one.name: one.given for one in inputs}
         self._start, self._rtol = 0.0, self._interface.options["rtol"]
         self._run: Run | None = None
         self._observed: tuple[Any, np.ndarray] = None, np.zeros(0)
         self.description = f"{len(self._system.bodies)} bodies, simulated by QuIRK"
         step = self._interface.communication_step
         self.default_experiment = self.experiment(start_time=0.0, step_size=step, tolerance=self._rtol)
-        for name, value in self._values.items():
-            for k, suffix in enumerate((".x", ".y", ".z") if value.ndim else ("",)):
+        for one in inputs:
+            for k, suffix in enumerate([f".{component}" for component in one.components] or [""]):
                 self._declare(
-                    name + suffix, self.causality.input, description=f"{self._system[name]}",
-                    getter=partial(self._input, name, k), setter=partial(self._set_input, name, k),
+                    one.name + suffix, self.causality.input, description=f"{one.element}",
+                    getter=partial(self._input, one.name, k), setter=partial(self._set_input, one.name, k),
                 )  # fmt: skip
         for k, name in enumerate(self._interface.outputs):
             self._declare(name, self.causality.output, getter=partial(self._output, k))

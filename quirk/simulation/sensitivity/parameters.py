@@ -233,7 +233,9 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
     motion = getattr(part, argument, None)
     if number and isinstance(motion, Motion):
         shape, derivatives = motion_derivatives(part, argument, motion, number)
-        return shape, [ParameterChange(motions={(part.name, argument): derivative_of}) for derivative_of in derivatives]
+        force = isinstance(part, ForceElement)
+        changes = [part.motion_changes(argument, one) if force else {argument: one} for one in derivatives]
+        return shape, [ParameterChange(motions={(part.name, name): one for name, one in of.items()}) for of in changes]
     if isinstance(part, ForceElement) and parameter in part.parameters:
         return _of_law(system, part, parameter)
     return _by_remaking(system, part, parameter)

@@ -29,6 +29,7 @@ from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .outputs import value_of
 from .pseudo_transient import followed
+from .sparse_statics import sparse_newton
 
 if TYPE_CHECKING:
     from quirk.system.system import System
@@ -123,12 +124,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
-    floor = None if len(pushes.at(state)) else mixed_newton(pushes.system, state, t)
-    found, best = _search(pushes, state if floor is None else floor, t)
-    hopeless = best > MISSED and not system.forces and _falls(NullSpaceBasis.at(Point(pushes.system, found, t)))
-    if best > MISSED and not hopeless and not len(pushes.at(state)):
-        floor = followed(pushes.system, state, t)
-        found, best = (found, best) if floor is None else _search(pushes, floor, t)
+    found, best = (None if pushes.elements else sparse_newton(system, state, t)) or _found(pushes, system, state, t)
     if best > MISSED:
         raise _not_found(pushes, found, best, t)
     own, x = pushes.without(found), _shared(pushes, found, t)
@@ -139,6 +135,20 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         *own.parts, angles=own.angles, internal=own.internal, bodies=own.bodies,
         time=t, touching=touching, residual=left, system=held,
     )  # fmt: skip
+
+
+def _found(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
+    """Return the best state that searches with dense matrices find from `state`, and its residual.
+
+    `pushes` are the gaps of `system`.
+    """
+    floor = None if pushes.elements else mixed_newton(pushes.system, state, t)
+    found, best = _search(pushes, state if floor is None else floor, t)
+    hopeless = best > MISSED and not system.forces and _falls(NullSpaceBasis.at(Point(pushes.system, found, t)))
+    if best > MISSED and not hopeless and not pushes.elements:
+        floor = followed(pushes.system, state, t)
+        found, best = (found, best) if floor is None else _search(pushes, floor, t)
+    return found, best
 
 
 def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
@@ -298,4 +308,4 @@ def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]
     rest = np.abs(step[v:]).max(initial=0.0) <= STANDS * np.abs(internal).max(initial=0.0)
-    return bool(rest and size_of_change(free, *change_along(free, step)) <= STANDS)
+    return bool(rest and size_of_change(point, *change_along(free, step)) <= STANDS)

@@ -59,13 +59,13 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
     return change[:, :3], change[:, 3:]
 
 
-def size_of_change(free: NullSpaceBasis, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
+def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
     """Return the size of a step: its largest relative displacement, or its largest rotation, rad, if that is larger.
 
     `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are relative to `longer`
     times the characteristic length of the system.
     """
-    return float(max(np.abs(moves).max() / (longer * free.point.model.length), np.abs(turns).max()))
+    return float(max(np.abs(moves).max() / (longer * point.model.length), np.abs(turns).max()))
 
 
 def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
@@ -74,7 +74,7 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
     Steps longer than LONGEST_STEP times `longer` are shortened.
     """
     point, (moves, turns) = free.point, change_along(free, step)
-    size = size_of_change(free, moves, turns, longer)
+    size = size_of_change(point, moves, turns, longer)
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
     for _ in range(20):
         moved = displaced(state, part * moves, part * turns)

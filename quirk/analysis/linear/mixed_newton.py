@@ -24,7 +24,7 @@ from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from quirk.errors import AssemblyError, InputError
 
 from .free_accelerations import LONGEST_STEP, accelerations, change_along, moved_along, size_of_change, size_of_loads
-from .null_space import NullSpaceBasis
+from .null_space import NullSpaceBasis, spread
 from .operating_point import Point
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def mixed_newton(system: System, state: State, t: float) -> State | None:
     The equilibrium is stable, or the way to it does not excite the growing motions, as in a plane from which the beam
     would buckle. The result is None if there are no beams, or if the iteration finds no such equilibrium.
     """
-    segments = _Segments.of(system)
+    segments = BeamStrains.of(system)
     if not segments.names:
         return None
     try:
@@ -54,7 +54,7 @@ def mixed_newton(system: System, state: State, t: float) -> State | None:
         return None
 
 
-def _search(segments: _Segments, system: System, start: State, t: float) -> State | None:
+def _search(segments: BeamStrains, system: System, start: State, t: float) -> State | None:
     strains, loaded, state = None, 0.0, start
     for _ in range(MOST_STEPS):
         point = Point(system, state, t)
@@ -65,30 +65,39 @@ def _search(segments: _Segments, system: System, start: State, t: float) -> Stat
         g = free.coordinates(*_accelerations(point))[free.poses.shape[1] :, 0]
         loaded = max(loaded, size_of_loads(point))
         if np.abs(g).max(initial=0.0) <= NEAR * loaded:
-            return None if _grows(free, K, start) else state
+            return None if excites(point, _growing(free, K), start) else state
         step = np.linalg.solve(-K, g)
         moves, turns = change_along(free, step)
-        size = size_of_change(free, moves, turns, np.inf)
+        size = size_of_change(point, moves, turns, np.inf)
         part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
         strains = now + part * segments.rates(point, moves, turns)
         state = moved_along(free, state, step, t, np.inf)
     return None
 
 
-def _grows(free: NullSpaceBasis, K: np.ndarray, start: State) -> bool:
-    """Whether a growing motion at an equilibrium has a part along the displacements from the start."""
+def _growing(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
+    """Return the growing motions (6 n, g) at an equilibrium as columns, in coordinates of the mass metric."""
     values, vectors = np.linalg.eig(K)
     growing = vectors[: free.velocities.shape[1], values.real > GROWS * np.abs(K).max(initial=0.0)]
+    return np.asarray(free.velocities @ growing)
+
+
+def excites(point: Point, growing: np.ndarray, start: State) -> bool:
+    """Whether the displacements from the start to an equilibrium have a part along one of its growing motions.
+
+    `growing` (6 n, g) are these motions as columns, in coordinates of the mass metric.
+    """
     if not growing.size:
         return False
-    state, modes = free.point.state, free.spread(free.velocities @ growing)
+    state, modes, length = point.state, spread(point.metric, growing), point.model.length
     turned = rotation.log(rotation.multiply(state.orientation, rotation.conjugate(start.orientation)))
-    moves = (state.position - start.position, modes[:, :3]), (turned, free.point.kin.rotation[:-1] @ modes[:, 3:])
-    return any(
-        float(np.abs(np.einsum("ni,nid->nd", path, mode)).max())
-        > EXCITED * float(np.abs(path).max() * np.abs(mode).max())
-        for path, mode in moves
-    )
+    path = np.concatenate([(state.position - start.position) / length, turned], axis=1)
+    turning = point.kin.rotation[:-1] @ modes[:, 3:]
+    for moves, mode in ((path[:, :3], modes[:, :3] / length), (path[:, 3:], turning)):
+        along = np.abs(np.einsum("ni,nid->nd", moves, mode)).max()
+        if along > EXCITED * np.abs(path).max() * np.abs(mode).max():
+            return True
+    return False
 
 
 def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +111,7 @@ def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class _Segments:
+class BeamStrains:
     """The active beam segments of a system.
 
     Attributes
@@ -115,7 +124,7 @@ class _Segments:
     first: np.ndarray
 
     @classmethod
-    def of(cls, system: System) -> _Segments:
+    def of(cls, system: System) -> BeamStrains:
         """Return the active beam segments of a system."""
         forces = [element for element, _ in system.model.forces]
         segments = {row: element for row, element in enumerate(forces) if isinstance(element, BeamSegment)}

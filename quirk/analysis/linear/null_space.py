@@ -78,9 +78,7 @@ class NullSpaceBasis:
 
         Linear parts are in the inertial frame, angular ones in body axes.
         """
-        metric, by_body = self.point.metric, z.reshape(self.point.bodies, 6, -1)
-        translation = metric.translation[:, None, None] * by_body[:, :3]
-        return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
+        return spread(self.point.metric, z)
 
     def directions(self) -> Directions:
         """Return the basis as directions: p of poses, v of velocities, then one for each internal variable."""
@@ -126,6 +124,16 @@ class NullSpaceBasis:
         `rows` is the pseudo-inverse of the m rows.
         """
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
+
+
+def spread(metric: Metric, z: np.ndarray) -> np.ndarray:
+    """Return D columns (6 n, D) in coordinates of a metric as motions of n bodies (n, 6, D).
+
+    Linear parts are in the inertial frame, angular ones in body axes.
+    """
+    by_body = z.reshape(len(metric.translation), 6, -1)
+    translation = metric.translation[:, None, None] * by_body[:, :3]
+    return np.concatenate([translation, np.einsum("nij,njd->nid", metric.rotation, by_body[:, 3:])], axis=1)
 
 
 def _of_velocities(model: Model) -> np.ndarray:

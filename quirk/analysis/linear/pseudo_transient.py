@@ -80,7 +80,7 @@ def _step(free: NullSpaceBasis, state: State, t: float, k: float) -> tuple[State
         if iteration and np.abs(g - change).max() <= FOUND * np.abs(change).max():
             return here, iteration
         step = np.linalg.solve(k * np.eye(len(g)) - K, g - change)
-        if size_of_change(free, *change_along(free, step)) > LONGEST_STEP:
+        if size_of_change(free.point, *change_along(free, step)) > LONGEST_STEP:
             return None
         v = free.velocities.shape[1]
         moved, internal = moved + free.velocities @ step[:v], internal + step[v:]

@@ -40,8 +40,11 @@ class Local:
     velocities: Any
 
     @classmethod
-    def at(cls, point: Point) -> Local:
-        """Return the Jacobians at an operating point."""
+    def at(cls, point: Point, freedoms: int = FREEDOMS) -> Local:
+        """Return the Jacobians at an operating point.
+
+        With `freedoms` = 6 the columns of the velocities and internal variables are left empty.
+        """
         from scipy.sparse import csr_array
 
         refuse_friction(point.solver, "a few modes: ask for all of them, without count=")
@@ -51,12 +54,13 @@ class Local:
         entries: dict[str, list[tuple[np.ndarray, ...]]] = {name: [] for name in shapes}
         for members in _colors(near):
             owners = [_owners(touching, members) for touching in (near, of_internal, of_rows)]
-            for first in range(0, FREEDOMS, WIDTH):
-                parts = range(first, min(first + WIDTH, FREEDOMS))
+            for first in range(0, freedoms, WIDTH):
+                parts = range(first, min(first + WIDTH, freedoms))
                 directions = Directions.none(point.model, len(parts))
                 directions.bodies[members, first : parts.stop] = np.eye(len(parts))
                 _note(point, directions, owners, np.array(parts), entries)
-        _note_internal(point, entries)
+        if freedoms == FREEDOMS:
+            _note_internal(point, entries)
         columns = FREEDOMS * point.bodies + point.internal
         return cls(**{name: csr_array(_triplets(entries[name]), (size, columns)) for name, size in shapes.items()})
 

@@ -1,0 +1,244 @@
+"""Equilibria of large systems with elastic beams, by Newton's method with sparse matrices.
+
+The unknowns are the displacements z of all bodies and the multipliers x of the independent rows. In coordinates of the
+mass metric, with the accelerations a, their derivative K at fixed multipliers, and the rows B, a step solves
+
+ K z + B^T x = -a,   B z = 0,
+
+so that nothing is eliminated and the matrix is as sparse as the system. The loads of beams in K are those of the
+strains of `mixed_newton`. What could make the result doubtful, such as motions without stiffness or internal variables,
+is left to the dense search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.bodies.state import STATE_SIZE, State
+from quirk.dynamics.dense.projection import displaced
+from quirk.dynamics.model.joint_angles import angles_at
+from quirk.errors import InputError
+from quirk.forces import Friction
+
+from .free_accelerations import LONGEST_STEP, size_of_change, size_of_loads
+from .mixed_newton import BeamStrains, excites
+from .operating_point import Point
+from .sparse_jacobians import Local
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Number of free coordinates from which sparse matrices are faster than dense ones.
+LARGE = 60
+MOST_STEPS = 100
+# Largest step that counts as round-off, in lengths of the system or rad.
+STANDS = 1e-10
+# Accelerations relative to those that loads alone would cause: round-off; and so large that the search has failed.
+FOUND, MISSED = 1e-13, 1e-8
+# Rates, squared, above this fraction of the largest derivative count as growing.
+GROWS = 1e-9
+# Stiffness below this fraction of the largest derivative cannot be told from round-off.
+INDIFFERENT = 1e-14
+# Factor of the squared rows that stiffens the motions that the constraints exclude, relative to the largest derivative.
+STIFFER = 1e3
+
+
+def sparse_newton(system: System, start: State, t: float) -> tuple[State, float] | None:
+    """Return an equilibrium and its residual, as `mixed_newton` followed by Newton's method find them, or None.
+
+    The residual is the norm of the accelerations, relative to those that the loads alone would cause. The result is
+    None if the system is small, if its matrices are not known to be safe here, or if the iteration fails.
+    """
+    if not _suits(system):
+        return None
+    try:
+        return _search(system, start, t)
+    except InputError:  # a singular state
+        return None
+
+
+def _suits(system: System) -> bool:
+    model = system.model
+    return (
+        6 * len(model.mass) - model.rows >= LARGE
+        and bool(BeamStrains.of(system).names)
+        and not any(isinstance(element, Friction) for element, _ in model.forces)
+        and not model.carried.internal
+        and not any(placed.relation.of_velocities for placed in model.relations)
+    )
+
+
+def _search(system: System, start: State, t: float) -> tuple[State, float] | None:
+    segments, strains, loaded, best, found = BeamStrains.of(system), None, 0.0, np.inf, None
+    point = Point(system, start, t)
+    for _ in range(MOST_STEPS):
+        now = segments.strains(point)
+        with segments.at(point, now if strains is None else strains, now):
+            local = Local.at(point, freedoms=6)
+        loaded = max(loaded, size_of_loads(point))
+        linear = _Linear.at(point, local)
+        a = point.metric.coordinates(point.linear, point.angular)
+        missing = float(np.linalg.norm(a)) / loaded if loaded > 0 else 0.0
+        step = linear.solved(-a)
+        if step is None:
+            return None
+        moves, turns = point.metric.vector(step)
+        stands = size_of_change(point, moves, turns) <= STANDS
+        if missing < best:
+            best, found = missing, (point, linear)
+        elif best <= MISSED:
+            break
+        if missing <= FOUND or stands:
+            best, found = 0.0 if stands else missing, (point, linear)
+            break
+        part = min(1.0, LONGEST_STEP / size_of_change(point, moves, turns, np.inf))
+        strains = now + part * segments.rates(point, moves, turns)
+        moved = _moved(point, part * moves, part * turns)
+        if moved is None:
+            return None
+        point = moved
+    if found is None or best > MISSED:
+        return None
+    growing = found[1].growing()
+    if growing is None or excites(found[0], growing, start):
+        return None
+    return found[0].state, best
+
+
+def _moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
+    """Return the operating point after displacements (n, 3) of the bodies, projected onto the constraints.
+
+    The result is None if the projection fails.
+    """
+    model, solver, state = point.model, point.solver, point.state
+    moved = displaced(state, moves, turns)
+    y = solver.slots.state_to_lanes(model.carried.flat(moved))
+    if not solver.project(y, point.t):
+        return None
+    placed = State.unpack(solver.slots.state_from_lanes(y)[: STATE_SIZE * point.bodies])
+    still = State(placed.position, placed.orientation, state.velocity, state.angular_velocity,
+                  angles=state.angles, bodies=state.bodies)  # fmt: skip
+    solver.settle_state(still, point.t)
+    angles = angles_at(model, still, point.t)
+    found = Point.along(point.system, point.system.plant, solver, still, point.t, angles)
+    found.differential = point.differential  # of the same solver
+    return found
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """Linearized equations at a state, in coordinates of the mass metric of n bodies.
+
+    Attributes
+    ----------
+    K : (6 n, 6 n) sparse derivatives of the accelerations at fixed multipliers, 1/s^2
+    B : (r, 6 n) sparse independent rows of unit length
+    size : largest entry of K, 1/s^2
+    """
+
+    point: Point
+    K: Any
+    B: Any
+    size: float
+
+    @classmethod
+    def at(cls, point: Point, local: Local) -> _Linear:
+        """Return the equations at an operating point with its sparse Jacobians."""
+        from scipy.sparse import block_diag, csr_array, diags_array
+
+        n, metric = point.bodies, point.metric
+        poses = (12 * np.arange(n)[:, None] + np.arange(6)).ravel()
+        W = np.zeros((n, 6, 6))
+        W[:, range(3), range(3)] = metric.translation[:, None]
+        W[:, 3:, 3:] = metric.rotation
+        into, out = block_diag(list(W), format="csr"), block_diag(list(np.linalg.inv(W)), format="csr")
+        K = csr_array(out @ csr_array(local.accelerations)[:, poses] @ into)
+        B = csr_array(csr_array(local.positions)[point.kept][:, poses] @ into)
+        lengths = np.sqrt(np.asarray(B.multiply(B).sum(axis=1)).ravel())
+        return cls(point, K, csr_array(diags_array(1.0 / lengths) @ B), float(np.abs(K.data).max(initial=0.0)))
+
+    def factors(self, shift: float) -> Any:
+        """Return the factors of [K - shift, B^T; B, 0], or None if the matrix is singular up to round-off."""
+        from scipy.sparse import block_array, eye_array
+        from scipy.sparse.linalg import LinearOperator, onenormest, splu
+
+        free, r = self.K - shift * eye_array(self.K.shape[0]), self.B.shape[0]
+        rows = self.size * self.B
+        try:
+            found = splu((block_array([[free, rows.T], [rows, None]]) if r else free).tocsc())
+        except RuntimeError:  # exactly singular
+            return None
+        shape = (self.K.shape[0] + r,) * 2
+        inverse = LinearOperator(
+            shape, matvec=found.solve, rmatvec=lambda y: found.solve(np.ravel(y), "T"), dtype=float
+        )
+        return found if onenormest(inverse) * self.size * INDIFFERENT < 1.0 else None
+
+    def solved(self, b: np.ndarray) -> np.ndarray | None:
+        """Return the displacement (6 n,) that causes accelerations b (6 n,) up to loads of the constraints.
+
+        The result is None if motions without stiffness leave the displacement undetermined.
+        """
+        factors = self.factors(0.0)
+        return None if factors is None else factors.solve(np.concatenate([b, np.zeros(self.B.shape[0])]))[: len(b)]
+
+    def growing(self) -> np.ndarray | None:
+        """Return the growing motions as columns (6 n, g), or None if they cannot be found with sparse matrices.
+
+        Rates, squared, have real parts below any shift for which the symmetric part of shift - K is positive definite,
+        and imaginary parts below the norm of the antisymmetric part of K (Bendixson). All rates of growing motions are
+        therefore among those next to the shift.
+        """
+        from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
+
+        size, limit = self.K.shape[0], GROWS * self.size
+        shift = limit
+        if self._below(shift):
+            return np.zeros((size, 0))
+        while not self._below(shift):
+            shift *= 4.0
+        across = 0.5 * (self.K - self.K.T)
+        farthest = np.hypot(shift, norm(across, 1))
+        factors, none = self.factors(shift), np.zeros(self.B.shape[0])
+        if factors is None:
+            return None
+        inverse = LinearOperator(
+            (size, size), matvec=lambda y: factors.solve(np.concatenate([np.ravel(y), none]))[:size], dtype=float
+        )
+        count = 4
+        while 4 * count < size:
+            try:
+                values, motions = eigs(inverse, k=count, v0=inverse @ np.ones(size), tol=0)
+            except ArpackNoConvergence:
+                return None
+            rates = shift + 1.0 / values
+            if np.abs(rates - shift).max() > farthest:
+                return np.asarray(motions[:, rates.real > limit])
+            count *= 2
+        return None
+
+    def _below(self, shift: float) -> bool:
+        """Whether the symmetric part of K has all its eigenvalues on motions that the constraints allow below a shift.
+
+        A false answer may also mean that the excluded motions have not been stiffened enough.
+        """
+        from scipy.linalg import LinAlgError, cholesky_banded
+        from scipy.sparse import csr_array, eye_array
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        P = STIFFER * self.size * (self.B.T @ self.B) - 0.5 * (self.K + self.K.T) + shift * eye_array(self.K.shape[0])
+        P = csr_array(P)
+        order = reverse_cuthill_mckee(P, symmetric_mode=True)
+        P = P[order][:, order].tocoo()
+        row, column = P.coords
+        band = np.zeros((int((row - column).max(initial=0)) + 1, P.shape[0]))
+        lower = row >= column
+        band[(row - column)[lower], column[lower]] = P.data[lower]
+        try:
+            cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
+        except LinAlgError:
+            return False
+        return True

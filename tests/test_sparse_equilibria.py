@@ -1,0 +1,138 @@
+"""Equilibria of large systems with beams, by sparse matrices, against the dense search and against closed forms."""
+
+import numpy as np
+import pytest
+
+import quirk
+from benchmarks.published.beams import CASES, TIPS, clamp_of, tip
+from quirk.analysis.linear import sparse_statics
+from quirk.analysis.linear.free_accelerations import accelerations
+from quirk.analysis.linear.null_space import NullSpaceBasis
+from quirk.analysis.linear.operating_point import Point
+from quirk.analysis.linear.sparse_jacobians import Local
+from quirk.analysis.linear.sparse_statics import _Linear, sparse_newton
+
+STRIP = quirk.Section.rectangle(0.02, 0.01, young=2.1e9, poisson=0.3, density=7850.0)
+
+
+def column(load, aside=0.0, elements=16):
+    """A clamped column under a dead load at its end; it buckles at about 0.09 N."""
+    section = quirk.Section(EA=1e4, GA=1e4, GJ=0.05, EI=[0.036, 0.05], mass=0.1, inertia=1e-5)
+    beam = quirk.Beam("beam", [0, 0, 0], [0, 0, 1], section=section, elements=elements)
+    push = quirk.Force("push", beam.bodies[-1], [aside, 0.3 * aside, -load], point=beam.end_point)
+    return quirk.System([beam, clamp_of(beam), push])
+
+
+def portal():
+    """Two beams that carry a rigid bar on hinges, in a loop, under wind."""
+    left, right = (
+        quirk.Beam(name, [x, 0, 0], [x, 0, 1], section=STRIP, elements=10, up="y")
+        for name, x in (("left", 0.0), ("right", 2.0))
+    )
+    bar = quirk.Body.box("bar", mass=0.5, size=[2.0, 0.1, 0.1], position=[1.0, 0, 1.0])
+    hinges = [
+        quirk.Revolute(f"{beam.name} hinge", beam.bodies[-1], bar, point=[x, 0, 1], axis=[0, 1, 0])
+        for beam, x in ((left, 0.0), (right, 2.0))
+    ]
+    clamps = [
+        quirk.Fixed(f"{beam.name} clamp", quirk.GROUND, beam.bodies[0], point=[x, 0, 0])
+        for beam, x in ((left, 0.0), (right, 2.0))
+    ]
+    wind = quirk.Force("wind", bar, [2.0, 0.5, 0.0])
+    return quirk.System([left, right, bar, *hinges, *clamps, wind], gravity=[0, 0, -9.81])
+
+
+@pytest.fixture
+def sparse(monkeypatch):
+    monkeypatch.setattr(sparse_statics, "LARGE", 0)
+
+
+SYSTEMS = {
+    **{name: lambda build=build: build(12) for name, build in CASES.items()},
+    "column": lambda: column(0.05, 1e-3),
+    "portal": portal,
+}
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "roll-up"])
+def test_sparse_and_dense_searches_agree(name, monkeypatch, sparse):
+    system = SYSTEMS[name]()
+    found = sparse_newton(system, system.initial_state(), 0.0)
+    assert found is not None
+    state = system.equilibrium()
+    monkeypatch.setattr(sparse_statics, "LARGE", np.inf)
+    dense = system.equilibrium()
+    scale = np.ptp(dense.position)
+    assert np.abs(state.position - found[0].position).max() <= 1e-12 * scale
+    assert np.abs(state.position - dense.position).max() <= 1e-9 * scale
+    assert np.abs(np.abs((state.orientation * dense.orientation).sum(axis=1)) - 1).max() <= 1e-12
+    assert state.residual < 1e-8
+    for joint, load in dense.loads.items():
+        size = max(np.linalg.norm(other.force) for other in dense.loads.values())
+        assert np.abs(state.loads[joint].force - load.force).max() <= 1e-6 * size, joint
+
+
+def test_the_cost_of_many_elements_is_that_of_steps_not_of_matrices():
+    """With 200 elements, 1200 free coordinates, the search takes a second; dense matrices took minutes."""
+    system = CASES["arc"](200)
+    state = system.equilibrium()
+    missing = np.linalg.norm(tip(system, state) - TIPS["arc"]) / np.linalg.norm(TIPS["arc"])
+    assert missing == pytest.approx(6.8864e-4 * (16 / 200) ** 2, rel=1e-2)
+
+
+@pytest.mark.parametrize(("load", "count"), [(0.05, 0), (0.11, 1), (0.13, 2), (1.5, 4)])
+def test_growing_motions_are_all_found(load, count):
+    """The straight column has a growing motion for each buckling load that is exceeded."""
+    system = column(load)
+    state = system.initial_state()
+    moved = state.position.copy()
+    moved[:, 2] *= 1 - load / 1e4
+    short = quirk.State(moved, state.orientation, state.velocity, state.angular_velocity, bodies=state.bodies)
+    point = Point(system, system.assemble(state=short), 0.0)
+    linear = _Linear.at(point, Local.at(point, freedoms=6))
+    K = accelerations(NullSpaceBasis.at(point), 0)[1]
+    dense = np.linalg.eigvals(K).real
+    dense = np.sort(dense[dense > sparse_statics.GROWS * np.abs(K).max()])
+    growing = linear.growing()
+    assert growing.shape[1] == len(dense) == count
+    if count:
+        values = np.linalg.lstsq(growing, np.asarray(linear.K @ growing), rcond=None)[0]
+        assert np.sort(np.linalg.eigvals(values).real) == pytest.approx(dense, rel=1e-5)
+
+
+def test_unstable_equilibria_count_only_if_nothing_excites_the_growing_motions(sparse):
+    straight, aside = column(0.2), column(0.2, 1e-4)
+    found = sparse_newton(straight, straight.initial_state(), 0.0)
+    assert np.abs(found[0].position[:, :2]).max() < 1e-9
+    assert not straight.equilibrium().stable
+    assert sparse_newton(aside, aside.initial_state(), 0.0) is None
+
+
+def test_motions_without_stiffness_are_left_to_the_dense_search(sparse):
+    beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=STRIP, elements=12)
+    ends = [
+        quirk.Torque(f"torque {k}", beam.bodies[k], [0, 0, sign * 0.2], frame="body") for k, sign in ((0, -1), (-1, 1))
+    ]
+    system = quirk.System([beam, *ends])
+    assert sparse_newton(system, system.initial_state(), 0.0) is None
+    state = system.equilibrium()
+    assert state.residual < 1e-8
+
+
+def test_units_do_not_matter(sparse):
+    """The same column in m, kg, s and in mm, g, ms."""
+
+    def tips(length, mass, time):
+        force = mass * length / time**2
+        section = quirk.Section(
+            EA=1e4 * force, GA=1e4 * force, GJ=0.05 * force * length**2, EI=np.array([0.036, 0.05]) * force * length**2,
+            mass=0.1 * mass / length, inertia=1e-5 * mass * length,
+        )  # fmt: skip
+        beam = quirk.Beam("beam", [0, 0, 0], [0, 0, length], section=section, elements=16)
+        push = quirk.Force("push", beam.bodies[-1], [1e-2 * force, 0, -0.05 * force], point=beam.end_point)
+        system = quirk.System([beam, clamp_of(beam), push])
+        found = sparse_newton(system, system.initial_state(), 0.0)
+        assert found is not None
+        return tip(system, found[0]) / length
+
+    assert tips(1e3, 1e3, 1e3) == pytest.approx(tips(1.0, 1.0, 1.0), rel=1e-9)

@@ -23,6 +23,7 @@ from ..result.constraint_health import check_kept
 from ..result.result import Result
 from ..result.segment import Segment
 from ..system.system import System
+from ..util.garbage import collector_paused
 from ..util.progress import ProgressLine
 from .hybrid.checkpointed_run import CheckpointedRun
 from .hybrid.event_functions import called_beside
@@ -212,8 +213,9 @@ def begun(
     for element in system.forces:
         for name in element.motions:
             element.motion(name).check(f"{element}", start, end)
-    check_consistent(system.as_computed_by(plant), state, start)
-    flow = factory.flow(plant, state, start)
+    with collector_paused():
+        check_consistent(system.as_computed_by(plant), state, start)
+        flow = factory.flow(plant, state, start)
     y = flow.project(start, model.carried.flat(state))
     if y is None:
         cause = "" if flow.trouble is None else f" ({flow.trouble})"
@@ -229,6 +231,7 @@ def begun(
                 exerted(element, rows, MotionTower.of(kin, 1), start, 0, kin.angles, kin.internal)
     if flow.rank < model.rows <= MOST_ROWS:
         system.as_computed_by(plant).acceleration(begin, start)  # raises an error that names contradictory constraints
-    run.start(RestartPoint(start, y, angles, configuration))
+    with collector_paused():
+        run.start(RestartPoint(start, y, angles, configuration))
     run.keep_start()
     return run

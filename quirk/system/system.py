@@ -22,6 +22,7 @@ from ..dynamics.plant import CompiledModel
 from ..errors import InputError
 from ..forces import ForceElement
 from ..util import validate
+from ..util.garbage import collector_paused
 from ..util.misuse import explained
 from ..util.renamed import Renamed
 from . import queries as at_state
@@ -89,6 +90,10 @@ class System(Renamed):
         if more:
             raise InputError("System: items must be one list: System([a, b, ...], gravity=[0, 0, -9.81])")
         self.gravity = validate.array("System", "gravity", gravity, (3,))
+        with collector_paused():
+            self._set_up(items, load_length, rank_tolerance)
+
+    def _set_up(self, items: Iterable[Part], load_length: float | None, rank_tolerance: float) -> None:
         self._parts = Parts(items)
         self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
         self.events, self.sampled = self._parts.events, self._parts.sampled

@@ -98,7 +98,11 @@ class Slots:
 
     def offset(self, body: int, size: int) -> int:
         """Return the index of the first number of a body in an array with `size` numbers per body."""
-        slot = int(self.slot[body])
+        return int(self.offsets(np.array(body), size))
+
+    def offsets(self, bodies: np.ndarray, size: int) -> np.ndarray:
+        """Return the indices of the first numbers of bodies in an array with `size` numbers per body."""
+        slot = self.slot[bodies]
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
     def to_lanes(self, rows: np.ndarray) -> np.ndarray:

@@ -73,9 +73,9 @@ def body_lengths(model: Model) -> np.ndarray:
     """
     n = len(model.mass)
     arms = np.zeros(n + 1)
-    for constraint, bodies in model.joint_bodies:
-        for body, frame in zip(bodies, (constraint.frame_i, constraint.frame_j), strict=True):
-            arms[body] = max(arms[body], float(np.linalg.norm(frame.origin)))
+    ends = np.array([bodies for _, bodies in model.joint_bodies], dtype=np.int64).reshape(-1, 2)
+    origins = np.array([(joint.frame_i.origin, joint.frame_j.origin) for joint, _ in model.joint_bodies])
+    np.maximum.at(arms, ends, np.linalg.norm(origins.reshape(-1, 2, 3), axis=2))
     for placed in model.relations:
         np.maximum.at(arms, list(placed.bodies), np.linalg.norm(placed.frames[:, :3], axis=1))
     largest = arms[:n].max()

@@ -193,7 +193,7 @@ class _Rows:
     ----------
     entries : for each primitive its kind, first row, bodies, arms, directions and offset
     relations, row_primitive, row_torque, labels, joint_rows, joint_bodies : as in `Model`
-    arms : distances of joint points from the centers of mass, m
+    arms : joint points in the axes of bodies, from the centers of mass, m
     """
 
     def __init__(self, bodies: Sequence[Body]) -> None:
@@ -205,7 +205,7 @@ class _Rows:
         self.labels: list[str] = []
         self.joint_rows: dict[str, slice] = {}
         self.joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
-        self.arms: list[float] = []
+        self.arms: list[np.ndarray] = []
 
     def index(self, body: Body | Ground) -> int:
         """Return the index of a body; the ground comes after all bodies."""
@@ -223,8 +223,7 @@ class _Rows:
         self.labels += constraint.labels
         self.joint_rows[constraint.name] = slice(first, len(self.labels))
         self.joint_bodies.append((constraint, ends))
-        of_bodies = [frame for frame, k in zip(frames, ends, strict=True) if k < self._count]
-        self.arms += [float(np.linalg.norm(frame.origin)) for frame in of_bodies]
+        self.arms += [frame.origin for frame, k in zip(frames, ends, strict=True) if k < self._count]
 
     def _add_relation(self, constraint: Constraint, relation: Relation) -> None:
         first, count = len(self.row_primitive), len(relation.labels)
@@ -275,12 +274,15 @@ def flatten(
         if constraint.name in active:
             rows.add(constraint)
     table, torque = _table(rows.entries), np.array(rows.row_torque, dtype=bool)
-    length = max([*rows.arms, *(float(np.sqrt(np.trace(b.inertia) / b.mass)) for b in bodies)])
+    mass = np.array([b.mass for b in bodies], dtype=float)
+    inertia = np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3)
+    arms = np.linalg.norm(np.array(rows.arms).reshape(-1, 3), axis=1)
+    length = float(np.append(arms, np.sqrt(np.trace(inertia, axis1=1, axis2=2) / mass)).max())
     slack = closure_tolerance / length
     return Model(
         body_names=[b.name for b in bodies],
-        mass=np.array([b.mass for b in bodies], dtype=float),
-        inertia=np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3),
+        mass=mass,
+        inertia=inertia,
         gravity=gravity,
         table=table,
         relations=rows.relations,

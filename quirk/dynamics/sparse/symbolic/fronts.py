@@ -61,7 +61,7 @@ class Orthogonal:
 
 
 def _pointers(counts: Iterable[int]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(list(counts))]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(counts if isinstance(counts, np.ndarray) else list(counts))]).astype(np.int64)
 
 
 def orthogonal(
@@ -96,10 +96,12 @@ def orthogonal(
     for body in bodies:
         at_node[min(body.nodes)].append(body)
     placed = [(k, body) for k, those in enumerate(at_node) for body in those]
-    terms = [couplings.get((int(k), int(c)), ()) for k, c in zip(owner, column, strict=True)]
+    terms = [couplings.get(pair, ()) for pair in zip(owner.tolist(), column.tolist(), strict=True)]
     flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 5)
     left, right, left_force, right_force = flat_terms[:, :4].astype(np.int64).T.copy()
-    pairs = [_pairs(k, later, sign, index, first, start, rows) for k, later in enumerate(neighbours)]
+    pairs = [
+        _pairs(k, later, sign, index, first, start, rows) if couplings else [] for k, later in enumerate(neighbours)
+    ]
     one, two, target, pair_rows = np.array([p for those in pairs for p in those], dtype=np.int64).reshape(-1, 4).T
     bound, sizes = _sizes(neighbours, rows, sign, order, children, at_node)
     fronts = Fronts(
@@ -189,25 +191,27 @@ def _sizes(
     fronts for their parents, and the largest number of rows.
     """
     K = len(neighbours)
-    bound, left = np.zeros((2, K, 2), dtype=np.int64)
-    pushed = np.zeros(K, dtype=np.int64)
+    kinds, counts = (np.asarray(sign) < 0).astype(int).tolist(), rows.tolist()
+    bound: list[list[int]] = [[0, 0] for _ in range(K)]
+    left: list[list[int]] = [[0, 0] for _ in range(K)]
+    pushed = [0] * K
     front = stack = top = most = 0
-    for n in order:
-        later = neighbours[n]
+    for n in order.tolist():
+        later, kind, mine = neighbours[n], kinds[n], bound[n]
         for k in children[n]:
-            bound[n] += left[k]
-            top -= int(pushed[k])
-        kind = 0 if sign[n] > 0 else 1
-        bound[n, 0] += 6 * len(at_node[n])
-        bound[n, 1] += 6 * kind
-        columns = np.zeros(2, dtype=np.int64)
+            mine[0] += left[k][0]
+            mine[1] += left[k][1]
+            top -= pushed[k]
+        mine[0] += 6 * len(at_node[n])
+        mine[1] += 6 * kind
+        columns = [0, 0]
         for c in later:
-            columns[0 if sign[c] > 0 else 1] += rows[c]
+            columns[kinds[c]] += counts[c]
         if columns[1 - kind]:
-            bound[n, 1 - kind] += rows[n]
-        left[n] = np.minimum(bound[n], columns)
-        pushed[n] = WIDTH * len(later) * left[n].sum()
-        top += int(pushed[n])
-        front = max(front, WIDTH * (1 + len(later)) * int(bound[n].sum()))
-        stack, most = max(stack, top), max(most, int(bound[n].max()))
-    return bound.ravel(), (front, stack, most)
+            mine[1 - kind] += counts[n]
+        left[n] = [min(pair) for pair in zip(mine, columns, strict=True)]
+        pushed[n] = WIDTH * len(later) * sum(left[n])
+        top += pushed[n]
+        front = max(front, WIDTH * (1 + len(later)) * sum(mine))
+        stack, most = max(stack, top), max(most, *mine)
+    return np.array(bound, dtype=np.int64).ravel(), (front, stack, most)

@@ -8,14 +8,13 @@ factorized matrix is S = A M^-1 A^T, with the constraint rows A and the mass mat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from quirk.bodies.state import STATE_SIZE
-from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 from quirk.dynamics.model.layout import (
     CONSTANTS_SIZE,
     FACTOR,
@@ -26,12 +25,9 @@ from quirk.dynamics.model.layout import (
     GRAVITY,
     INVERSE_FACTOR,
     INVERSE_MASS,
-    KINEMATICS_SIZE,
     MASS,
     UNLIKE,
-    WRENCH_SIZE,
     Slots,
-    compact,
 )
 from quirk.dynamics.model.metric import body_lengths, inverse_root
 from quirk.dynamics.model.model import Model
@@ -40,12 +36,13 @@ from quirk.jit.simd import WIDTH
 from ..kernels.factorise import CONSTANT, TURNING
 from ..kernels.recursion import Recursion
 from ..kernels.relations import SIDE_FORCE, SIDE_MOMENT, SIDE_SIZE, Relations
-from ..kernels.rows import BILINEAR, HINGE, HUB, POINT, RELATION, Nodes
+from ..kernels.rows import HINGE, HUB, POINT, Nodes
 from ..kernels.tree import Tree
 from .blocks import Blocks, Products
 from .fronts import BodySides, Orthogonal, orthogonal
 from .ordering import MOST_JOINTS, eliminate
 from .placed_joint import PlacedJoint
+from .tables_of_nodes import node_table
 from .tables_of_recursion import links, recursion
 from .tables_of_relations import flat_relations
 from .tables_of_tree import forest
@@ -116,8 +113,8 @@ def flatten(model: Model) -> Tables:
         slots = Slots.along([tuple(chain.body)], n, model.carried.size)
     units = G_SIZE * len(placed)
     relations = flat_relations(model, slots, units + UNIT_ROWS.size)
-    nodes = _nodes(model, placed, slots, relations)
-    sides = _sides_at_bodies(model, placed, relations)
+    nodes = node_table(model, placed, slots, relations)
+    sides = _sides_at_bodies(placed, nodes)
     products = _products(model, sides, hubs, units)
     sign = np.where(nodes.kind == HUB, -1.0, 1.0)
     blocks = Blocks(elimination.neighbours, nodes.rows, sign, products)
@@ -185,73 +182,13 @@ def _constants(model: Model) -> np.ndarray:
     return constants
 
 
-def _nodes(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, relations: Relations) -> Nodes:
-    K, t = len(placed), model.table
-    nodes = Nodes(
-        rows=np.full(K, 6),
-        kind=np.full(K, HUB),
-        lanes=np.zeros(K, dtype=np.int64),
-        state=np.zeros(2 * K, dtype=np.int64),
-        kinematics=np.zeros(2 * K, dtype=np.int64),
-        wrench=np.zeros(2 * K, dtype=np.int64),
-        arm=np.zeros(6 * K),
-        direction=np.zeros(48 * K),
-        offset=np.zeros(WIDTH * K),
-        inverse_mass=np.zeros(K),
-        patterns=np.zeros(0),
-        relations=relations,
-    )
-    inverse_mass = np.append(1 / model.mass, 0.0)
-    patterns: dict[bytes, int] = {}
-    for k, joint in enumerate(placed):
-        if joint is None:
-            continue
-        nodes.rows[k] = len(joint.rows)
-        if joint.relation is not None:
-            nodes.kind[k], nodes.lanes[k] = RELATION, joint.relation
-            continue
-        ends = slice(2 * k, 2 * k + 2)
-        nodes.state[ends] = [slots.offset(b, STATE_SIZE) for b in joint.bodies]
-        nodes.kinematics[ends] = [slots.offset(b, KINEMATICS_SIZE) for b in joint.bodies]
-        nodes.wrench[ends] = [slots.offset(b, WRENCH_SIZE) for b in joint.bodies]
-        nodes.arm[6 * k : 6 * k + 6] = t.arm[joint.primitives[0]].ravel()
-        nodes.inverse_mass[k] = inverse_mass[list(joint.bodies)].sum()
-        direction = nodes.direction[48 * k : 48 * k + 48].reshape(2, 3, WIDTH)
-        lanes = np.zeros((5, WIDTH))
-        for p in joint.primitives:
-            row, kind = t.row[p] - joint.rows.start, t.kind[p]
-            if kind == COINCIDENCE:
-                lanes[[0, 1, 2], [row, row + 1, row + 2]] = 1.0
-                lanes[4, row : row + 3] = 1.0
-                continue
-            nodes.offset[WIDTH * k + row] = t.offset[p]
-            lanes[3, row] = kind == DISTANCE
-            lanes[4, row] = kind in (DOT2, DISTANCE)
-            if kind in (DOT1, DOT2):
-                direction[0, :, row] = t.direction[p, 0]
-            if kind == DOT1:
-                direction[1, :, row] = t.direction[p, 1]
-        nodes.lanes[k] = patterns.setdefault(lanes.tobytes(), 5 * WIDTH * len(patterns))
-        nodes.kind[k] = _kind(list(t.kind[joint.primitives]))
-    return compact(nodes._replace(patterns=np.frombuffer(b"".join(patterns)).copy()))
-
-
-def _kind(primitives: list[int]) -> int:
-    """Return the kind POINT, HINGE or BILINEAR of a node; the forces of the first two kinds are constant.
-
-    `primitives` are the kinds of its primitives.
-    """
-    if primitives[0] != COINCIDENCE or any(kind != DOT1 for kind in primitives[1:]):
-        return BILINEAR
-    return POINT if len(primitives) == 1 else HINGE
-
-
-def _sides_at_bodies(model: Model, placed: Sequence[PlacedJoint | None], relations: Relations) -> dict[int, list[Side]]:
+def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
     """Return the sides of all nodes, in a list for each body by its index."""
     at_body: dict[int, list[Side]] = {}
+    constant = ((nodes.kind == POINT) | (nodes.kind == HINGE)).tolist()
     for k, joint in enumerate(placed):
         if joint is not None:
-            for body, side in zip(joint.bodies, _sides(model, k, joint, relations), strict=True):
+            for body, side in zip(joint.bodies, _sides(k, joint, nodes.relations, constant[k]), strict=True):
                 at_body.setdefault(body, []).append(side)
     return at_body
 
@@ -270,12 +207,13 @@ def _orthogonal(
     `at_body` lists the sides of each body, `hubs` the node of each hub body, and `products` gives the couplings of
     joints with hubs.
     """
+    root = np.sqrt(model.mass).tolist()
     bodies = [
         BodySides(
             nodes=[side.node for side in sides],
             force=[side.force for side in sides],
             moment=[side.moment for side in sides],
-            scale=[side.sign / np.sqrt(model.mass[body]) for side in sides],
+            scale=[side.sign / root[body] for side in sides],
         )
         for body, sides in at_body.items()
         if body not in hubs and body < len(model.mass)
@@ -291,10 +229,11 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
     There is one product for each body that two nodes share.
     """
     products: Products = {}
+    mass = model.mass.tolist()
     for body, hub in hubs.items():
         # Minus the identity: rows 3 to 5 by the first product, rows 0 to 2 by the one with the weight.
         products[hub, hub] = [(TURNING, units + SECOND_HALF, units + MINUS_SECOND_HALF, units, units, -1.0)]
-        scale = 1 / np.sqrt(model.mass[body])
+        scale = 1 / math.sqrt(mass[body])
         for side in at_body[body]:
             # The unit rows select the components of the hub, on the left if the hub is eliminated first.
             moments, forces = (side.moment, units + SECOND_HALF), (side.force, units + FIRST_HALF)
@@ -304,14 +243,14 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
             product = (TURNING, *moments, *forces, side.sign * scale)
             products.setdefault((min(k, hub), max(k, hub)), []).append(product)
     for body, sides in at_body.items():
-        if body in hubs or body == len(model.mass):
+        if body in hubs or body == len(mass):
             continue
         for one in sides:
             for two in sides:
                 if two.node < one.node:
                     continue
                 kind = CONSTANT if one.constant and two.constant else TURNING
-                weight = one.sign * two.sign / model.mass[body]
+                weight = one.sign * two.sign / mass[body]
                 product = (kind, one.moment, two.moment, one.force, two.force, weight)
                 products.setdefault((one.node, two.node), []).append(product)
     return products
@@ -335,10 +274,9 @@ class Side(NamedTuple):
     constant: bool
 
 
-def _sides(model: Model, k: int, joint: PlacedJoint, relations: Relations) -> list[Side]:
+def _sides(k: int, joint: PlacedJoint, relations: Relations, constant: bool) -> list[Side]:
     if joint.relation is not None:
         starts = relations.starts(joint.relation)
         return [Side(k, start + SIDE_MOMENT, start + SIDE_FORCE, 1.0, False) for start in starts]
-    constant = _kind(list(model.table.kind[joint.primitives])) != BILINEAR
     force = G_SIZE * k + G_FORCE
     return [Side(k, G_SIZE * k + at, force, sign, constant) for at, sign in zip(SIDES, SIGNS, strict=True)]

@@ -7,6 +7,7 @@ of which joints consist.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
     for k, joint in enumerate(joints):
         for body in joint.bodies:
             hanging.setdefault(body, []).append(k)
-    entries: list[list[int]] = []
+    order: list[tuple[int, int, int]] = []
     roots = []
     reached: set[int] = set()
     for root in (n, *sorted(bodies, key=lambda body: -model.mass[body])):
@@ -49,18 +50,17 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
         if root != n:
             roots.append([root, slots.offset(root, WRENCH_SIZE)])
         reached.add(root)
-        for k, child, parent in _from_root(root, joints, hanging, reached):
-            entries.append(_entries(model, nodes[k], joints[k], child, parent, slots))
+        order += _from_root(root, joints, hanging, reached)
     own = np.zeros((len(bodies), INERTIA))
     own[:, [0, 3, 5]] = model.mass[: len(bodies), None]
     own[:, TURNS : TURNS + 6] = model.inertia[: len(bodies), *np.triu_indices(3)]
     size = slots.lanes * WRENCH_SIZE if bodies else 0
     tree = Tree(
-        entries=np.array(entries[::-1], dtype=np.int64).reshape(-1),
+        entries=_entries(model, nodes, joints, order[::-1], slots),
         roots=np.array(roots, dtype=np.int64).reshape(-1),
         own=aligned(own.size),
         inertia=aligned(own.size),
-        joints=aligned(JOINT_NUMBERS * len(entries)),
+        joints=aligned(JOINT_NUMBERS * len(order)),
         factors=aligned(ROOT_NUMBERS * len(roots)),
         bias=aligned(size),
         acceleration=aligned(size),
@@ -112,28 +112,49 @@ def _from_root(
         pending += [(further, child) for further in hanging[child] if further != k]
 
 
-def _entries(model: Model, node: int, joint: PlacedJoint, child: int, parent: int, slots: Slots) -> list[int]:
-    """Return the entries of a joint in `kernels.tree.Tree`, as a list of integers.
+def _entries(
+    model: Model,
+    nodes: Sequence[int],
+    joints: Sequence[PlacedJoint],
+    order: Sequence[tuple[int, int, int]],
+    slots: Slots,
+) -> np.ndarray:
+    """Return the entries of all joints in `kernels.tree.Tree`, one joint after the other.
 
-    `node` is the index of the joint's node, `child` and `parent` are the indices of its bodies.
+    `nodes` are the nodes of `joints`; `order` lists the index of a joint with its child and parent body.
     """
-    t, n = model.table, len(model.mass)
+    kind, row, n = model.table.kind.tolist(), model.table.row.tolist(), len(model.mass)
+    k, child, parent = np.array(order, dtype=np.int64).reshape(-1, 3).T
+    placed = [joints[x] for x, _, _ in order]
+    second = np.array([joint.bodies[1] for joint in placed], dtype=np.int64)
+    composition = [
+        _composition(tuple((kind[p], row[p] - joint.rows.start) for p in joint.primitives)) for joint in placed
+    ]
+    entries = [
+        np.array(nodes, dtype=np.int64)[k], child, np.where(parent == n, -1, parent),
+        *(slots.offsets(body, KINEMATICS_SIZE) for body in (child, parent)),
+        *(slots.offsets(body, WRENCH_SIZE) for body in (child, parent)),
+        second == child,
+    ]  # fmt: skip
+    rest = np.array(composition, dtype=np.int64).reshape(-1, JOINT_ENTRIES - len(entries))
+    return np.column_stack([*entries, rest]).reshape(-1)
+
+
+@cache
+def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
+    """Return the last entries of a joint: whether it is a coincidence, numbers of its rows, and which these are.
+
+    `primitives` are the kinds of its primitives with their first rows, counted from that of the joint.
+    """
     shifts: list[int] = []
     turns: list[int] = []
-    for p in joint.primitives:
-        row = int(t.row[p]) - joint.rows.start
-        if t.kind[p] == COINCIDENCE:
+    for kind, row in primitives:
+        if kind == COINCIDENCE:
             shifts += range(row, row + 3)
         else:
-            (turns if t.kind[p] == DOT1 else shifts).append(row)
-    coincides = any(t.kind[p] == COINCIDENCE for p in joint.primitives)
-    entries = [
-        node, child, -1 if parent == n else parent,
-        *(slots.offset(body, KINEMATICS_SIZE) for body in (child, parent)),
-        *(slots.offset(body, WRENCH_SIZE) for body in (child, parent)),
-        joint.bodies[1] == child, coincides, len(shifts), len(turns),
-    ]  # fmt: skip
-    lanes = np.zeros(JOINT_ENTRIES - len(entries), dtype=np.int64)
-    lanes[TRANSLATION_LANES - len(entries) :][: len(shifts)] = shifts
-    lanes[ROTATION_LANES - len(entries) :][: len(turns)] = turns
-    return [*map(int, entries), *map(int, lanes)]
+            (turns if kind == DOT1 else shifts).append(row)
+    lanes = np.zeros(JOINT_ENTRIES, dtype=np.int64)
+    lanes[TRANSLATION_LANES:][: len(shifts)] = shifts
+    lanes[ROTATION_LANES:][: len(turns)] = turns
+    first = min(TRANSLATION_LANES, ROTATION_LANES)
+    return [any(kind == COINCIDENCE for kind, _ in primitives), len(shifts), len(turns), *lanes[first:].tolist()]

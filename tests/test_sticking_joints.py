@@ -314,3 +314,51 @@ def test_a_brake_is_all_that_stops_a_rotor(method, scale):
         )
         assert result.events.of("brake").time == pytest.approx([stop], rel=1e-9), (spin, coulomb)
         assert result["axle"].angle[-1] == pytest.approx(0.5 * spin * stop, rel=1e-7), (spin, coulomb)
+
+
+def _bounces(speed, deceleration, restitution, lower, upper):
+    """Times of impacts, and time and place of rest, of a coordinate between stops that begins at 0 with a speed."""
+    t, x, v, times = 0.0, 0.0, speed, []
+    while True:
+        stop = upper if v > 0 else lower
+        left = v * v - 2 * deceleration * abs(stop - x)
+        if left <= 0:
+            return times, t + abs(v) / deceleration, x + np.sign(v) * v * v / (2 * deceleration)
+        t += (abs(v) - np.sqrt(left)) / deceleration
+        times.append(t)
+        x, v = stop, -np.sign(v) * restitution * np.sqrt(left)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("kind", ["brake", "slide brake", "pin", "guide"])
+def test_friction_turns_round_with_a_slip_that_an_impact_reverses(kind, scale):
+    """Between two stops, speeds fall by a constant deceleration on the way and by the restitution at each impact."""
+    rng = np.random.default_rng(17)
+    turns, g = kind in ("brake", "pin"), 9.81 * scale
+    unit = 1.0 if turns else scale  # of the coordinate
+    for _ in range(4):
+        restitution, decelerates = rng.uniform(0.4, 0.95), rng.uniform(0.2, 2.0) * unit
+        lower, upper, speed = (rng.uniform(0.1, 0.6, 3) * [-1, 1, 1] + [0, 0, 2.5]) * unit
+        print(restitution, decelerates, lower, upper, speed)
+        inertia = 0.2 * scale**2
+        rate = {"angular_velocity" if turns else "velocity": [0, speed, 0]}
+        body = Body("body", 1.0, [inertia] * 3, **rate)
+        joint = (quirk.Revolute if turns else quirk.Prismatic)("joint", GROUND, body, point=[0, 0, 0], axis="y")
+        match kind:
+            case "brake" | "slide brake":
+                effort = decelerates * (inertia if turns else 1.0)
+                friction = quirk.JointFriction("friction", joint, coulomb=effort, sticking=True)
+            case "pin":
+                friction = quirk.Friction("friction", joint, 0.3, radius=decelerates * inertia / (0.3 * g))
+            case _:
+                friction = quirk.Friction("friction", joint, decelerates / g)
+        stop = quirk.Stop("stop", joint, lower=lower, upper=upper, restitution=restitution)
+        system = quirk.System([body, joint, friction, stop], gravity=[0, 0, -g])
+        times, rests, place = _bounces(speed, decelerates, restitution, lower, upper)
+        assert times
+        result = quirk.simulate(system, rests + 1.0, output=0.5, rtol=1e-10, atol=1e-12 * scale)
+        np.testing.assert_allclose(result.events.of("stop").time, times, atol=1e-10)
+        np.testing.assert_allclose(result.events.of("friction").time, [rests], atol=1e-10)
+        last = (result["joint"].angle if turns else result["joint"].travel)[-1]
+        assert last == pytest.approx(place, abs=1e-9 * unit)
+        assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()

@@ -269,7 +269,10 @@ def rub_of(
     e = found.sliding[k]
     assert e is not None
     heading, moving = tuple(float(part) for part in e), grip.moving is not None
-    if moving and before is not None and before.held is None and before.side == side and before.slack == 0.0:
+    # The direction of friction with a constant load belongs to the compiled model; impacts may reverse it.
+    reversed_by_impact = before is not None and friction.takes == CONSTANT and heading != before.direction
+    slid = before is not None and before.held is None and before.side == side and before.slack == 0.0
+    if moving and before is not None and slid and not reversed_by_impact:
         # Continued sliding reuses the compiled model if its load is shared as before.
         return replace(before, heading=heading, load=load)
     slack: float | None = 0.0 if moving else floor

@@ -312,3 +312,28 @@ class TestErrors:
             quirk.Stop("s", hinge)
         with pytest.raises(InputError, match="lower must be less than upper"):
             quirk.Stop("s", hinge, lower=1, upper=-1)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("beside", [False, True])
+@pytest.mark.parametrize("coefficient", [None, 0.1, 0.5])
+def test_a_ball_that_leaves_a_bowl_smoothly_lands_on_it_without_interpenetration(coefficient, beside, scale):
+    """Where the load of a contact fades away its gap opens slowly; what strikes later strikes at the surface."""
+    radius, place = 0.1 * scale, np.array([0, 0, -0.9]) * scale
+    ball = quirk.Body.sphere("ball", 1.0, radius, position=place, velocity=[5.2 * scale, 0, 0])
+    other = quirk.Body.sphere("other", 1.0, radius, position=[5 * scale, 0, radius])
+    shape = quirk.surface.sphere(radius)
+    bowl = quirk.Contact("bowl", quirk.GROUND, ball, on_i=quirk.surface.bowl(scale), on_j=shape, restitution=0.5)
+    floor = quirk.Contact("floor", quirk.GROUND, other, on_i=quirk.surface.plane(), on_j=shape)
+    contacts = [bowl, floor] if beside else [bowl]
+    parts = [ball, other, *contacts] if beside else [ball, *contacts]
+    if coefficient is not None:
+        parts += [quirk.Friction(f"friction of {one.name}", one, coefficient) for one in contacts]
+    system = quirk.System(parts, gravity=[0, 0, -9.81 * scale])
+    result = quirk.simulate(system, 1.5, output=0.05, rtol=1e-11, atol=1e-14 * scale)
+    lifts, *strikes = (event for event in result.events if event.name == "bowl")
+    assert lifts.direction == 1
+    assert strikes[0].time > lifts.time + 0.1
+    at = result["ball"].position[result.time == strikes[0].time]
+    np.testing.assert_allclose(np.linalg.norm(at, axis=1), scale - radius, rtol=0, atol=1e-13 * scale)
+    assert np.abs(result.power.balance).max() < 1e-11 * result.energy.kinetic.max()

@@ -40,6 +40,10 @@ from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome
 from .event_actions import NEAR
 from .run_factory import RunFactory
 
+# Where a gap may be negative by more than this, over the length of the system or in rad, it is also watched for being
+# positive: from there on it may not be negative.
+TOUCHING = 1e-12
+
 
 class Contacts:
     """The unilateral constraints and friction elements of a system during a run.
@@ -111,6 +115,9 @@ class Contacts:
             slack = SLACK * unit if touch.key in resting.idle else resting.below.get(touch.key, 0.0)
             gap = Gap(touch.constraint, touch.number, slack) if slack > 0 else touch.gap
             functions.append(EventFunction((*touch.key, "gap"), title, gap, -1, True, True))
+            if slack > TOUCHING * unit:
+                far = Gap(touch.constraint, touch.number, -2.0 * slack)
+                functions.append(EventFunction((*touch.key, "apart"), title, far, 1, True))
         functions += border_guards(self._system, resting.parts)
         functions += self._frictions.guards(resting.rubbing)
         return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]

@@ -455,7 +455,8 @@ class HybridRun:
         """
         before = self._energy(now)
         now = self._settled(now, angles, keys)
-        # Ignore internal events: slip speed increased, load redistributed among contacts, or contact moved to an edge.
+        # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
+        # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
@@ -475,7 +476,7 @@ class HybridRun:
             return self._resting.closed(key[0])
         if key[2] == RETURNS:
             return self._resting.sides.get(key[0]) == 0
-        return key[2] in ("faster", "return") or (key[2] == "push" and key[:2] in self._resting.returns)
+        return key[2] in ("faster", "return", "apart") or (key[2] == "push" and key[:2] in self._resting.returns)
 
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
         """Return the state after the impacts of all closed contacts, and store the new contact state.

@@ -151,7 +151,7 @@ class Jump:
             return False
         if guard.key[2] == "solvable":
             raise InputError(f"{OWNER}: {guard.title}: no derivative exists where friction has no solution")
-        return guard.key[2] in ("push", "faster", "return")
+        return guard.key[2] in ("push", "faster", "return", "apart")
 
     @property
     def _named(self) -> str:

@@ -104,17 +104,20 @@ def test_a_run_and_its_restrictions():
         quirk.simulate(system, 1.0, impacts="sequential", sensitivities=[("0", "mass")])
 
 
-def hanging_row(count, lifted, angle, length, radius, restitution):
-    """Touching balls on parallel strings; the first ones are lifted by an angle (rad)."""
+def hanging_row(count, lifted, angle, length, radius, restitution, friction=None, string=False):
+    """Touching balls on parallel hinged rods or strings; the first ones are lifted by an angle (rad)."""
     parts, shape = [], surface.sphere(radius)
     for k in range(count):
         x, at = 2 * radius * k, angle if k < lifted else 0.0
         ball = Body.sphere(f"ball {k}", 0.1, radius, position=[x - length * np.sin(at), 0, -length * np.cos(at)])
-        parts += [ball, quirk.Revolute(f"string {k}", GROUND, ball, point=[x, 0, 0], axis="y")]
+        top = {"point_i": [x, 0, 0], "point_j": [0, 0, 0]} if string else {"point": [x, 0, 0], "axis": "y"}
+        parts += [ball, (quirk.Distance if string else quirk.Revolute)(f"string {k}", GROUND, ball, **top)]
     for k in range(count - 1):
         pair = parts[2 * k], parts[2 * k + 2]
         contact = quirk.Contact(f"contact {k}", *pair, on_i=shape, on_j=shape, restitution=restitution)
         parts.append(contact)
+        if friction is not None:
+            parts.append(quirk.Friction(f"friction {k}", contact, friction))
     return quirk.System(parts, gravity=[0, 0, -9.81])
 
 
@@ -143,6 +146,33 @@ def test_balls_that_swing_together_without_load(seed):
     assert np.diff(energy).max() < 1e3 * options["rtol"] * np.ptp(result.energy.potential)
     if case["restitution"] == 1.0:
         assert np.ptp(energy) < 1e3 * options["rtol"] * np.ptp(result.energy.potential)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_balls_with_friction_that_swing_together_without_load(seed):
+    """Loads of round-off between balls that touch have no friction, and neither load nor open their contacts."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 6))
+    case = {
+        "count": count,
+        "lifted": int(rng.integers(1, count + 1)),
+        "angle": rng.uniform(0.05, 0.7),
+        "length": rng.uniform(0.5, 2.0),
+        "radius": rng.uniform(0.02, 0.1),
+        "restitution": float(rng.choice([1.0, 0.5, 0.0])),
+        "friction": rng.uniform(0.05, 0.8),
+        "string": bool(rng.integers(2)),
+    }
+    impacts = str(rng.choice(["sequential", "simultaneous"]))
+    print(case, impacts)
+    result = quirk.simulate(hanging_row(**case), 3.0, output=0.05, rtol=1e-9, impacts=impacts)
+    assert result.status == "completed"
+    turned = np.ptp(result.energy.potential)
+    assert np.diff(result.energy.total).max() < 1e-9 * turned
+    assert np.abs(result.power.balance).max() < 1e-9 * turned
+    if case["lifted"] == count:
+        assert not len(result.events)
+        assert np.ptp(result.energy.total) < 1e-9 * turned
 
 
 @pytest.mark.parametrize("scale", [1e-15, 1.0, 1e12])

@@ -78,7 +78,7 @@ class ImpactSettling:
     ) -> None:
         self._system, self._factory, self._gaps, self._frictions = system, factory, gaps, frictions
         self._touches, self._units = gaps.touches, units
-        self._frictional = Frictional(gaps, frictions)
+        self._frictional = Frictional(gaps, frictions, units)
         speeds = [touch.constraint.rest_speed for touch in self._touches]
         self._rest_speed = np.array([np.nan if speed is None else speed for speed in speeds])
         self._restitution = np.array([touch.constraint.restitution for touch in self._touches])
@@ -216,7 +216,8 @@ class ImpactSettling:
         acting = [one for one in acting if one.on.name in names or not isinstance(one.on, Unilateral)]
         if not numbers and not acting:
             return ImpactOutcome(struck.y, ContactState(), struck.impulse, struck.restitution_kept)
-        y, state = self._rest_with_friction(moment, struck.y, numbers, acting, hit, resting)
+        parting = closed.parting[still]
+        y, state = self._rest_with_friction(moment, struck.y, numbers, acting, hit, resting, parting)
         return ImpactOutcome(y, state, struck.impulse, struck.restitution_kept)
 
     def _struck_with_friction(
@@ -251,25 +252,28 @@ class ImpactSettling:
         acting: list[StickSlip],
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
+        parting: np.ndarray,
     ) -> tuple[np.ndarray, ContactState]:
         """Return the flat state and the contact state after an impact.
 
         The rates of gaps that stay closed with a load, and of slip that ends, are set to zero.
 
-        `numbers` are the indices of the closed gaps, and `acting` the active friction elements.
+        `numbers` are the indices of the closed gaps, `parting` is a mask of those whose load has just fallen to zero,
+        and `acting` are the active friction elements.
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)
         slow = np.full(len(rows.numbers), slow_slip(moment, y, rows))
         at_limit = [name for key in hit if key[2] == "cone" for name in resting.at_limit(key[0])]
-        modes = rough.at_rest(solver, t, y, angles, rows, rows.opening.rate, FLOOR * slow, at_limit)
+        rates = rows.opening.rate
+        modes, weak = rough.at_rest(solver, t, y, angles, rows, rates, FLOOR * slow, at_limit, parting)
         if modes.rows.any():
             y = rough.stopped(solver, t, y, rows, modes.rows)
-        shares = Shares(rows, modes, [self._touches[c].constraint.name for c in numbers])
+        shares = Shares(rows, modes, weak, [self._touches[c].constraint.name for c in numbers])
         rubbing = rubbing_of(rows, modes, slow, resting.rubbing, shares)
         rubbing = self._frictions.at_values(rubbing, resting.rubbing, solver.model.carried.state(y))
-        pushing, idle = self._shared_out(numbers, modes)
-        loads, returns = self._loads(numbers, modes, shares)
+        pushing, idle = self._shared_out(numbers, modes, weak)
+        loads, returns = self._loads(numbers, modes, weak, shares)
         patched = frozenset(self._touches[c].key for row, c in enumerate(numbers) if shares.in_patch(row))
         return y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched)
 
@@ -296,25 +300,25 @@ class ImpactSettling:
                 settled.resting.below[self._touches[c].key] = float(depth + least)
 
     def _loads(
-        self, closed: list[int], found: ContactModes, shares: Shares
+        self, closed: list[int], found: ContactModes, weak: np.ndarray, shares: Shares
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
         """Return the loads to be monitored, by gap: loads of loaded contacts, and of closed contacts without load.
 
-        `closed` are the indices of the closed gaps, `found` is the solution of the contact problem, and `shares`
-        expresses loads by multipliers.
+        `closed` are the indices of the closed gaps, `found` is the solution of the contact problem, `weak` (r,) are
+        loads that have the round-off of larger ones, and `shares` expresses loads by multipliers.
         """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
             key = self._touches[c].key
             if found.held[row] and found.z[row] > 0 and not shares.in_patch(row):
-                loads[key] = shares.of(row, opens(found.z[row], largest))
+                loads[key] = shares.of(row, opens(found.z[row], max(largest, weak[row])))
             elif not found.held[row]:
                 potential = shares.returns(row)
                 returns |= {} if potential is None else {key: potential}
         return loads, returns
 
     def _shared_out(
-        self, closed: list[int], found: ContactModes
+        self, closed: list[int], found: ContactModes, weak: np.ndarray
     ) -> tuple[dict[str, tuple[int, float]], frozenset[tuple[str, int]]]:
         """Return the loaded contacts with constraint rows, and the resting closed contacts without rows.
 
@@ -322,6 +326,7 @@ class ImpactSettling:
         ----------
         closed : indices of the closed gaps
         found : solution of the contact problem for these gaps
+        weak : (r,) loads that have the round-off of larger ones
 
         Returns
         -------
@@ -337,7 +342,7 @@ class ImpactSettling:
         largest = z.max(initial=0.0)
         rest = CLOSED / NOTHING * found.slow[:count]
         pushing = {
-            touch.constraint.name: (self._gaps.row_of(touch), opens(z[c], largest))
+            touch.constraint.name: (self._gaps.row_of(touch), opens(z[c], max(largest, weak[c])))
             for c, touch in enumerate(touches)
             if found.rows[c]
         }

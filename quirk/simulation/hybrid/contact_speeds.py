@@ -13,7 +13,7 @@ from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
 
 from .contact_states import ROUND_OFF, Speeds
-from .frictional import FrictionRows
+from .friction_rows import FrictionRows
 
 # Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
 # speed of a free fall from the length of the system.
@@ -77,7 +77,8 @@ def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     the only load that decelerates a body. FLOOR times this limit is at least the round-off of the fastest body.
     """
     model = moment.solver.model
-    fall = np.abs(moment.accelerations(y, rows.numbers)).max(initial=0.0)
+    accelerations = moment.accelerations(y, rows.numbers) * model.length / rows.units
+    fall = np.abs(accelerations).max(initial=0.0)
     for grip in rows.grips:
         if isinstance(grip.load, ConstantLoad):
             fall = max(fall, grip.coefficient * grip.load.value * np.diag(rows.W)[grip.rows].max())

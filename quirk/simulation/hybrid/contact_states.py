@@ -21,6 +21,8 @@ ROUND_OFF = 1e-12
 # Tensile multipliers below this fraction of the largest load, rounded up to a power of ten, are round-off; for contacts
 # without load, whose load is carried by other contacts, the fraction is UNLOADED.
 NO_PULL = 1e-12
+# Weaker loads than WEAK times the load that gives a gap the largest acceleration have the round-off of that load.
+WEAK = 1e-3
 
 
 @dataclass

@@ -6,65 +6,28 @@ Rows are the directions of closed gaps and of slip components: r rows, of which 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from quirk.analysis.contact.friction_states import Frictions
-from quirk.analysis.contact.gap_functions import Gaps, Opening
-from quirk.bodies import rotation
-from quirk.bodies.state import State
-from quirk.constraints.slip import OfGap
+from quirk.analysis.contact.gap_functions import Gaps
 from quirk.dynamics.contact.contact_modes import ContactModes, Grip
 from quirk.dynamics.contact.coulomb import coulomb
 from quirk.dynamics.contact.impulse import Impulse, impulses, with_change
 from quirk.dynamics.contact.lcp import completed
 from quirk.dynamics.contact.painleve import has_one_solution
-from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
-from quirk.dynamics.sparse.solver.joint_loads import JointLoads
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
-from quirk.forces.friction import Friction
-from quirk.forces.joint_friction import JointFriction
-from quirk.forces.stick_slip import StickSlip
 
-from .contact_states import Struck
+from .contact_speeds import strongest
+from .contact_states import ROUND_OFF, WEAK, Struck
+from .friction_rows import FrictionRows, FrictionRowSource
 
-# Number of reductions of restitution if an impact would gain energy; and the relative gain that is round-off.
-PARTS, ROUND_OFF = 10, 1e-12
-# Accelerations below this fraction of the largest of all bodies are round-off.
+# Number of reductions of restitution if an impact would gain energy.
+PARTS = 10
+# Accelerations of rows below this fraction of the largest of all bodies are round-off while forces act along rows.
 NOISE = 1e-13
-# Relative difference of loads beyond which they count as not unique.
-UNIQUE = 1e-6
-# A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
-BLOCKED = 1e-12
-
-
-@dataclass(frozen=True)
-class FrictionRows:
-    """Rows of closed gaps and of slip components with friction, evaluated at one state.
-
-    Attributes
-    ----------
-    numbers : indices of the rows among all gaps and slip components of the system
-    contacts : number of gaps, which come first
-    opening : values, rates and force directions of the rows
-    W : (r, r) jumps of the rates of rows due to unit impulses along the rows
-    grips : friction elements in terms of these rows
-    frictions : the friction elements of the system, in the same order
-    sides : side of the first surface, +1 or -1, on which the slip components are smooth
-    compliance : (r,) relative compliances of the rows, which determine how dependent rows share a load
-    """
-
-    numbers: list[int]
-    contacts: int
-    opening: Opening
-    W: np.ndarray
-    grips: list[Grip]
-    frictions: list[StickSlip]
-    sides: list[int]
-    compliance: np.ndarray
 
 
 class Frictional:
@@ -74,123 +37,11 @@ class Frictional:
     ----------
     gaps : gaps of the system
     frictions : friction elements of the system
+    units : (c,) characteristic sizes of the gaps, m or rad
     """
 
-    def __init__(self, gaps: Gaps, frictions: Frictions) -> None:
-        self._gaps, self._frictions = gaps, frictions
-
-    def rows(
-        self,
-        solver: Solver,
-        t: float,
-        y: np.ndarray,
-        opening: Opening,
-        closed: Sequence[int],
-        acting: Sequence[StickSlip],
-        loads: bool,
-    ) -> FrictionRows:
-        """Return the rows of closed gaps and of friction elements.
-
-        `closed` are the indices of the closed gaps, `acting` the friction elements. If `loads`, the dependence of the
-        normal loads of joints on the row forces is included. `opening` has the values, rates and force directions of
-        all gaps and slip components.
-        """
-        numbers, grips, sides = self._grips(solver.model.carried.state(y), opening, closed, acting)
-        opening = opening.of(numbers)
-        none, lanes = np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
-        answers = [solver.respond(lanes, t, none, push) for push in opening.push]
-        W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
-        W = 0.5 * (W + W.T)
-        # If constraints block a row, its response is round-off.
-        blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
-        W[blocked], W[:, blocked] = 0.0, 0.0
-        compliance = self._compliance(solver.model.length, numbers, grips)
-        result = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance)
-        joints = [k for k, grip in enumerate(grips) if grip.contact is None and grip.load is None]
-        if loads and joints:
-            response = [impulses(solver, y, multipliers) for _, multipliers in answers]
-            self._load_joints(solver, t, y, result, joints, response)
-        return result
-
-    def _grips(
-        self, state: State, opening: Opening, closed: Sequence[int], acting: Sequence[StickSlip]
-    ) -> tuple[list[int], list[Grip], list[int]]:
-        """Return the indices of all rows, the friction elements in terms of these rows, and their sides.
-
-        See `FrictionRows`; the other arguments are those of `rows`.
-        """
-        touches, slips = self._gaps.touches, self._gaps.slips
-        numbers, grips, sides = list(closed), [], []
-        contact = {touches[c].constraint.name: row for row, c in enumerate(closed)}
-        for friction in acting:
-            push = None
-            if isinstance(friction.slip, OfGap) and friction.on.name in contact:
-                push = self._gaps.push_on_j(opening, closed[contact[friction.on.name]])
-            side = self._frictions.side(friction, state, push)
-            own = [
-                len(touches) + k
-                for k, slip in enumerate(slips)
-                if slip.component.name == friction.name and slip.side == side
-            ]
-            rows = list(range(len(numbers), len(numbers) + len(own)))
-            load = ConstantLoad(friction.load_per_effort) if isinstance(friction, JointFriction) else None
-            coefficient = friction.sliding_coefficient(0.0)
-            grips.append(Grip(rows, coefficient, friction.static, contact.get(friction.on.name), load))
-            numbers += own
-            sides.append(side)
-            if push is not None:
-                self._gaps.check_slip(friction, opening, closed[contact[friction.on.name]], own)
-        return numbers, grips, sides
-
-    def _compliance(self, length: float, numbers: Sequence[int], grips: Sequence[Grip]) -> np.ndarray:
-        """Return the relative compliances (r,) of rows; `length` is the characteristic length of the system, m."""
-        touches = self._gaps.touches
-        angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
-        compliance = np.where(angular, 1 / length**2, 1.0)
-        # So that joints which hold one freedom share its load in proportion to their limits.
-        soft = {
-            grip.rows[0]: 1.0 / (grip.static * grip.load.value**2)
-            for grip in grips
-            if isinstance(grip.load, ConstantLoad)
-        }
-        for row, size in soft.items():
-            compliance[row] = size / min(soft.values())
-        return compliance
-
-    def _load_joints(
-        self,
-        solver: Solver,
-        t: float,
-        y: np.ndarray,
-        rows: FrictionRows,
-        joints: Sequence[int],
-        response: Sequence[Mapping[str, Impulse]],
-    ) -> None:
-        """Compute the dependence of the normal loads of joint friction on forces along the rows; store it in `rows`.
-
-        `joints` are the indices of the joint friction elements, and `response` the joint loads for a unit force on each
-        row.
-        """
-        state = solver.model.carried.state(y)
-        solver.rates(t, solver.slots.state_to_lanes(y))
-        position = np.append(state.position, np.zeros((1, 3)), axis=0)
-        R = rotation.matrix(np.append(state.orientation, [rotation.IDENTITY], axis=0))
-        reader, multipliers = JointLoads(solver, solver.related), [solver.multipliers()]
-        (force,), (torque,) = reader.read([solver.work.G], multipliers, position[None], R[None])
-        kept_rows = [solver.work.x[solver.tables.row_lane]]
-        (other_force,), (other_torque,) = reader.read([solver.work.G], kept_rows, position[None], R[None])
-        place = {name: k for k, name in enumerate(solver.model.joint_rows)}
-        for k in joints:
-            friction = rows.frictions[k]
-            assert isinstance(friction, Friction)
-            place_in_joint = place[friction.on.name]
-            base = np.concatenate([force[place_in_joint], torque[place_in_joint]])
-            by_row = [np.concatenate([of[friction.on.name].force, of[friction.on.name].torque]) for of in response]
-            axis = self._frictions.axis(friction, state)
-            rows.grips[k].load = NormalLoad(friction, axis, base, np.array(by_row).T)
-            if solver.redundant:
-                kept = np.concatenate([other_force[place_in_joint], other_torque[place_in_joint]])
-                _check_unique(friction, NormalLoad(friction, axis, base - kept, np.zeros((6, 0))), force)
+    def __init__(self, gaps: Gaps, frictions: Frictions, units: np.ndarray) -> None:
+        self._gaps, self.rows = gaps, FrictionRowSource(gaps, frictions, units).at
 
     def struck(
         self,
@@ -286,14 +137,19 @@ class Frictional:
         rates: np.ndarray,
         slow: np.ndarray,
         limits: Sequence[str],
-    ) -> ContactModes:
-        """Return loads and accelerations of the rows, and which friction elements stick or slide.
+        parting: np.ndarray,
+    ) -> tuple[ContactModes, np.ndarray]:
+        """Return loads and accelerations of the rows with the modes of contacts and friction, and weak loads (r,).
+
+        Loads below the weak ones have the round-off of larger loads. Contacts whose gaps accelerate by no more than the
+        round-off of the bodies' accelerations carry no load, except those in the mask `parting`.
 
         Parameters
         ----------
         rates : (r,) rates of the rows
         slow : (r,) slip, m/s, below which friction counts as not slipping
         limits : names of friction elements known to be at the limit of sticking
+        parting : mask (c,) of the contacts whose load has just fallen to zero
         """
         still = np.arange(len(rates)) < rows.contacts
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
@@ -308,38 +164,14 @@ class Frictional:
         y = self.stopped(solver, t, y, rows, completed(rows.W, np.zeros_like(still), still & (np.diag(rows.W) > 0)))
         motion = solver.slots.body_states(solver.rates(t, solver.slots.state_to_lanes(y)))[:, 7:]
         q = self._gaps.accelerations(t, y, angles, rows.numbers, motion)
-        state = solver.model.carried.state(y)
-        spin = (state.angular_velocity**2).sum(axis=1).max()
-        size = np.abs(motion[:, :3]).max() + np.linalg.norm(solver.model.gravity)
-        size += solver.model.length * (np.abs(motion[:, 3:]).max() + spin)
-        modes = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * size, rows.compliance)
+        largest = strongest(solver.model, y, motion) * rows.units / solver.model.length
+        touching = np.zeros(len(q), dtype=bool)
+        touching[: rows.contacts] = ~parting
+        q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
+        modes = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * largest, rows.compliance)
         if modes is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, modes):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)
             what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"
             raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")
-        return modes
-
-
-def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
-    """Raise a SwitchingError if the normal load of a joint with friction is not unique.
-
-    `difference` computes the normal loads for the difference of two distributions of loads; `forces` are the row forces
-    for comparison.
-    """
-    off, _ = difference(np.zeros(0))
-    if off > UNIQUE * np.abs(forces).max(initial=0.0):
-        raise SwitchingError(
-            f"{friction}: the normal load of {friction.on} is not unique, as redundant rows share it (solutions differ "
-            f"by {off:.3g} N): leave out length=, or replace joints so that no rows are redundant"
-        )
-
-
-def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints.
-
-    `opening` has the force directions of the rows.
-    """
-    push, model = opening.push_in_body, solver.model
-    by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
-    turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
-    return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))
+        response = np.diag(rows.W)
+        return modes, WEAK * largest / np.where(response > 0, response, np.inf)

@@ -11,12 +11,10 @@ from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.errors import SwitchingError
 
 from .contact_speeds import strongest
-from .contact_states import CLOSED, ROUND_OFF, ContactState, Struck, opens
+from .contact_states import CLOSED, ROUND_OFF, WEAK, ContactState, Struck, opens
 
 # Number of reductions of restitution if an impact would gain energy.
 PARTS = 10
-# Weaker loads than WEAK times the load that gives a gap the largest acceleration have the round-off of that load.
-WEAK = 1e-3
 
 
 class Frictionless:
@@ -87,7 +85,8 @@ class Frictionless:
 
         W (c, c) are the accelerations of the gaps for unit forces. Contacts whose gaps accelerate by no more than the
         round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose
-        load has just fallen to zero.
+        load has just fallen to zero. Rows hold those with a load, and those without that stay closed and have not just
+        lost it.
         """
         if not closed:
             return ContactState()
@@ -100,7 +99,7 @@ class Frictionless:
             raise SwitchingError(f"no loads prevent interpenetration at all of these contacts: {self._listed(closed)}")
         staying = accelerations + W @ x <= CLOSED * np.abs(accelerations).max()
         # Without loaded contacts there is no load to distribute.
-        held = completed(W, x > 0, staying) if (x > 0).any() else np.zeros(len(x), dtype=bool)
+        held = completed(W, x > 0, staying & ~parting) if (x > 0).any() else np.zeros(len(x), dtype=bool)
         touches = [self._gaps.touches[c] for c in closed]
         pushing: dict[str, tuple[int, float]] = {}
         for c in np.flatnonzero(held):

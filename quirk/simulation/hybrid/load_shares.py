@@ -13,7 +13,7 @@ from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.events.names import Patch, Shared
 from quirk.forces.stick_slip import StickSlip
 
-from .frictional import FrictionRows
+from .friction_rows import FrictionRows
 
 # Forces below this fraction of the largest are round-off where there is no load.
 UNLOADED = 1e-12
@@ -32,15 +32,16 @@ class Shares:
     Parameters
     ----------
     rows, found : rows, and solution of the contact problem at a state
+    weak : (r,) forces along the rows that have the round-off of larger ones
     contacts : names of the closed contacts, in the order of their rows
     """
 
-    def __init__(self, rows: FrictionRows, found: ContactModes, contacts: Sequence[str]) -> None:
+    def __init__(self, rows: FrictionRows, found: ContactModes, weak: np.ndarray, contacts: Sequence[str]) -> None:
         self._rows, self._found = rows, found
         self._sharing = sharing(rows.W, found, rows.grips, rows.compliance)
         # Friction cones of contacts without load are round-off.
-        largest = np.abs(found.z).max(initial=0.0)
-        self._largest = 10.0 ** np.ceil(np.log10(largest)) if largest > 0 else 0.0
+        largest = np.maximum(np.abs(found.z).max(initial=0.0), weak)
+        self._largest = 10.0 ** np.ceil(np.log10(np.where(largest > 0, largest, np.finfo(float).tiny)))
         name_of = {row: (name, 0) for row, name in enumerate(contacts)}
         for grip, friction in zip(rows.grips, rows.frictions, strict=True):
             kept = [row for row in grip.rows if found.rows[row]]
@@ -91,7 +92,7 @@ class Shares:
             frictions[members[0]],
             "patch",
             None,
-            -NEAR_LIMIT * self._largest,
+            -NEAR_LIMIT * float(self._largest[group].max()),
             tuple(frictions[n].name for n in members),
             self._names,
             tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
@@ -115,7 +116,7 @@ class Shares:
         weights, offset = self._terms(which)
         if isinstance(load, ConstantLoad):
             weights[0], offset[0] = 0.0, load.value
-        level = -UNLOADED * self._largest
+        level = -UNLOADED * float(self._largest[which[0]])
         return Shared(
             friction, "cone", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
         )

@@ -17,7 +17,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import json  # noqa: E402
 
-from . import accuracy, cases, cold, diagrams, drift, performance_page, scaling, stepping  # noqa: E402
+from . import accuracy, batches, cases, cold, diagrams, drift, performance_page, scaling, stepping  # noqa: E402
+from .instruction_sets import with_avx2  # noqa: E402
 from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
 
@@ -46,8 +47,8 @@ def main() -> None:
         record["scaling"] = [line.record() for line in lines]
         (given.out / "benchmarks.json").write_text(json.dumps(record, indent=1) + "\n")
 
-    for part in (cases.evaluations, cases.ladder, cases.steps, cases.series, cases.rods):
-        print(f"{part.__name__} ...", flush=True)
+    for part in (cases.evaluations, cases.ladder, cases.steps, cases.series, cases.rods, batches.rows):
+        print(f"{part.__module__}.{part.__name__} ...", flush=True)
         warm += part(small, effort)
         store()
     print("accuracy ...", flush=True)
@@ -71,6 +72,8 @@ def main() -> None:
     diagrams.scaling(lines, given.out / "scaling.png")
     print("stepping ...", flush=True)
     record["stepping"] = stepping.rows(200 if small else 4000)
+    print("with AVX2 ...", flush=True)
+    record["avx2"] = with_avx2(small)
     print("cold ...", flush=True)
     cold_rows += cold.rows(small)
     store()

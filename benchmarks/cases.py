@@ -34,9 +34,9 @@ def evaluations(small: bool, effort: Effort) -> list[Row]:
         for n in (5, 10) if small else (10, 100):
             system = build(n)
             row = Row(f"evaluation, {name} {n}", "Pinocchio ABA", target=target, judged=not small)
-            _compare(row, system, quirk_side.evaluations(system), pinocchio and pinocchio.evaluations(system), effort)
+            compare(row, system, quirk_side.evaluations(system), pinocchio and pinocchio.evaluations(system), effort)
             if pinocchio:
-                _same(row, pinocchio.model_error(system))
+                same(row, pinocchio.model_error(system))
                 row.details["peer_error"] = error = pinocchio.error(system)
                 if error > SAME:
                     row.note = f"Pinocchio's ABA is off by {error:.0e} here, its mass matrix is not"
@@ -55,13 +55,13 @@ def ladder(small: bool, effort: Effort) -> list[Row]:
     for algorithm, target in (("constraintDynamics", 10.0), ("lcaba", None)):
         row = Row(f"evaluation, ladder {windows}", f"Pinocchio {algorithm}", target=target, judged=not small)
         task = pinocchio and pinocchio.loop_evaluations(system, algorithm)
-        _compare(row, system, quirk_side.evaluations(system), task, effort)
+        compare(row, system, quirk_side.evaluations(system), task, effort)
         if pinocchio:
             row.details["peer_error"] = error = pinocchio.loop_error(system, algorithm)
             row.details["peer_settings"] = pinocchio.LOOP_SETTINGS[algorithm]
             row.note = f"{algorithm} is right to {error:.0e}"
             if target:
-                _same(row, error)
+                same(row, error)
         rows.append(row)
     return rows
 
@@ -80,9 +80,9 @@ def steps(small: bool, effort: Effort) -> list[Row]:
     for name, build, n, target in mechanisms[::2] if small else mechanisms:
         system = build(min(n, 10) if small else n)
         row = Row(f"RK4 step, {name} {len(system.bodies)}", "MuJoCo RK4", target=target, judged=not small)
-        _compare(row, system, quirk_side.steps(system), mujoco and mujoco.steps(system), effort)
+        compare(row, system, quirk_side.steps(system), mujoco and mujoco.steps(system), effort)
         if mujoco:
-            _same(row, mujoco.error(system))
+            same(row, mujoco.error(system))
         rows.append(row)
     return rows
 
@@ -115,25 +115,28 @@ def series(small: bool, effort: Effort) -> list[Row]:
                 raise AssertionError(f"{row.case}: heyoka is {apart:.3g} m away after {CALM:g} s")
             theirs = chain.task(duration)
             row.note = "heyoka is given equations in angles, derived by hand, and tells no joint loads"
-        _compare(row, system, quirk_side.runs(system, duration, "Taylor", SERIES), theirs, effort)
+        compare(row, system, quirk_side.runs(system, duration, "Taylor", SERIES), theirs, effort)
         rows.append(row)
     return rows
 
 
-def _compare(row: Row, system: quirk.System, ours: Task, theirs: Task | ModuleType | None, effort: Effort) -> None:
-    """Fill in times and ratio: both sides in turn where both are there."""
+def compare(
+    row: Row, system: quirk.System, ours: Task, theirs: Task | ModuleType | None, effort: Effort, per: int = 1
+) -> None:
+    """Fill in times and ratio: both sides in turn where both are there. A repetition consists of `per` steps."""
     bodies = row.details["bodies"] = len(system.bodies)
     if theirs:
-        a, b, row.ratio = in_turn(ours, theirs, effort)
+        one, other, row.ratio = in_turn(ours, theirs, effort)
+        a, b = one.over(per), other.over(per)
     else:
-        a, b = timed(ours, effort), None
+        a, b = timed(ours, effort).over(per), None
     row.quirk, row.details["quirk"] = in_units(a.median), a.record()
     if b:
         row.other, row.details["peer"] = in_units(b.median), b.record()
         row.details["peer_ns_per_body"] = b.median / bodies * 1e9
 
 
-def _same(row: Row, error: float) -> None:
+def same(row: Row, error: float) -> None:
     """Note how far the peer's accelerations are from QuIRK's; refuse to compare different mechanisms."""
     row.details["model_error"] = error
     if not error < SAME:

@@ -50,6 +50,10 @@ class Timing:
         """The middle batch, s."""
         return float(np.median(self.batches))
 
+    def over(self, parts: int) -> Timing:
+        """Return the seconds of each of the equal parts of a repetition."""
+        return Timing([seconds / parts for seconds in self.batches])
+
     def record(self) -> dict[str, float | int]:
         """Return what is stored of it."""
         return {"median_s": self.median, "minimum_s": min(self.batches), "batches": len(self.batches)}

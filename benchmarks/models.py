@@ -75,6 +75,11 @@ def _ends(angles: np.ndarray) -> np.ndarray:
     return np.vstack([np.zeros(3), np.cumsum(along, axis=0)])
 
 
+def spread(count: int) -> np.ndarray:
+    """Return numbers (count,) between -1 and 1, evenly distributed."""
+    return np.random.default_rng(6).uniform(-1.0, 1.0, count)
+
+
 def revolute_chain(n: int) -> quirk.System:
     """Return n rods in a row, joined by hinges about y and x in turn and hung from the ground."""
     return _hinged(np.arange(n) - 1, np.arange(n), seed=2)

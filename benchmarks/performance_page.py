@@ -55,6 +55,14 @@ LOOP = """Ten hinged rods with a motor in a loop at 1 kHz, `quirk.Run` by Vern9 
 *Python* is all of a call of `advance` that is not spent in the compiled loop of steps; calling that loop counts as
 compiled."""
 
+BATCHES = """Time of one step of one member: `quirk.Batch` by RK4 with projection, members with masses of their own,
+against `mujoco.rollout`, where all members have the same numbers and nothing is projected; both on one thread. One over
+this time is the number of steps per second and core. The ladder is compared with a single run of QuIRK, and two threads
+with one."""
+
+AVX2 = """The processor of this page has AVX-512. These are measurements of QuIRK's kernels compiled for a processor
+with AVX2 alone (Haswell), in a process of their own; the other engines are the same."""
+
 COLD = """A fresh process imports the library, builds the chain, and computes its first result. *nothing compiled* is
 the first use after an installation, when QuIRK compiles its kernels; later processes find them in files. What QuIRK
 needs is imported where it is first used, and so counts in *build*."""
@@ -192,9 +200,9 @@ def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> 
     t, enough = goal(record["small"])
     to_accuracy = [row for row in warm if row["case"].startswith("ball_chain10")]
     by_series = [row for row in warm if "by Taylor series" in row["case"]]
-    timed = [
-        row for row in warm if row not in (*to_accuracy, *by_series) and not row["case"].startswith("step per body")
-    ]
+    in_batches = [row for row in warm if row["case"].startswith("batch of")]
+    elsewhere = (*to_accuracy, *by_series, *in_batches)
+    timed = [row for row in warm if row not in elsewhere and not row["case"].startswith("step per body")]
     against = [row for row in by_series if row["peer"]]
     work, drifts, scaling = (f"{pictures}{name}" for name in PICTURES)
     return page(
@@ -216,6 +224,8 @@ def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> 
         growth(record["scaling"]),
         f"![Time of a step against the number of bodies]({scaling})",
         f"## In a loop\n\n{LOOP}\n\n{table(stepping.HEAD, record['stepping'])}" if "stepping" in record else "",
+        f"## Batches\n\n{BATCHES}\n\n{compared(in_batches)}" if in_batches else "",
+        f"## With the instructions of AVX2\n\n{AVX2}\n\n{compared(record['avx2'])}" if record.get("avx2") else "",
         f"## First results\n\n{COLD}",
         starts(record["cold"]),
     )

@@ -17,6 +17,8 @@ def record():
     timed.details = {"bodies": 10, "quirk": {"minimum_s": 1.1e-6}, "peer": {"minimum_s": 3.3e-6}}
     net = Row("evaluation, net 20 x 20, us per rod", quirk="1 ms", ratio=1.3, details={"bodies": 760})
     bound = Row("ball_chain10 to 1e-06 m at 2 s", "Exudyn generalized-alpha", "0.1 s", ">90 s", 900.0, bound=">")
+    batch = Row("batch of 1024, ball chain 10", "MuJoCo rollout", "1 us", "20 us", 20.0)
+    batch.details = {"bodies": 10, "quirk": {"minimum_s": 1e-6}, "peer": {"minimum_s": 2e-5}}
     cold = Row("cold, first step, ball chain 10, compiled before", "MuJoCo", "0.8 s", "0.3 s", 0.3)
     cold.details = {
         "quirk": {"import": 0.01, "build": 0.75, "first": 2e-4},
@@ -34,7 +36,7 @@ def record():
     }  # fmt: skip
     return {
         "environment": environment, "small": False, "other_cores": 0.25,
-        "warm": [row.record() for row in (timed, net, bound)], "cold": [cold.record()],
+        "warm": [row.record() for row in (timed, net, bound, batch)], "avx2": [timed.record()], "cold": [cold.record()],
         "work_precision": [curve.record() for curve in curves], "scaling": [line.record() for line in lines],
         "drift": [curve.record() for curve in curves],
     }  # fmt: skip
@@ -51,6 +53,7 @@ def test_the_page_has_all_of_the_record(record, tmp_path, monkeypatch):
     cells = markdown.read(page)
     for line in (
         ["evaluation, ball chain 10", "10", "1.2 us", "1.1 us", "Pinocchio ABA", "3.6 us", "3.3 us", "3"],
+        ["batch of 1024, ball chain 10", "10", "1 us", "1 us", "MuJoCo rollout", "20 us", "20 us", "20"],
         ["evaluation, net 20 x 20", "760", "1 ms", "", "", "", "", ""],
         ["QuIRK Vern9", "rtol 1e-09", "3.0e-07", "100 ms", "yes", ""],
         ["Exudyn generalized-alpha", "steps 256000", "2.0e-05", "90 s", "no: its finest run", ">900"],
@@ -62,6 +65,7 @@ def test_the_page_has_all_of_the_record(record, tmp_path, monkeypatch):
         ["first step, ball chain 10, compiled before", "MuJoCo", "200 ms", "100 ms", "100 us", "300 ms"],
     ):
         assert line in cells, line
+    assert page.count("| evaluation, ball chain 10 |") == 2  # with AVX-512, and with AVX2
     for text in (
         "commit 0123456789ab,",
         "QuIRK 0.1.0",

@@ -98,9 +98,9 @@ def relative_rotation_vector(i: Any, j: Any) -> np.ndarray:
 
 
 def _vector_and_bend(R: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return the rotation vector (3,) of a rotation matrix and a coefficient of its derivative.
+    """Return the rotation vector (3,), rad, of a rotation matrix (3, 3), and a coefficient c of its derivative.
 
-    With half the rotation angle h, the coefficient is (1 - h cot(h)) / (2 h)^2, which is 1/12 at zero.
+    For a rotation by 2 h, c = (1 - h cot(h)) / (2 h)^2, which is 1/12 at h = 0; see `relative_rotation_vector`.
     """
     # With the axis a: sin(angle) a, then tan(angle/4) a. Each halving of the angle maps m to m / (1 + sqrt(1 + m^2)).
     sine = np.array([0.5 * (R[(k + 2) % 3, (k + 1) % 3] - R[(k + 1) % 3, (k + 2) % 3]) for k in range(3)])

@@ -1,4 +1,4 @@
-"""Rotor inertia at the free coordinate of a joint, as a flywheel coupled to it."""
+"""Inertia of a rotor that drives the free coordinate of a joint, modeled as a flywheel coupled to this coordinate."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def flywheel(
     names : names of the flywheel, its bearing and its coupling
     joint : Joint
     rotates : bool
-        Whether the coordinate is a rotation; for a translation the flywheel rotates by 1 rad for each meter.
+        Whether the coordinate is a rotation; for a translation the flywheel rotates by 1 rad per meter.
     inertia : float
         kg m^2 for a rotation, kg for a translation; positive.
     value, rate : float

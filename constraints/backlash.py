@@ -70,20 +70,20 @@ def checked_play(
 
 @dataclass(frozen=True)
 class Flank:
-    """Gap function of a flank: half the free play minus the deviation of a relation, times the sign of the flank."""
+    """Gap function of one flank: half the free play minus `sign` times the residual of the mesh without play."""
 
     function: Function
     sign: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the gap, rad or m; `numbers` are half the free play, followed by the constants of the relation."""
+        """Return the gap, rad or m; `numbers` are half the free play, then the constants of the residual function."""
         half, *others = numbers
         (deviation,) = self.function(t, poses_of(frames), others, motions)
         return [half - deviation * float(self.sign)]
 
 
 def poses_of(frames: Sequence[Any]) -> list[MovingFrame]:
-    """Return copies of moving frames without velocities, as arguments of the function of a relation of poses."""
+    """Return copies of moving frames without velocities, for constraint functions that depend only on poses."""
     return [MovingFrame(frame.position, frame.rotation, None, None) for frame in frames]
 
 
@@ -91,7 +91,7 @@ class Loose(Unilateral):
     """Base class of meshes with free play between rigid flanks: a unilateral constraint with a gap for each flank."""
 
     def _loosen(self, relation: Relation, play: Play) -> None:
-        """Set the gaps of both flanks from the relation of a mesh without play."""
+        """Set the gap functions of both flanks from the constraint `relation` of the mesh without play."""
         checked_travel(f"{self}", relation, play)
         numbers = (0.5 * play.backlash, *relation.numbers)
         self.gaps = tuple(

@@ -49,9 +49,9 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return all constants of a contact with one part of the surface.
+        """Return all constants of a contact with the part of the surface that has the index `part`.
 
-        `size` are the constants that apply to all parts, and `part` is the index of the part.
+        `size` are the constants that are the same for all parts, see `size_of`.
         """
         return *size, *self.selectors[part]
 

@@ -57,9 +57,9 @@ class ConstantVelocity(TwoAxisJoint):
 
     @staticmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes of both joint frames, as columns in the inertial frame.
+        """Return the axes (3, 3) of both joint frames, as columns in the inertial frame.
 
-        The given directions are the z axes, and the frames have no relative twist.
+        The unit vectors `axis_i` and `axis_j` (3,) are the z axes, and the frames have no relative twist.
         """
         if 1 + axis_i @ axis_j < FOLDED:
             raise InputError(f"{owner}: axis_i and axis_j must not be opposite: both point from i to j")

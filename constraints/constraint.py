@@ -318,7 +318,7 @@ def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
 
 
 def with_frame_i(joint: Joint, frame: Frame) -> Joint:
-    """Return a copy of a joint with another frame i."""
+    """Return a copy of a joint in which frame i is replaced by `frame`."""
     made: Joint = object.__new__(type(joint))
     vars(made).update({**vars(joint), "frame_i": frame, "_made": None})
     return made

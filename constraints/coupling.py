@@ -71,9 +71,9 @@ class Coupling(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Coupling:
-            """Return an object of the class for the given flanks.
+            """Create an object of `Coupling` or of the subclass for the type of flanks.
 
-            The class is `Coupling` for a constraint row, `LooseCoupling` for rigid flanks with free play, and
+            The class is `Coupling` without free play, `LooseCoupling` for free play between rigid flanks, and
             `ElasticCoupling` for elastic flanks.
             """
             if cls is Coupling:
@@ -115,7 +115,7 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Use the relation of the coordinates as a constraint row; subclasses use it for flanks with free play."""
+        """Impose the relation of the coordinates as a constraint row; subclasses define flanks with free play by it."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:
@@ -189,8 +189,8 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
     """Return frames i and j of joint i of a coupling, as moving frames.
 
-    Each frame is fixed in one of the `frames` of the constraint. `path` holds the indices of these two frames, and the
-    first constants in `numbers` are the origins and axes of frames i and j in them.
+    Each of them is fixed in one of the constraint's `frames`, whose index is in `path`. `numbers` begin with the origin
+    (3) and the axes (9, by rows) of frame i and then of frame j, relative to these frames.
     """
     return [
         frames[end].carried(

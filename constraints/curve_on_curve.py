@@ -49,10 +49,11 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     without = np.array([[x.bare for x in row] for row in rows], dtype=object)
 
     def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return two residuals and their derivatives, from the curve parameters of both contact points.
+        """Return the two residuals of the common normal, and their derivatives with respect to the curve parameters.
 
-        The residuals vanish where the tangents are parallel and the vector between the points is perpendicular to the
-        tangents.
+        `unknowns` are the parameters of the contact points on both curves. The residuals vanish where the tangents are
+        parallel and the vector between the points is perpendicular to them. If `bare` is true, the motion of the curves
+        is taken without time derivatives.
         """
         moving = without if bare else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
@@ -80,9 +81,10 @@ class CurveOnCurve(Constraint):
     """Contact of two profiles in a common plane, each fixed in its body, 1 row; the load is along the common normal.
 
     The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether contact
-    would persist. Each profile is a spline through given points. Phi is the distance along the common normal next to
-    the closest points of both curves. If the profiles coincide along an arc, such as two equal circles one inside the
-    other, there is no such normal. The plane is that of x and y of frame i; other joints must keep the profiles in it.
+    would persist. Each profile is a spline through the points of the argument. Phi is the distance of the profiles
+    along their common normal; if there are several normals, the one next to the closest points of the profiles is used.
+    If the profiles coincide along an arc, the common normal is undefined. The profiles are in the x-y plane of frame i;
+    other joints must keep them in it.
 
     Parameters
     ----------

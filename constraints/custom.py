@@ -168,7 +168,7 @@ class Implicit(OfBodies):
 
 def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
     def part(*arguments: Any) -> list[Jet]:
-        """Return rows number `begin` to `end` - 1 of the user's function."""
+        """Return rows `begin` to `end` - 1 of the user function."""
         return rows(*arguments)[begin:end]
 
     return part
@@ -193,7 +193,7 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of Phi up to `order` do not exist, and the remedy; None if they exist.
+        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if all exist.
 
         Rows given as A and b have no derivatives beyond accelerations, order 2.
         """

@@ -59,7 +59,7 @@ class ElasticPulley(Pulley):
 
 
 def _per(owner: str, argument: str, value: Any, count: int, what: str) -> np.ndarray:
-    """Return nonnegative numbers (count,), from one number for all or one number for each."""
+    """Return an array (count,) of nonnegative numbers from `value`: one common number, or `count` numbers."""
     given = validate.numbers(value)
     if given is None or given.shape not in ((), (count,)):
         raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {what}; got {value!r}")

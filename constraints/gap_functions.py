@@ -27,7 +27,7 @@ def plane_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], moti
 
 
 def two_spheres(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the distance of two spheres: that of their centers minus both radii, m."""
+    """Return the gap between two spheres, m: the distance of their centers minus both radii."""
     d = frames[1].position - frames[0].position
     return [(d @ d).sqrt() - numbers[0]]
 
@@ -51,7 +51,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap, m, between a bowl and a sphere that touches it, so that the centers do not coincide."""
+    """Return the gap, m, between a bowl and a sphere inside it, for closed contacts: the centers must not coincide."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 
@@ -100,7 +100,7 @@ class BorderOf:
 
 
 def in_frame(one: Any, two: Any) -> tuple[Any, Any, Any]:
-    """Return the coordinates of the origin of frame `two` in frame `one`, m."""
+    """Return the three coordinates, m, of the origin of frame `two` in frame `one`."""
     d = two.position - one.position
     return one.rotation[:, X] @ d, one.rotation[:, Y] @ d, one.rotation[:, Z] @ d
 

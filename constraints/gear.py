@@ -74,9 +74,9 @@ def meshing(
     functions: tuple[Function, Function] = (mesh, rolling_angles),
     numbers: tuple[float, ...] = (),
 ) -> Relation:
-    """Return the constraint row of two gears: between angles if the ratio is one of teeth, otherwise between rates.
+    """Return the constraint row of two gears: of angles if the ratio is one of small integers, otherwise of rates.
 
-    `functions` are the row functions for these two cases; `numbers` are constants passed to them before ratio and
+    `functions` are the row functions for angles and for rates; `numbers` are constants passed to them before ratio and
     offset.
     """
     angles, rates = functions
@@ -155,9 +155,9 @@ class Gear(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Gear:
-            """Return an object of the class for the given flanks.
+            """Create an object of `Gear` or of the subclass for the type of flanks.
 
-            The class is `Gear` for a constraint row, `LooseGear` for rigid flanks with backlash, and `ElasticGear` for
+            The class is `Gear` without backlash, `LooseGear` for rigid flanks with backlash, and `ElasticGear` for
             elastic flanks.
             """
             if cls is Gear:
@@ -206,7 +206,7 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Use the relation of the angles as a constraint row; subclasses use it for flanks with free play."""
+        """Impose the relation of the angles as a constraint row; subclasses define flanks with free play by it."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:

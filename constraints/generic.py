@@ -48,8 +48,9 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
     """Return the function that computes the rows of a generic joint: constrained coordinates minus offsets.
 
-    `flags` are true for the constrained ones of the six coordinates. `sources` are the offsets: indices of
-    constants or motions, or a function. `alternative` selects rows that hold only for equal frames.
+    `flags` (6,) are true for the constrained coordinates. `sources` gives the six offsets: for each coordinate the
+    index of a constant or of a motion, or one function of time that returns all six. `alternative` selects rows that
+    vanish only for equal frame axes.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:

@@ -52,8 +52,8 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Yield the rows that are components of p_j - p_i, the vector between the joint points.
 
-    For each group of k rows: their slice, the directions of the components in the inertial frame (3, k), and in body i
-    (3, k). The directions in body i are in the axes of the body frame, or of the plane of a planar constraint.
+    Each item describes a group of k rows: the slice of the rows, and the directions of the components as two arrays
+    (3, k), in the inertial frame and in the axes of body i (of the plane, for a planar constraint).
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -65,7 +65,7 @@ def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np
 def may_be_offset(constraint: Constraint) -> np.ndarray:
     """Return a mask (rows,), bool, of the rows that can have an offset.
 
-    Rows of velocity constraints cannot, nor can rows that are given as A and b.
+    Rows of velocity constraints and rows given as A and b cannot have an offset.
     """
     found: list[bool] = []
     for primitive in constraint.primitives:

@@ -41,9 +41,10 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
     def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return the residual of the condition that the vector from curve to point is perpendicular to the curve.
+        """Return the residual of the nearest point, and its derivative with respect to the curve parameter.
 
-        Its derivative with respect to the curve parameter is returned, too.
+        The residual vanishes where the vector from curve to point is perpendicular to the tangent. If `without` is
+        true, the motion of the point is taken without time derivatives.
         """
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if without else point) - c
@@ -66,7 +67,7 @@ ENDED = "its point is at the end of an open curve; extend the curve, or close it
 class PointOnCurve(Constraint):
     """A point of body j stays on a curve fixed in body i, 2 rows; free to slide along it. Its load is a force.
 
-    The curve is a spline through given points. Phi is the vector from its nearest point to the given point, along two
+    The curve is a spline through `points`. Phi is the vector from the nearest point of the curve to `point`, along two
     normals of the curve. If branches of the curve are closer to each other than the point is to the curve, the nearest
     point may be on the wrong branch: a run through a crossing requires tight tolerances.
 
@@ -125,9 +126,9 @@ class PointOnCurve(Constraint):
 
 
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
-    """Return a unit vector (3,) that is nowhere tangential to the curve: for a flat curve, the normal of its plane.
+    """Return a unit vector (3,) that is nowhere tangential to the curve: for a plane curve, the normal of its plane.
 
-    Of several candidates it is the one that is closest to perpendicular to all tangents.
+    The vector is the candidate that is closest to perpendicular to all tangents.
     """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()

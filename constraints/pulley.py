@@ -66,7 +66,7 @@ class Pulley(Constraint):
     With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is
     stiffness (l / L - 1) for a length l and an unstretched length L, and zero for a slack rope. With `friction` the
     tensions before and behind a point or drum may differ, by a factor of at most exp(friction * angle). A drum takes
-    the rope along up to this limit, with elastic creep; beyond it the rope slips. Runs switch by events.
+    the rope along up to this limit, with elastic creep; beyond it the rope slips. Transitions are events of the run.
 
     Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,
     projected along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of
@@ -84,9 +84,9 @@ class Pulley(Constraint):
     weights : (n - 1,) for n stops, optional
         Number of falls of the rope between adjacent points; default: one. Next to drums it must be one.
     length : float, optional
-        Sum of all falls and arcs on sheaves, m, without the rope wound on drums at the initial poses; default: that at
-        the initial poses, from which it may differ by less than half a turn of such a drum. For an elastic rope the
-        length without load.
+        Sum of all falls and arcs on sheaves, m, without the rope wound on drums at the initial poses; for an elastic
+        rope the length without load. Default: the length at the initial poses. With winding drums, the length must
+        differ from the default by less than half a turn of such a drum.
     closed : bool
         Whether the rope returns from the last stop to the first, as a belt does; it requires `stiffness`.
     stiffness : float, optional
@@ -122,7 +122,7 @@ class Pulley(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, stiffness: Any = None, **given: Any) -> Pulley:
-            """Return a rope of constant length, held by a row, or an elastic rope."""
+            """Create a rope of constant length with a constraint row or, if `stiffness` is given, an elastic rope."""
             if cls is Pulley and stiffness is not None:
                 from .elastic_pulley import ElasticPulley
 
@@ -170,9 +170,9 @@ class Pulley(Constraint):
         self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
 
     def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
-        """Use the constant length of the rope as a constraint row; subclasses use its tension.
+        """Set the constraint row of constant length; the subclass for elastic ropes adds a force element instead.
 
-        `elasticity` are the arguments length, stiffness, friction and pretension.
+        `elasticity` holds the arguments length, stiffness, friction and pretension of the rope.
         """
         for argument, value in elasticity.items():
             if value is not None and argument != "length":

@@ -144,11 +144,11 @@ class Relation:
 
     @property
     def of_user(self) -> bool:
-        """Whether a user function is involved."""
+        """Whether the relation calls a user function."""
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return why derivatives of Phi up to `order` do not exist, and the remedy; None if they exist."""
+        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if all exist."""
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order

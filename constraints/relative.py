@@ -58,18 +58,18 @@ def displacement(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the rate of `displacement` (..., 3), m/s, in frame i: the velocity of j relative to frame i."""
+    """Return the time derivative (..., 3), m/s, of `displacement`: the velocity of frame j relative to frame i."""
     d = j.origin - i.origin
     return _resolve(i.axes, j.velocity - i.velocity - np.cross(i.spin, d))
 
 
 def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the difference of the inertial velocities of both origins (..., 3), m/s, along the axes of frame i."""
+    """Return the inertial velocity of origin j minus that of origin i (..., 3), m/s, along the axes of frame i."""
     return _resolve(i.axes, j.velocity - i.velocity)
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Whether the angles of a constraint are those of a universal joint; for a driver, those of the driven joint."""
+    """Whether the relative angles of a joint, or of the joint of a driver, are those of a universal joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 
@@ -80,7 +80,7 @@ def nearest(angle: Any, reference: Any) -> Any:
 
 
 def angular_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the angular velocity of j relative to i (..., 3), rad/s, in frame i."""
+    """Return the angular velocity (..., 3), rad/s, of frame j relative to frame i, in frame i."""
     return _resolve(i.axes, j.spin - i.spin)
 
 

@@ -61,10 +61,10 @@ class RopePath:
         return range(count) if self.closed else range(1, count - 1)
 
     def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeCourse:
-        """Return the course of the rope for moving frames; quantities are jets if those of the frames are.
+        """Return the course of the rope for moving frames; the results are jets if the frames consist of jets.
 
-        `numbers` are, for each stop, its position in its frame. For a drum follow its axes (3, 3), the radii of the
-        previous stop, of itself and of the next one, and the initial wrapped angle.
+        `numbers` hold for each stop its position (3) in its frame and, for a drum, also its axes (3, 3), the radii of
+        the previous stop, the drum and the next stop, m, and the initial wrapped angle, rad.
         """
         given = iter(numbers)
         stops = [np.array([*itertools.islice(given, OF_DRUM if d else OF_POINT)], dtype=object) for d in self.drums]

@@ -81,7 +81,7 @@ class AlongAxis:
 
     @property
     def size(self) -> int:
-        """Number of components."""
+        """Number of slip components."""
         return int(self.slides) + int(self.turns)
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
@@ -153,7 +153,7 @@ class OfSurfaces:
 
     @property
     def has_sides(self) -> bool:
-        """Whether the normal may have any direction in the first frame, so that `side` must be chosen."""
+        """Whether the normal may have any direction relative to the first surface, so that `side` must be chosen."""
         return self.kinds[0] != "plane"
 
     def side_of(self, height: float) -> int:
@@ -203,8 +203,7 @@ class OfSurfaces:
 class OfGap:
     """Slip at the contact of two bodies whose gap is a user function.
 
-    The normal is the gradient of the gap with respect to the position of body j, the direction of the contact force on
-    it.
+    The normal, along which the contact force acts on body j, is the gradient of the gap with respect to its position.
 
     Attributes
     ----------

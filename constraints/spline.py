@@ -113,7 +113,7 @@ class Spline:
 
 
 def _sphere(points: np.ndarray, room: float) -> np.ndarray:
-    """Return radius and center of a sphere around points (n, dimension); the radius is enlarged by `room`, m."""
+    """Return radius and center of a sphere that encloses points (n, dimension) with the margin `room`, m."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return np.array([np.linalg.norm(points - center, axis=1).max() + room, *center])
 

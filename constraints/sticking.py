@@ -67,9 +67,9 @@ class HeldCoordinate:
     of_three: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the deviation of the coordinate from its value, times an arm; `numbers` are the arm and the value.
+        """Return the residual: the coordinate minus its held value, times an arm; `numbers` are the arm and the value.
 
-        The angle of a rotation is reduced by full turns; the arm, m, converts it to a length.
+        An angle is reduced by full turns, and the arm, m, converts it to a length.
         """
         i, j = frames
         arm, value = numbers

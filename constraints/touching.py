@@ -51,10 +51,10 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 
 @shared
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
-    """Return two distances of two circles, m: between their nearest points, and between their farthest points.
+    """Return the smallest and the largest distance (m) between points of two circles.
 
-    The first distance is negative if the circles overlap. Radius, x and y of the circles begin at elements i and j of
-    the table. `place` maps the second circle to the plane of the first.
+    The smallest is negative if the circles overlap. Radius, x and y of the circles are at elements i and j of the
+    table and in the next two. `place` maps the second circle to the plane of the first.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)

@@ -58,7 +58,7 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """The equality constraints that hold while the gaps are closed, one for each row."""
+        """The equality constraints that are active while the gaps are closed, one for each row."""
         return tuple(self._with(gap) for gap in self.resting_gaps)
 
     @cached_property

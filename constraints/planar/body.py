@@ -45,8 +45,8 @@ class PlanarInitial(PlanarMotion, total=False):
 class PlanarBody(Body):
     """A rigid body in a plane fixed in the inertial frame, with its z axis along the plane's normal.
 
-    A system adds the constraint that keeps it there: `Planar` "NAME in plane", with three rows. Its loads are those
-    that would move the body out of the plane; the motion in the plane is not constrained.
+    A system adds the constraint `Planar` "NAME in plane", with three rows, which keeps the body in the plane. Its loads
+    are the force along the normal and the torque perpendicular to it; the motion in the plane is not constrained.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ class PlanarBody(Body):
     mass : float
         Mass, kg, positive.
     inertia : float, (3,) or (3, 3)
-        Moment about the plane's normal through the center of mass, kg m^2, for which the body is taken as a thin
-        plate. Or principal moments, or the tensor, in body axes.
+        Moment of inertia about the plane's normal through the center of mass, kg m^2, of a thin plate; or the principal
+        moments (3,) or the inertia tensor (3, 3) in body axes.
     plane : Plane
         Default: the x-y plane of the inertial frame.
     position : (2,)
         Center of mass in the plane, m.
     angle : float
-        From the plane's x axis to the body's x axis, about the normal, rad.
+        Angle from the plane's x axis to the body's x axis, about the normal, rad.
     velocity : (2,)
-        Of the center of mass, along the plane's axes, m/s.
+        Velocity of the center of mass along the plane's axes, m/s.
     angular_velocity : float
-        About the normal, rad/s.
+        Angular velocity about the normal, rad/s.
     inertia_tolerance, frames, shape : as for `Body`
 
     Attributes
@@ -148,7 +148,7 @@ class PlanarBody(Body):
         start, end : (2,)
             End points in the plane, m; the center of mass is midway.
         width, thickness : float, optional
-            In the plane and along its normal, m; default: a twentieth of the length, and the width.
+            Size in the plane and along its normal, m; default: a twentieth of the length, and the width.
         color, plane, velocity, angular_velocity, inertia_tolerance, frames : as for `PlanarBody` and `Body.box`
         """
         owner = f'Body "{name}"'

@@ -72,7 +72,7 @@ class PlanarConstraint(Joint):
 
 
 def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
-    """Return the plane of bodies, given by argument name; raise an InputError if they are not all in one plane."""
+    """Return the common plane of `bodies` (by argument name); raise an InputError if there is none."""
     for argument, body in bodies.items():
         if not isinstance(body, PlanarBody | Ground):
             raise InputError(f"{owner}: {argument} must be a quirk.planar.PlanarBody or quirk.GROUND; got {body!r}")

@@ -113,8 +113,8 @@ class CoordinateDriver(PlanarConstraint):
     """A coordinate q of body j is a multiple of q of body i plus a motion, 1 row; its load is along q.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
-    phi: a coordinate of the center of mass or the angle in the plane. These are zero for the ground. With a ratio other
-    than 1 the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as by
+    phi: a coordinate of the center of mass or the angle in the plane, all zero for the ground. With a ratio other
+    than 1 the load on body i is -K times that on body j, and the plane carries the reaction. Angles are treated as in
     `GearPair`.
 
     Parameters
@@ -122,7 +122,7 @@ class CoordinateDriver(PlanarConstraint):
     motion : Motion
         f, m or rad.
     coordinate : "x", "y" or "angle"
-        q.
+        The coordinate q.
     ratio : float
         K, not zero.
     offset : float

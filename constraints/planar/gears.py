@@ -54,9 +54,9 @@ class GearPair(PlanarConstraint):
     Parameters
     ----------
     ratio : float
-        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
+        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
     offset : float, optional
-        C, rad; default: that of the initial poses.
+        C, rad; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------
@@ -92,17 +92,17 @@ class GearOnLink(PlanarConstraint):
     """Two gears on a rotating link k, 1 row: phi_j - phi_k = K (phi_i - phi_k) + C.
 
     Phi = (phi_j - phi_k) - K (phi_i - phi_k) - C ("Two-dimensional constraints" notes, gear pair on rotating link k).
-    The load is the torque on gear j; gear i receives -K times that torque, and the link the reaction of both. For
-    ratios of teeth and other ratios see `GearPair`.
+    The load is the torque on gear j; gear i receives -K times that torque, and the link the reaction of both. Ratios of
+    integers and other ratios are treated as in `GearPair`.
 
     Parameters
     ----------
     link : PlanarBody or GROUND
-        Body k, which carries both bearings, such as the arm of a planetary gear.
-    ratio : float
-        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal ones, chains and belts.
-    offset : float, optional
-        C, rad; default: that of the initial poses.
+            Body k, which carries both bearings, such as the arm of a planetary gear.
+        ratio : float
+            K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
+        offset : float, optional
+            C, rad; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class GearOnLink(PlanarConstraint):
 
 
 class Rolling(PlanarConstraint):
-    """A wheel, body j, rolls without slip along a line of body i, 1 row; its load is the force of the line.
+    """A wheel, body j, rolls without slip along a line of body i, 1 row; its load is the force on the wheel.
 
     ``Phi = a_i . d / |a_i| - rho (phi_j - phi_i) - C`` with d = r_j^P - r_i^P ("Two-dimensional constraints" notes,
     pure rolling along planar parallel-2 distance); a `PinInSlot` keeps the height of the wheel's center. The force is
@@ -158,7 +158,8 @@ class Rolling(PlanarConstraint):
     ----------
     radius : float
         rho, m, nonzero: positive if the line is to the left of the wheel's center as seen along vector_i, so that
-        motion along it turns the wheel positively; negative if it is to the right, as for a floor along x.
+        motion along vector_i rotates the wheel by a positive angle; negative if the line is to the right, as for a
+        floor along x.
     point_i : (2,), body axes
         Origin of the distance, in the coordinates of body i, m.
     vector_i : (2,)
@@ -166,7 +167,7 @@ class Rolling(PlanarConstraint):
     point_j : (2,), body axes
         Center of the wheel in the coordinates of body j, m.
     offset : float, optional
-        C, m; default: that of the initial poses.
+            C, m; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------

@@ -30,9 +30,9 @@ def coincidence(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: 
 
 
 def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the sine of the angle between two vectors, times the product of their lengths.
+    """Return the sine of the angle between two vectors times the product of their lengths, which is a constant.
 
-    Each vector is along x of its frame; the product is a constant of the constraint.
+    Each vector is along the x axis of its frame.
     """
     i, j = frames
     return [i.rotation[:, Y] @ j.rotation[:, X] * numbers[0]]

@@ -30,7 +30,7 @@ class Tolerance:
     rtol, atol : float
     starts : (g,) for g groups, index of the first component of each; a group ends where the next begins
     count : number of leading components whose error is controlled, or None for all
-    beside : further error measure, or None
+    beside : additional error measure, or None
         Function of the error (N,), y, y_new and the step size that returns a ratio of error to tolerance.
     """
 
@@ -72,8 +72,8 @@ def adaptive_steps(
 ) -> Iterator[Step]:
     """Yield the accepted steps of y' = f(t, y) from (t, y) to `end`; steps end at the breaks.
 
-    `manifold` projects the state after each step, and `look` may demand that a step be repeated. `first` is the initial
-    step size, or 0 for an automatic one. The stages of a step are valid until the next step is requested.
+    `manifold` projects the state after each step, and `look` may require that a step be repeated. `first` is the
+    initial step size, or 0 for an automatic choice. The stages of a step are valid until the next step is requested.
 
     Raises
     ------

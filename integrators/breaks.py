@@ -147,7 +147,7 @@ class Breaks:
         return new
 
     def forget(self, t: float) -> bool:
-        """Discard the breaks located during the run after time t; return whether there were any."""
+        """Discard the breaks after time t that were located during the run; return whether there were any."""
         if not self._found:
             return False
         later = [found for found in self._found if found > t]

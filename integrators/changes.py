@@ -59,7 +59,7 @@ def located(value: Values, before: float, after: float) -> Change | None:
 
 
 def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function of time is nearly constant just before `before` and just after `after`, the sides of a jump.
+    """Whether a function is nearly constant just before the time `before` and just after the time `after` of a jump.
 
     `low` and `high` are its values at these two times.
     """

@@ -67,7 +67,7 @@ class RadauIIA:
                 raise ValueError(f"method {self.name}: not true that {condition}; off by {miss}")
 
     def _made(self) -> dict[str, np.ndarray]:
-        """Compute and return all coefficients from the number of points."""
+        """Return all coefficients by name, computed from the number of points."""
         s = self.points
         # The right Radau points are the roots of P_(s-1) - P_s on [-1, 1].
         defining = np.array([*np.zeros(s - 1), 1.0, -1.0])

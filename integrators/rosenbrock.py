@@ -75,7 +75,7 @@ class Rosenbrock:
 
     @property
     def b(self) -> np.ndarray:
-        """Weights of the stages (s,), under the same name as in explicit methods."""
+        """Weights m (s,) of the stages, under the name that explicit methods use."""
         return self.m
 
 

@@ -75,7 +75,7 @@ class Statistics:
     steps, rejected : numbers of accepted and rejected steps
     evaluations : number of evaluations of y' = f(t, y)
     corrections : number of projection steps onto the constraints
-    factorisations : number of factorizations for projections only; each evaluation has one of its own
+    factorisations : number of factorizations for projections only; each evaluation has one more
     wall_time : s
     in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
     methods : changes of the method during the run, each with its time, s, and the name of the new method
@@ -104,7 +104,7 @@ def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k:
 
 @dataclass
 class Step:
-    """An accepted step from (t, y) to (t_new, y_new), with its stages `k` for dense output."""
+    """An accepted step of a Runge-Kutta method from (t, y) to (t_new, y_new), with its stages `k` for dense output."""
 
     f: Function
     t: float
@@ -138,7 +138,7 @@ class Step:
 def closed(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Return the end state y of a step after projection, and store f at this state as first stage of the next step.
+    """Return the projected end state y (N,) of a step, and store f at this state as first stage of the next step.
 
     The result is None if the state is not finite or too far from the manifold.
     """
@@ -154,7 +154,7 @@ def closed(
 
 
 def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
-    """Yield the given steps, and abort a run that makes no progress in STALL_STEPS steps.
+    """Yield the steps of a run, and raise an error if STALL_STEPS steps make too little progress.
 
     Raises
     ------

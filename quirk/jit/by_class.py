@@ -26,11 +26,11 @@ class ByClass:
         self._kernels: dict[type, Kernel] = {}
 
     def add(self, of: type, kernel: Kernel) -> None:
-        """Use `kernel` where the argument is a record of the class `of`."""
+        """Register `kernel` for arguments that are records of the class `of`."""
         self._kernels[of] = kernel
 
     def kernel_for(self, of: type) -> Any:
-        """Return the kernel for a class."""
+        """Return the kernel registered for a record class, or the default kernel."""
         return self._kernels.get(of, self._default)
 
     def of_types(self, arguments: tuple[Any, ...]) -> Any:
@@ -51,7 +51,7 @@ class ByClassType(types.Callable, types.Opaque):
 
     @property
     def key(self) -> Any:
-        """Key that is equal for equal types."""
+        """Key by which numba compares types: equal for equal types."""
         return self.function
 
     def get_call_type(self, context: Any, arguments: Any, named: Any) -> Any:
@@ -59,7 +59,7 @@ class ByClassType(types.Callable, types.Opaque):
         return types.Dispatcher(self.function.of_types(arguments)).get_call_type(context, arguments, named)
 
     def get_call_signatures(self) -> tuple[list[Any], bool]:
-        """Return no signatures: those of the kernels are determined when they are called."""
+        """Return no signatures, because the signatures of the kernels are determined at each call."""
         return [], True
 
     def get_impl_key(self, signature: Any) -> Any:
@@ -77,5 +77,5 @@ def _typed(value: ByClass, context: Any) -> ByClassType:
 
 @lower_constant(ByClassType)
 def _constant(context: Any, builder: Any, kind: ByClassType, value: ByClass) -> Any:
-    """Emit a placeholder: the function is known when its callers are compiled."""
+    """Emit a placeholder value, because the kernel is selected when its callers are compiled."""
     return context.get_dummy_value()

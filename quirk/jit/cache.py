@@ -78,7 +78,7 @@ class MachineCode(caching._Cache):
         return str(self.folders[0]) if self.folders else ""
 
     def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return a version of the function `compile` that locks the entry while it is being compiled.
+        """Return the function `compile` wrapped so that it locks the entry during compilation.
 
         Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
         """
@@ -101,7 +101,7 @@ class MachineCode(caching._Cache):
         return compile_alone
 
     def _give_back(self) -> None:
-        """Release the lock that keeps other processes from compiling the entry."""
+        """Release the file lock that prevents other processes from compiling the entry."""
         if self._turn is not None:
             let_go(self._turn)
             self._turn = None
@@ -137,7 +137,7 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function from the first valid file, or None, and a message about an invalid file."""
+        """Return the function from the first valid cache file or None, and a message about invalid files."""
         trouble = ""
         for folder in self.folders:
             try:
@@ -241,7 +241,7 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
     Raises
     ------
     OSError
-        If the file cannot be written, its name belongs to something else, or other users may write to its folder.
+        If the file cannot be written, its name is in use for another object, or other users may write to its folder.
     """
     check_folder(path.parent)
     made_folder(path.parent)
@@ -251,7 +251,7 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
 
 
 def _closed_to_others(name: str, flags: int) -> int:
-    """Open a file without write permission for other users, regardless of the umask."""
+    """Open a file that other users cannot write, regardless of the umask, and return its descriptor."""
     return os.open(name, flags, 0o644)
 
 

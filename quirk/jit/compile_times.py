@@ -59,7 +59,7 @@ def said(seconds: float) -> str:
 
 
 def _read(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Return effort and measured time (s) of each entry, by name; empty if the file is missing or unreadable."""
+    """Return (effort, measured time in s) of each entry, by name; empty if the file is missing or unreadable."""
     for folder in folders:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
             noted = json.loads((folder / FILE).read_text(encoding="utf-8"))

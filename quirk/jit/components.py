@@ -59,7 +59,7 @@ class ComponentCode(MachineCode):
         self._publish(sig, data)
 
     def _publish(self, sig: Any, made: Any) -> None:
-        """Define the symbol of the component, and let callers link a function that calls this symbol."""
+        """Define the symbol of the component, and provide callers with a function that calls this symbol."""
         _, identity = self._name_and_identity(sig, made.target_context.codegen())
         symbol, library = f"quirk.{identity.hex()}", made.library
         llvm.add_symbol(symbol, library.get_pointer_to_function(made.fndesc.llvm_func_name))
@@ -68,7 +68,7 @@ class ComponentCode(MachineCode):
 
 
 def caller(symbol: str, description: Any, context: Any) -> Any:
-    """Return an LLVM module with a function of the component's name, which calls the machine code at a symbol."""
+    """Return an LLVM module with a function that has the component's name and calls the machine code at `symbol`."""
     module = ir.Module(name=symbol)
     kind = context.call_conv.get_function_type(description.restype, description.argtypes)
     callee, function = ir.Function(module, kind, symbol), ir.Function(module, kind, description.mangled_name)

@@ -16,7 +16,7 @@ from .tracing import exactly
 class DoubleDouble:
     """A number, or a vector of eight numbers, high + low; `low` is None for a double, which is exact.
 
-    It is for use in traced functions, in which `high` and `low` are traced values.
+    In traced functions, `high` and `low` are traced values, which record the operations on them as instructions.
     """
 
     __array_ufunc__ = None  # numpy leaves operations to this class
@@ -25,7 +25,7 @@ class DoubleDouble:
         self.high, self.low = high, low
 
     def remainder(self, rounded: Any) -> Any:
-        """Return the difference to a double close to this number, as a double."""
+        """Return this number minus the nearby double `rounded`, as a double."""
         with exactly():
             return self.high - rounded if self.low is None else (self.high - rounded) + self.low
 

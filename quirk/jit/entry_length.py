@@ -22,6 +22,6 @@ class EntryLength:
         self.steps = FIRST_STEPS
 
     def adapt(self, done: int, began: float) -> None:
-        """Adapt the number to the last call: it took `done` steps and began at `time.perf_counter() == began`."""
+        """Adapt the number of steps after a call of `done` steps that began at `time.perf_counter() == began`."""
         speed = done / max(time.perf_counter() - began, 1e-6)
         self.steps = int(min(max(1, CALL_TIME * speed), GROWTH * self.steps))

@@ -46,7 +46,7 @@ class Fields(ctypes.Structure):
 
     Attributes
     ----------
-    address : where they are in memory
+    address : address of the numbers in memory
     """
 
     __slots__ = ("address",)
@@ -57,7 +57,7 @@ class Fields(ctypes.Structure):
         self.address = ctypes.addressof(self)
 
     def __reduce__(self) -> Any:
-        """Return how copies and pickles are made: as an object of the same class with the same numbers."""
+        """Return the data from which copies and unpickled objects are made: the class and the numbers."""
         return restored, (type(self), bytes(self))
 
     @property
@@ -71,7 +71,7 @@ class Fields(ctypes.Structure):
 
 
 def restored(of: type[Fields], numbers: bytes) -> Fields:
-    """Return an object of a class of named numbers, from their bytes in memory."""
+    """Return an object of the class `of`, with the numbers given as their bytes in memory."""
     made = of()
     ctypes.memmove(made.address, numbers, len(numbers))
     return made
@@ -103,12 +103,12 @@ class FieldsType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key that is equal for equal types."""
+        """Key by which numba compares types: equal for equal types."""
         return self.made_by
 
     @property
     def mangling_args(self) -> Any:
-        """Short name of the type for the names of compiled functions."""
+        """Short name of the type, used in the names of compiled functions."""
         return self.made_by.__name__, ()
 
 
@@ -128,24 +128,24 @@ def _typed(value: Fields, context: Any) -> FieldsType:
 
 @infer_getattr
 class FieldsAttributes(AttributeTemplate):
-    """numba's type inference for the numbers."""
+    """numba's type inference for the attributes of named numbers."""
 
     key = FieldsType
 
     def generic_resolve(self, kind: FieldsType, name: str) -> Any:  # type: ignore[override]
-        """Return the type of a number, or None if there is none of this name."""
+        """Return the numba type of the number with this name, or None if the name is unknown."""
         return kind.member if name in kind.names else None
 
 
 @lower_getattr_generic(FieldsType)
 def _number(context: Any, builder: Any, kind: FieldsType, value: Any, name: str) -> Any:
-    """Emit instructions that read a number."""
+    """Emit instructions that read the number `name`."""
     return builder.load(cgutils.gep_inbounds(builder, value, 0, kind.names.index(name)))
 
 
 @lower_setattr_generic(FieldsType)
 def _set_number(context: Any, builder: Any, signature: Any, given: Any, name: str) -> None:
-    """Emit instructions that write a number."""
+    """Emit instructions that write the number `name`."""
     kind, (value, number) = signature.args[0], given
     builder.store(number, cgutils.gep_inbounds(builder, value, 0, kind.names.index(name)))
 

@@ -31,7 +31,7 @@ class _Keyboard:
     ----------
     blocks : active `DeferredInterrupt` blocks of the main thread, the only one that receives signals
     former : the handler that was installed before the outermost block
-    noted : whether a signal is waiting to be handled
+    noted : whether a signal has been recorded but not yet handled
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class _Keyboard:
             block.ask_to_stop()
 
     def hand_on(self) -> None:
-        """Call the previous SIGINT handler if a signal is waiting."""
+        """Call the previous SIGINT handler if a signal is pending."""
         if self.noted and threading.current_thread() is threading.main_thread():
             self.noted = False
             self.former(signal.SIGINT, None)
@@ -110,20 +110,20 @@ class DeferredInterrupt:
 
 
 def hand_on() -> None:
-    """Call the previous SIGINT handler if a signal is waiting, at a point where KeyboardInterrupt does no harm."""
+    """Call the previous SIGINT handler if a signal is pending; to be called where KeyboardInterrupt does no harm."""
     _KEYBOARD.hand_on()
 
 
 def within_a_call() -> bool:
-    """Whether this is the main thread and a `DeferredInterrupt` block is active, as during calls of compiled code."""
+    """Whether this is the main thread and a `DeferredInterrupt` block is active."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 
 class _BetweenFunctions(event.Listener):
-    """Listener that handles a waiting signal before numba compiles the next function."""
+    """numba event listener that handles a pending signal before numba compiles the next function."""
 
     def on_start(self, event: Any) -> None:
-        """Handle a waiting signal, which may raise KeyboardInterrupt."""
+        """Handle a pending signal, which may raise KeyboardInterrupt."""
         hand_on()
 
     def on_end(self, event: Any) -> None:

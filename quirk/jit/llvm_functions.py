@@ -54,7 +54,7 @@ class Native:
 
     Parameters
     ----------
-    owner : object that holds the machine code; the code is freed with it
+    owner : object that holds the machine code; the code is freed when this object is deleted
     address : address of the function
 
     Attributes
@@ -128,7 +128,7 @@ def _linked(code: str, keep: bool) -> Native:
 def _without_numbers(code: str) -> tuple[str, np.ndarray]:
     """Return LLVM code that reads its numerical constants from an array, and the array.
 
-    Constants that allow simplifications remain in the code, as do constant vectors.
+    Constants that allow simplifications, and constant vectors, remain in the code.
     """
     found: dict[str, int] = {}
     lines: list[str] = []

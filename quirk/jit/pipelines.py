@@ -1,4 +1,4 @@
-"""numba's compiler with passes of our own, which compiles kernels in half the time.
+"""numba's compiler with modified passes, which compiles kernels in half the time.
 
 numba optimizes each kernel again at each level of calls, and searches for constructs that kernels do not contain. These
 classes change that through private parts of numba. They are therefore used only with versions for which they have been
@@ -62,13 +62,13 @@ class Lower(lowering.Lower):
 
 
 class Library(JITCodeLibrary):
-    """Code of one function, which is optimized only when an entry is linked."""
+    """numba library with the code of one function, which is optimized only when an entry is linked."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
     def below(self, seen: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
-        """Return all libraries that this one calls, directly or indirectly; each occurs once."""
+        """Return all libraries whose functions this library calls, directly or indirectly; each occurs once."""
         seen = {} if seen is None else seen
         for library in self._linking_libraries:
             if library not in seen:
@@ -78,7 +78,7 @@ class Library(JITCodeLibrary):
         return seen
 
     def link(self, module: Any) -> None:
-        """Link all libraries that this one calls into an LLVM module."""
+        """Link all libraries whose functions this library calls into an LLVM module."""
         for library in self.below():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
@@ -92,7 +92,7 @@ class KernelLibrary(Library):
     """
 
     def finalize(self) -> None:
-        """Mark the functions such that several entries can each link a copy of them."""
+        """Mark the functions so that several entries can each link a copy."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -116,7 +116,7 @@ class KernelLibrary(Library):
 
     @property
     def codegen(self) -> KernelLibrary:
-        """The library itself, so that numba's calls of `set_env` reach the method below."""
+        """The library itself, so that numba calls the method `set_env` of this class."""
         return self
 
     def set_env(self, name: str, environment: object) -> None:

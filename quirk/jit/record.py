@@ -46,12 +46,12 @@ class RecordType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key that is equal for equal record types."""
+        """Key by which numba compares types: equal for equal record types."""
         return self.made_by, self.members
 
     @property
     def mangling_args(self) -> Any:
-        """Short name of the type for the names of compiled functions; numba would list all members."""
+        """Short name of the type, used in the names of compiled functions; by default numba lists all members."""
         return self.made_by.__name__, ()
 
 
@@ -90,7 +90,7 @@ def record(of: RecordClass) -> RecordClass:
 
 
 def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
-    """Return all arrays of floats in a record and its nested records, except the fields named in `leave_out`."""
+    """Return all arrays of floats in a record and its nested records, except those of the fields in `leave_out`."""
     found: list[np.ndarray] = []
     for name, member in zip(of._fields, of, strict=True):
         if name in leave_out:
@@ -110,7 +110,7 @@ def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write the numbers saved by `copies` to the original arrays, or to those of another record of the same class."""
+    """Write the numbers saved by `copies` to the original arrays, or to the arrays of another record of the class."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
@@ -122,7 +122,7 @@ class RecordAttributes(AttributeTemplate):
     key = RecordType
 
     def generic_resolve(self, kind: RecordType, name: str) -> Any:  # type: ignore[override]
-        """Return the type of a member, or None if the record has no such member."""
+        """Return the numba type of the member `name`, or None if the record has no such member."""
         return kind.members[kind.names.index(name)] if name in kind.names else None
 
 

@@ -38,11 +38,11 @@ class Scalar:
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` where a condition, evaluated by the machine code, is true, and `b` otherwise."""
+        """Return `a` where the condition `truth`, evaluated by the machine code, is true, and `b` otherwise."""
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Evaluate a function of the module `math`, or "rint", for the given numbers; `name` is its name."""
+        """Evaluate the function called `name`, a function of the module `math` or "rint", for the given numbers."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
@@ -113,7 +113,7 @@ class Entries(Scalar):
 
     @classmethod
     def chosen(cls, truth: Any, a: Any, b: Any) -> Any:
-        """Return `a` where a condition is true and `b` otherwise."""
+        """Return `a` where the condition `truth` is true and `b` otherwise, for each of the eight numbers."""
         one, two = (x.entries if isinstance(x, Entries) else [0] * 8 for x in (a, b))
 
         def entry(x: Any, y: Any) -> Any:

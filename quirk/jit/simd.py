@@ -111,7 +111,7 @@ def root(lanes: Any) -> Any:
 
 @traced
 def rounded_off(a: Any, b: Any, product: Any) -> Any:
-    """Return a b - product, exactly, where `product` is the rounded product of the numbers or vectors a and b."""
+    """Return the rounding error a b - product, exactly; `product` is the rounded product of a and b."""
     for x in (a, b):
         if isinstance(x, TracedValue):
             return x.fused(b if x is a else a, -product)
@@ -186,7 +186,7 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
 
 
 def shuffled(a: Any, b: Any, order: Sequence[int]) -> Any:
-    """Return lanes of two vectors in a given order; lane k of b has the number of lanes of a vector plus k."""
+    """Return a vector of lanes of a and b with the indices `order`; for vectors of n lanes, n + k is lane k of b."""
     return a.shuffled(b, order) if isinstance(a, TracedValue) else np.concatenate([a, b])[list(order)]
 
 

@@ -93,7 +93,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context manager for operations as in Python: no fused operations, and zeros keep their signs."""
+    """Context manager for operations with Python's results: no fused operations, and signed zeros."""
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield
@@ -135,7 +135,7 @@ class TracedValue(Scalar):
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
-        """Return an LLVM value of the same kernel as a traced value of numba type `kind`."""
+        """Return an LLVM value of the same kernel, wrapped as a traced value of numba type `kind`."""
         return TracedValue(self.context, self.builder, kind, value)
 
     def splat(self, kind: LanesType = LANES) -> TracedValue:
@@ -225,7 +225,7 @@ class TracedValue(Scalar):
         return self.like(LANES, lanes)
 
     def shuffled(self, other: TracedValue, order: Sequence[int]) -> TracedValue:
-        """Return lanes of this vector and of `other` in a given order."""
+        """Return a vector of lanes of this vector and of `other`, with the indices `order`; see `simd.shuffled`."""
         return self.like(self.kind, self._shuffled(other.value, list(order)))
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
@@ -246,7 +246,7 @@ class TracedValue(Scalar):
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
     def spread(self, lane: int) -> TracedValue:
-        """Return a vector whose entries are all equal to one lane of this one."""
+        """Return a vector whose entries are all equal to lane `lane` of this vector."""
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
@@ -254,7 +254,7 @@ class TracedValue(Scalar):
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, other: Any) -> TracedValue:
-        """Return a copy of this vector in which one lane is replaced by the number `other`."""
+        """Return a copy of this vector in which lane `lane` is replaced by the number `other`."""
         width = self.kind.width
         mask = [width + k if k == lane else k for k in range(width)]
         return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))

@@ -62,7 +62,8 @@ class InconsistentStateError(InputError):
     Attributes
     ----------
     violation : str
-        The message without the remedies that apply to a system only; empty if it has none.
+        The message without remedies that apply only to a single system, not to a member of a batch; empty if there
+        are none.
 
     Examples
     --------
@@ -102,10 +103,7 @@ class SaveWarning(UserWarning):
 
 
 class CheckpointWarning(UserWarning):
-    """Warning about a checkpoint.
-
-    A damaged part of the checkpoint is computed again, or it lacks values that events have set in Python.
-    """
+    """Warning that part of a checkpoint is damaged, or that it lacks values set by events in Python."""
 
 
 class StatefulWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Import of model files: another name of `quirk.io.importers`."""
+"""Import of model files: alias of `quirk.io.importers`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Rotations: another name of `quirk.bodies.rotation`."""
+"""Rotations: alias of `quirk.bodies.rotation`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Shapes of bodies: another name of `quirk.bodies.solids`."""
+"""Shapes of bodies: alias of `quirk.bodies.solids`."""
 
 import sys
 

@@ -101,8 +101,26 @@ def test_repeated_calls_continue_from_states_that_the_caller_changes():
     assert batch.status.tolist() == ["completed", "not run"]
     assert batch.time.tolist() == [0.2, 0.0]
     batch.advance(0.1)
-    assert batch.time.tolist() == [3 * 0.1, 3 * 0.1]
-    assert_member(batch, 1, final(pendulum(), 3 * 0.1, **ADAPTIVE))
+    assert batch.time.tolist() == [3 * 0.1, 0.1]
+    assert_member(batch, 1, final(pendulum(), 0.1, **ADAPTIVE))
+
+
+@pytest.mark.parametrize("wave", [0.3, "0.4*sin(9*t)", Motion.sinusoid(0.4, 9.0)])
+@pytest.mark.parametrize("options", [{"method": "RK4", "step": 1e-3}, {"rtol": 1e-8}])
+def test_members_that_were_reset_advance_from_their_own_time(options, wave):
+    """Episodes that begin at different times: each member moves as if it were alone."""
+    system = pendulum()
+    system = system.without("drive").with_parts(quirk.JointTorque("wave", system["hinge"], wave))
+    batch = Batch(system, 3, **options)
+    for k in range(7):
+        if k in (2, 5):
+            batch.reset([{2: 0, 5: 2}[k]])
+        batch.advance(0.1 if k < 6 else 0.05)
+    assert batch.time == pytest.approx([0.45, 0.65, 0.65 - 0.5])
+    for k, duration in enumerate(batch.time):
+        want = quirk.simulate(system, duration, output=[duration], **options).state_at(-1)
+        np.testing.assert_allclose(batch.state.position[k], want.position, atol=1e-8)
+        np.testing.assert_allclose(batch.state.angular_velocity[k], want.angular_velocity, atol=1e-7)
 
 
 def test_inputs_hold_until_they_are_set_again():
@@ -253,3 +271,73 @@ def test_wrong_arguments_are_named():
         batch.advance(0.0)
     with pytest.raises(quirk.InputError, match="members"):
         batch.reset([2])
+
+
+def test_observations_are_the_quantities_of_single_runs():
+    rng = np.random.default_rng(5)
+    vary = {
+        ("rod", "mass"): rng.uniform(0.5, 2, 5),
+        ("drive", "motion.coefficients"): np.outer(rng.uniform(2, 4, 5), [0, 0, 1]),
+    }
+    names = [
+        "time",
+        "hinge.angle",
+        "hinge.angle_rate",
+        "axle.angle",
+        "tip.velocity.z",
+        "rod.speed",
+        "ball.rotation.y",
+        "hinge.angle.deg",
+    ]
+    batch = Batch(pendulum(), 5, vary=vary, rtol=1e-8)
+    observe = batch.observe(names)
+    for _ in range(4):
+        batch.advance(0.5)
+    assert observe().shape == (5, len(names)) and np.abs(observe()[:, 3]).max() > 6.3  # more than a turn
+    for k in range(5):
+        run = quirk.Run(batch.member(k), rtol=1e-8)
+        run.advance(2.0)
+        np.testing.assert_allclose(observe()[k, :7], run.observe(names[:7])(), atol=1e-6)
+    np.testing.assert_allclose(observe()[:, 7], np.degrees(observe()[:, 1]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("options", [{"method": "RK4", "step": 0.005}, {"rtol": 1e-9}])
+def test_observed_angles_count_all_turns(options):
+    """Wheels that turn several times within a call, from an angle beyond half a turn; one member is reset."""
+    wheel = Body.cylinder("wheel", 1.0, 0.2, 0.1)
+    axle = quirk.Revolute("axle", GROUND, wheel, point=[0, 0, 0], axis="z")
+    system = quirk.System([wheel, axle])
+    system.assemble(coordinates={"axle": 3.5})
+    rates = np.array([0.0, 20.0, -35.0])
+    batch = Batch(system, 3, vary={("wheel", "angular_velocity"): np.outer(rates, [0, 0, 1])}, **options)
+    observe = batch.observe(["axle.angle", "axle"])
+    np.testing.assert_allclose(observe(), [[3.5, 3.5]] * 3)
+    for k in range(1, 5):
+        batch.advance(0.5)
+        want = 3.5 + rates * 0.5 * k
+        np.testing.assert_allclose(observe(), np.transpose([want, want]), atol=1e-4)
+    batch.reset([2])
+    np.testing.assert_allclose(observe()[2], 3.5)
+    assert ("eight at a time" in batch.summary()) is ("step" in options)
+
+
+def test_observations_of_members_with_other_joints():
+    """The frames of a joint differ between members."""
+    tilt = np.array([[1, 0, 0, 0], [np.cos(0.1), 0, 0, np.sin(0.1)]])
+    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, frame_i=quirk.Frame(), frame_j=quirk.Frame([-0.5, 0, 0]))
+    batch = Batch(quirk.System([rod, hinge]), 2, vary={("hinge", "frame_j.rotation"): tilt})
+    np.testing.assert_allclose(batch.observe(["hinge.angle"])()[:, 0], [0, 0.2], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["hinge.force.x", "rod.acceleration.x", "energy.total", "coil.energy", "motor.effort"])
+def test_observations_of_loads_are_refused(name):
+    with pytest.raises(quirk.InputError, match=f"Batch.observe: {name}: an observation reads poses and velocities"):
+        Batch(pendulum(), 2).observe([name])
+
+
+def test_unknown_observations_are_named():
+    with pytest.raises(quirk.InputError, match=r'no quantity "hing.angle"; did you mean "hinge.angle"'):
+        Batch(pendulum(), 2).observe(["hing.angle"])
+    with pytest.raises(quirk.InputError, match="names must be a list of quantities"):
+        Batch(pendulum(), 2).observe([])

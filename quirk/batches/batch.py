@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bodies.state import State
+from ..constraints import Constraint
 from ..errors import InputError
+from ..forces import ForceElement
 from ..simulation.arguments import checked_method, checked_settings
 from ..simulation.output_schedule import output_times
 from ..system.system import System
@@ -18,6 +20,7 @@ from ..util import validate
 from ..util.cores import available_cores
 from ..util.misuse import explained
 from .batch_inputs import BatchInputs
+from .batch_observation import BatchObservation
 from .batch_state import BatchState
 from .lane_members import LaneMembers
 from .members import MemberRun, computed, member_run
@@ -137,16 +140,19 @@ class Batch:
                     self.inputs.put(name, one.values)
         self._initial = system.initial_state() if initial_state is None else system.checked(initial_state)
         self._alone = 0
+        self._tracked: set[str] = set()
         self._changed: dict[int, tuple[Mapping[str, bool], Mapping[str, Any]]] = {}
         self._systems: dict[int, tuple[np.ndarray, System]] = {}
         self.time = np.full(self.count, self._start)
+        # Ends of calls are `_origin` + `_calls` * `_duration`, so that equal durations add up without round-off.
+        self._origin, self._calls, self._duration = self.time.copy(), np.zeros(self.count, dtype=int), 0.0
         self.status = np.full(self.count, NOT_RUN, dtype="<U11")
         self.error = np.full(self.count, "", dtype=object)
         self.reset()
         self._system(0)  # raises errors of arguments that parts refuse
-        self._lanes = LaneMembers.of(
-            self.inputs.settable(system), self._varied, self.count, self._options, self._initial, self._threads
-        )
+        settable = self.inputs.settable(system)
+        self._timeless = all(_timeless(force) for force in settable.forces)
+        self._lanes = LaneMembers.of(settable, self._varied, self.count, self._options, self._initial, self._threads)
 
     @property
     def state(self) -> BatchState:
@@ -161,13 +167,13 @@ class Batch:
         chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
         if members is None:
             self._state = BatchState.repeated(self._initial, self.count)
-            self._beat: tuple[float, float, int] = self._start, 0.0, 0
         for k in chosen if members is not None else ():
             self._state.put(int(k), self._initial)
         for one in self._varied:
             if one.of_state:
                 getattr(self._state, one.parameter)[chosen, self._body(one.part)] = one.values[chosen]
         self.time[chosen], self.status[chosen], self.error[chosen] = self._start, NOT_RUN, ""
+        self._origin[chosen], self._calls[chosen] = self._start, 0
         self._changed = {} if members is None else {k: x for k, x in self._changed.items() if k not in set(chosen)}
 
     def _body(self, name: str) -> int:
@@ -199,7 +205,7 @@ class Batch:
         return self._systems[k][1]
 
     def advance(self, duration: float) -> None:
-        """Advance all members by a duration; those that have failed or stopped keep their state.
+        """Advance each member by a duration from its own time; those that have failed or stopped keep their state.
 
         Parameters
         ----------
@@ -207,15 +213,37 @@ class Batch:
             s, positive. Repeated equal durations add up without round-off.
         """
         duration = validate.positive(f"{OWNER}.advance", "duration", duration)
-        origin, beat, calls = self._beat
-        if beat != duration:
-            origin, calls = origin + calls * beat, 0
-        end = origin + (calls + 1) * duration
-        due = np.flatnonzero(~np.isin(self.status, (FAILED, "stopped")) & (self.time < end))
-        due = due[~self._advanced_in_lanes(due, end)]
-        runs = [partial(self._run, int(k), end - self.time[k], [end]) for k in due]
-        computed(runs, self._threads, partial(self._take, end))
-        self._beat = origin, duration, calls + 1
+        if self._duration != duration:
+            self._origin, self._calls[:], self._duration = self.time.copy(), 0, duration
+        due = np.flatnonzero(~np.isin(self.status, (FAILED, "stopped")))
+        ends = self._origin + (self._calls + 1) * duration
+        alone = due[~self._advanced_in_lanes(due, ends, duration)]
+        runs = [partial(self._run, int(k), ends[k] - self.time[k], [ends[k]]) for k in alone]
+        computed(runs, self._threads, partial(self._take, ends))
+
+    def observe(self, names: Iterable[str]) -> BatchObservation:
+        """Return a function that returns the present values (count, k) of k quantities of all members, in SI units.
+
+        Parameters
+        ----------
+        names : list of str
+            Quantities that poses and velocities determine, such as "hinge.angle", "hinge.angle_rate", "rail.travel",
+            "rod.velocity.x" and "time". All turns of angles since this call are counted.
+
+        Examples
+        --------
+        >>> ball = quirk.Body.sphere("ball", mass=1.0, radius=0.1, velocity=[0.5, 0, 0])
+        >>> batch = quirk.Batch(quirk.System([ball]), 2)
+        >>> observe = batch.observe(["time", "ball.position.x"])
+        >>> batch.advance(2.0)
+        >>> observe().round(9)
+        array([[2., 1.],
+               [2., 1.]])
+        """
+        moved = any(one.part and isinstance(self.system[one.part], Constraint) for one in self._varied)
+        observation = BatchObservation(self, names, alike=not moved)
+        self._tracked |= observation.turning
+        return observation
 
     def simulate(
         self, duration: float, *, output: ArrayLike, quantities: str | Iterable[str] = ("motion",)
@@ -286,17 +314,26 @@ class Batch:
     def __repr__(self) -> str:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
-    def _advanced_in_lanes(self, due: np.ndarray, end: float) -> np.ndarray:
-        """Advance members in vector lanes to time `end` (s); return a mask of those that have been advanced."""
+    def _advanced_in_lanes(self, due: np.ndarray, ends: np.ndarray, duration: float) -> np.ndarray:
+        """Advance members `due` in vector lanes to their times `ends` (count,), s; return a mask of those advanced.
+
+        Members at different times are advanced together, by the duration (s), if no load depends on time.
+        """
         done = np.zeros(len(due), dtype=bool)
         if isinstance(self._lanes, str) or not len(due):
             return done
         plain = np.array([not any(self._changed.get(int(k), ({}, {}))) for k in due])
-        for start in np.unique(self.time[due]):
-            group = np.flatnonzero((self.time[due] == start) & plain)
+        intervals = np.stack([self.time[due], ends[due]], axis=1)
+        if self._timeless and len(np.unique(intervals[:, 0])) > 1:
+            intervals[:] = 0.0, duration
+        for interval in np.unique(intervals, axis=0):
+            group = np.flatnonzero((intervals == interval).all(axis=1) & plain)
             if not len(group):
                 continue
-            found = self._lanes.motions(due[group], self._state, self.inputs, float(start), end, np.array([end]))
+            start, end = interval.tolist()
+            found = self._lanes.motions(
+                due[group], self._state, self.inputs, start, end, np.array([end]), self._tracked
+            )
             if found is None:
                 continue
             states, good, angles = found
@@ -304,7 +341,9 @@ class Batch:
             self._alone += int((~good).sum())
             counted = {name: of_all[good] for name, of_all in angles.items()}
             self._state.put_bodies(due[group][good], states[good, -1], counted)
-        self.time[due[done]], self.status[due[done]], self.error[due[done]] = end, COMPLETED, ""
+        moved = due[done]
+        self.time[moved], self.status[moved], self.error[moved] = ends[moved], COMPLETED, ""
+        self._calls[moved] += 1
         return done
 
     def _run(self, k: int, duration: float, output: Any) -> MemberRun:
@@ -318,18 +357,24 @@ class Batch:
     def _kept(self, k: int, duration: float, output: Any, kept: Any) -> Any:
         return kept(self._run(k, duration, output))
 
-    def _take(self, end: float, run: MemberRun) -> None:
-        """Store the state and status of a member after a run to time `end` (s)."""
+    def _take(self, ends: np.ndarray, run: MemberRun) -> None:
+        """Store the state and status of a member after a run to its time in `ends` (count,), s."""
         k, result = run.number, run.result
         if run.status == "interrupted":
             raise KeyboardInterrupt
+        self._calls[k] += 1
         self.status[k], self.error[k] = run.status, "" if run.error is None else str(run.error)
         if result is None:
             return
         state = result.state_at(-1)
         self._state.put(k, state)
         self._changed[k] = state.switched, state.replaced
-        self.time[k] = end if run.status == COMPLETED else result.time[-1]
+        self.time[k] = ends[k] if run.status == COMPLETED else result.time[-1]
+
+
+def _timeless(force: ForceElement) -> bool:
+    """Whether the load of a force element does not depend on time, except by the motion of the bodies."""
+    return not force.of_user and all(force.motion(name).constant for name in force.motions)
 
 
 def _chosen(members: Any, count: int) -> np.ndarray:

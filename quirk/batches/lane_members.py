@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from .lanes.numbers import MemberNumbers, by_member
 from .lanes.plan import planned, unsuited
 from .lanes.records import LaneNumbers
 from .member_numbers import member_numbers, turning_places, with_inputs
+from .turn_tracker import TurnTracker
 from .variation import VariedNumber
 
 
@@ -90,6 +91,7 @@ class LaneMembers:
         start: float,
         end: float,
         times: np.ndarray,
+        tracked: Iterable[str] = (),
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
         """Return the motions of some members from their present states.
 
@@ -101,12 +103,13 @@ class LaneMembers:
         state, inputs : present states and inputs of all members; without inputs these are as constructed
         start, end : interval of time, s
         times : (nt,) output times, s
+        tracked : names of joints whose turns are counted
 
         Returns
         -------
         states : (members, nt, n, 13) at the output times
         good : (members,) mask of those whose states are valid
-        angles : (members, 3) final angles, rad, by name of each joint whose turns a force law counts
+        angles : (members, 3) final angles, rad, by name of each joint whose turns a force law counts or that is tracked
         """
         steps = self._runs.outputs_at_steps(start, end, times)
         if steps is None or prints_of_laws(self._solver.model) != self._prints:
@@ -120,9 +123,14 @@ class LaneMembers:
         else:
             numbers = self._runs.packed(self._numbers.of(members))
         begin = state.bodies[members]
-        states, good = self._runs.run(numbers, begin, start, end, steps.tolist())
+        joints, near = self._solver.model.joints, {name: angles[members] for name, angles in state.angles.items()}
+        tracked = [name for name in tracked if name in joints.number]
+        tracker = TurnTracker(joints, begin, near, self._runs.step) if tracked else None
+        follow = None if tracker is None else tracker.follow
+        states, good = self._runs.run(numbers, begin, start, end, steps.tolist(), follow)
         good &= self._faces(members, begin) & self._moderate[members]
-        return states, good, self._counted(numbers, states[:, -1], end)
+        angles = {} if tracker is None else {name: tracker.angles[:, joints.number[name]] for name in tracked}
+        return states, good, angles | self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return a mask (members,) of the members in which no joint has its two frames in opposite directions.

@@ -350,6 +350,10 @@ class ComputedTorque(OfTree):
         self.motions = tuple(f"{what}_{k}" for k in range(count) for what in ("target", "speed"))
         self.parameters = (*self.parameters, "kp", "kd", "armatures")
 
+    # Targets (joints,) and their rates, if they are parameters of the law.
+    targets: Any
+    rates: Any
+
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system; an InputError is raised if a joint of the tree has no target."""
         made = super().placed(bodies, constraints)

@@ -162,8 +162,9 @@ def settable_inputs(part: Any) -> dict[str, LoopInput]:
         found = [LoopInput(part.name, part.with_values(held), "target")]
     elif isinstance(part, ComputedTorque):
         element = part.with_held_targets()
-        names = {part.name: "targets", f"{part.name}.rates": "rates"} if element is not None else {}
-        found = [LoopInput(name, element, of, element.coordinates[: element.count]) for name, of in names.items()]
+        if element is not None:
+            names, joints = {part.name: "targets", f"{part.name}.rates": "rates"}, element.coordinates[: element.count]
+            found = [LoopInput(name, element, argument, joints) for name, argument in names.items()]
     elif isinstance(part, Actuated | Force | Torque):
         value = getattr(part, part.argument)
         if isinstance(value, Value) and value.constant is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,7 +43,7 @@ class LaneRuns:
     """
 
     def __init__(self, solver: Solver, plan: LanePlan, method: str, step: float, threads: int) -> None:
-        self._solver, self.plan, self._step, self._threads = solver, plan, step, threads
+        self._solver, self.plan, self.step, self._threads = solver, plan, step, threads
         self._weights = weights_of(TABLEAUX[method])
         self._bodies = np.array([body for _, rows in solver.model.forces for body in rows], dtype=np.int64)
         self._n = len(solver.model.mass)
@@ -55,18 +55,24 @@ class LaneRuns:
 
         All times are in s.
         """
-        total = step_count(start, end, self._step)
-        steps = np.rint((times - start) / self._step)
-        steps[np.abs(times - end) <= AT_AN_END * self._step] = total
-        ends = np.where(steps >= total, end, start + steps * self._step)
-        return steps.astype(int) if (np.abs(ends - times) <= AT_AN_END * self._step).all() else None
+        total = step_count(start, end, self.step)
+        steps = np.rint((times - start) / self.step)
+        steps[np.abs(times - end) <= AT_AN_END * self.step] = total
+        ends = np.where(steps >= total, end, start + steps * self.step)
+        return steps.astype(int) if (np.abs(ends - times) <= AT_AN_END * self.step).all() else None
 
     def packed(self, members: MemberNumbers) -> LaneNumbers:
         """Return the parameters of members in groups of eight, the layout of `run`."""
         return packed(members, self._bodies)
 
     def run(
-        self, numbers: LaneNumbers, states: np.ndarray, start: float, end: float, steps: Sequence[int]
+        self,
+        numbers: LaneNumbers,
+        states: np.ndarray,
+        start: float,
+        end: float,
+        steps: Sequence[int],
+        follow: Callable[[np.ndarray], None] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the states (count, outputs, n, 13) of all members after given numbers of steps, and a mask (count,).
 
@@ -79,6 +85,7 @@ class LaneRuns:
         states : (count, n, 13) initial states
         start, end : interval of time, s
         steps : number of steps before each output
+        follow : function that is called with the states (count, n, 13) after each step
         """
         count, states = len(states), states.copy()
         states[..., 3:7] /= np.linalg.norm(states[..., 3:7], axis=-1, keepdims=True)
@@ -86,7 +93,7 @@ class LaneRuns:
         flat = states_in_lanes(states)
         notes = np.zeros(groups * NOTES * WIDTH)
         probes = with_memory(self._probes, count, (end - start) / PARTS)
-        times = LaneSteps(start, self._step, end, step_count(start, end, self._step))
+        times = LaneSteps(start, self.step, end, step_count(start, end, self.step))
         kept = np.empty((count, len(steps), self._n, states.shape[2]))
 
         def march(first: int, number: int) -> None:
@@ -97,9 +104,12 @@ class LaneRuns:
         good = _unmoved(states, begun, self.plan.tables.length)
         done = 0
         for k, number in enumerate(steps):
-            if number > done:
-                march(done, number - done)
-                done = number
+            while number > done:
+                more = number - done if follow is None else 1
+                march(done, more)
+                done += more
+                if follow is not None:
+                    follow(states_from_lanes(flat, count, self._n))
             kept[:, k] = states_from_lanes(flat, count, self._n)
         noted = from_lanes(notes, count)
         with np.errstate(invalid="ignore"):

@@ -1,0 +1,44 @@
+"""Joint angles of members in vector lanes, followed from step to step so that full turns are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..bodies.state import State
+from ..dynamics.model.joint_angles import CountedJoints
+
+
+class TurnTracker:
+    """Angles of K joints of m members, with all turns.
+
+    Parameters
+    ----------
+    joints : CountedJoints
+    states : (m, n, 13) initial states of n bodies
+    angles : angles (m, 3), rad, of joints by name, to which the initial angles are nearest
+    step : size of the steps, s; a joint turns by less than half a turn more or less in a step than at its rate before
+
+    Attributes
+    ----------
+    angles : (m, K, 3) present angles, rad
+    """
+
+    def __init__(
+        self, joints: CountedJoints, states: np.ndarray, angles: Mapping[str, np.ndarray], step: float
+    ) -> None:
+        self._joints, self._step = joints, step
+        self.angles = np.zeros((len(states), len(joints.ends), 3))
+        for name, near in angles.items():
+            if name in joints.number:
+                self.angles[:, joints.number[name]] = near
+        self._rates = np.zeros_like(self.angles)
+        self.follow(states)
+
+    def follow(self, states: np.ndarray) -> None:
+        """Update the angles to the states (m, n, 13) after a step."""
+        bodies = State.unpack(states.reshape(len(states), -1))
+        with np.errstate(invalid="ignore"):  # of members that have failed
+            self.angles = self._joints.next_to(bodies, self.angles + self._step * self._rates)
+            self._rates = np.nan_to_num(self._joints.rates(bodies))

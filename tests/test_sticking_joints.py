@@ -1,7 +1,10 @@
 """Joint friction that sticks and slides, against closed forms."""
 
+import itertools
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import quirk
 from quirk import GROUND, Body, Motion
@@ -173,6 +176,47 @@ def test_friction_in_all_joints_of_a_closed_loop():
     assert result["h0"].angle[-1] > 1e-3
     np.testing.assert_allclose(result.events.time, 2.5, rtol=1e-9)
     assert np.abs(result.power.balance).max() < 1e-9
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_four_bar_linkage_breaks_away_by_virtual_work(seed, scale):
+    """It moves where the torque on the crank exceeds the sum of all limits times the rates relative to the crank's."""
+    rng = np.random.default_rng(seed)
+    angles, lengths = rng.uniform([0.6, 0.8], [2.2, 2.0]), rng.uniform([0.2, 0.6, 0.8], [0.5, 1.0, 1.5])
+    one, two = (size * np.array([np.cos(a), 0, np.sin(a)]) for a, size in zip(angles, lengths[:2], strict=True))
+    ground = lengths[2] * np.array([1.0, 0, 0])
+    ends = [np.zeros(3), one, ground + two, ground]
+    bars = [
+        Body.bar(name, scale * i, scale * j, mass=m)
+        for name, (i, j), m in zip(
+            ("crank", "rod", "rocker"), itertools.pairwise(ends), rng.uniform(0.5, 2.0, 3), strict=True
+        )
+    ]
+    bodies = [GROUND, *bars, GROUND]
+    hinges = [quirk.Revolute(f"hinge {k}", *bodies[k : k + 2], point=scale * p, axis="y") for k, p in enumerate(ends)]
+    across = [np.array([b[2] - a[2], a[0] - b[0]]) for a, b in itertools.pairwise(ends)]
+    rod, rocker = np.linalg.solve(np.array(across[1:]).T, -across[0])
+    rates = np.array([1.0, rod - 1.0, rocker - rod, -rocker])
+    limits = rng.uniform(0.1, 1.2, 4) * (rng.random(4) < 0.8) * scale**2
+    limits[0] = max(limits[0], 0.1 * scale**2)
+    above, sense = rng.choice([1.0, 1.4]), rng.choice([-1.0, 1.0])
+    print(ends, limits, above, sense)
+    frictions = [
+        quirk.JointFriction(f"friction {k}", hinge, coulomb=limit, static=above * limit, sticking=True)
+        for k, (hinge, limit) in enumerate(zip(hinges, limits, strict=True))
+        if limit
+    ]
+    needed = above * limits @ np.abs(rates)
+    torque = quirk.JointTorque("torque", hinges[0], lambda t, x, rate: 0.25 * sense * needed * t * np.sin(3.0 * t))
+    system = quirk.System([*bars, *hinges, *frictions, torque])
+    # After it was pushed to and fro four times.
+    breaks = brentq(lambda t: 0.25 * t * abs(np.sin(3.0 * t)) - 1.0, 4.2, 4.7)
+    result = quirk.simulate(system, 5.0, output=0.05, rtol=1e-10, atol=1e-12 * scale)
+    assert result.events[0].time == pytest.approx(breaks, abs=1e-9)
+    assert np.abs(result["hinge 0"].angle[result.time < breaks]).max() < 1e-12
+    assert np.abs(result["hinge 0"].angle[-1]) > 1e-3
+    assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
 
 
 def test_it_acts_beside_friction_of_contacts():

@@ -83,15 +83,17 @@ class Shared(Reading):
 
 @dataclass(frozen=True)
 class Patch(Reading):
-    """A watched quantity of several contacts that share a load: the margin, N, before they slip together.
+    """A watched quantity of several contacts, or joints, that share a load: the margin, N, before they slip together.
 
-    The margin is the distance inside the friction cones for the best distribution of the load over the m contacts.
+    The margin is the distance inside the limits of friction for the best distribution of the load over the m contacts.
+    A joint with friction of constant limit counts as a contact with a constant normal load.
 
     Attributes
     ----------
     what : "patch"
     members : names of the m friction elements
     rows : the h rows, each as the name of a constraint and the index of its row
+    constants : (3 m,) constant part of the load
     weights : (3 m, h) one distribution of the load: for each contact its normal load and two components of friction, as
         coefficients with respect to the multipliers of the rows
     basis : (3 m, d) distributions without resultant, as columns
@@ -100,6 +102,7 @@ class Patch(Reading):
 
     members: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
+    constants: tuple[float, ...] = ()
     weights: tuple[tuple[float, ...], ...] = ()
     basis: tuple[tuple[float, ...], ...] = ()
     coefficients: tuple[float, ...] = ()

@@ -10,6 +10,7 @@ from quirk.analysis.contact.friction_states import FLOOR, SlidingContact, rub_of
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
 from quirk.dynamics.contact.load_sharing import sharing
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
+from quirk.dynamics.sparse.kernels.room import LOADS
 from quirk.events.names import Patch, Shared
 from quirk.forces.stick_slip import StickSlip
 
@@ -51,18 +52,16 @@ class Shares:
         self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to contacts that stick."""
-        grips = [
-            (grip, e) for grip, e in zip(self._rows.grips, self._found.sliding, strict=True) if grip.rows[0] in group
-        ]
-        sliding = any(
-            e is not None and grip.contact in group
-            for grip, e in zip(self._rows.grips, self._found.sliding, strict=True)
-        )
-        return bool(grips) and not sliding and all(grip.contact is not None for grip, _ in grips)
+        """Whether all rows of a group belong to contacts that stick, or to joints that do with constant limits."""
+        elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
+        grips = [grip for grip, _ in elements if grip.rows[0] in group]
+        sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
+        of_contacts = all(grip.contact is not None for grip in grips)
+        of_joints = all(isinstance(grip.load, ConstantLoad) for grip in grips)
+        return bool(grips) and not sliding and (of_contacts or of_joints)
 
     def in_patch(self, row: int) -> bool:
-        """Whether the row with index `row` belongs to a group of sticking contacts that share a load."""
+        """Whether the row with index `row` belongs to a group of sticking contacts or joints that share a load."""
         return any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
@@ -81,12 +80,18 @@ class Shares:
     def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
         grips, frictions = self._rows.grips, self._rows.frictions
         ways = self._sharing.ways_of(group)
+        order, constants, coefficients = list[int](), list[float](), list[float]()
         grip_of = {grips[n].contact: grips[n] for n in members}
-        order, coefficients = list[int](), list[float]()
         for c in (row for row in group if row < self._rows.contacts):
             grip = grip_of.get(c)
             order += [c, *(grip.rows if grip is not None else (-1, -1))]
             coefficients.append(grip.static if grip is not None else 0.0)
+        limits = {grip.rows[0]: grip.static * grip.load.value for grip in map(grips.__getitem__, members)
+                  if isinstance(grip.load, ConstantLoad)}  # fmt: skip
+        for row, limit in limits.items():
+            order += [-1, row, -1]
+            coefficients.append(limit / max(limits.values()))
+        constants = [max(limits.values()) if limits and k % LOADS == 0 else 0.0 for k in range(len(order))]
         some = (np.array(order) >= 0)[:, None]
         return Patch(
             frictions[members[0]],
@@ -95,6 +100,7 @@ class Shares:
             -NEAR_LIMIT * float(self._largest[group].max()),
             tuple(frictions[n].name for n in members),
             self._names,
+            tuple(constants),
             tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
             tuple(map(tuple, (ways[order] * some).tolist())),
             tuple(coefficients),

@@ -52,7 +52,8 @@ class Readings(NamedTuple):
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for wrenches
     multipliers, weights : indices of the multipliers in combinations, and their weights
-    patches : for dependent contacts the inverse friction coefficients, weights and redistributions of their load, see
+    patches : for dependent contacts the inverse friction coefficients, and constants, weights and redistributions of
+        their load, see
         `quirk.events.names.Patch`
     shared, scratch : loads of dependent contacts, and the scratch array of `room`
     """

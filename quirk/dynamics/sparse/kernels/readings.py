@@ -119,20 +119,21 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) to the friction cones with which dependent contacts can share their load.
+    """Return the largest margin (N) to the limits of friction with which dependent contacts or joints can share a load.
 
-    The margin is positive if there is a distribution of the load with all contact forces inside their cones. Reading r
-    selects the contacts; see `quirk.dynamics.sparse.kernels.room`.
+    The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
+    the contacts or joints; see `quirk.dynamics.sparse.kernels.room`.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
     contacts, ways, start = (
         readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_START],
     )  # fmt: skip
-    weights = start + contacts
+    constants = start + contacts
+    weights = constants + LOADS * contacts
     basis = weights + LOADS * contacts * count
     for load_of_contact in range(LOADS * contacts):
-        force = 0.0
+        force = at(readings.patches, constants + load_of_contact)
         for k in range(count):
             multiplier = at(mechanism.work.x, readings.multipliers[first + k])
             force += at(readings.patches, weights + count * load_of_contact + k) * multiplier

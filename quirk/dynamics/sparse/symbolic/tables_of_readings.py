@@ -156,7 +156,7 @@ def sticking_by_load(model: Model) -> list[Sticking]:
 def _of_patch(
     one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the integers of a reading: the margin of dependent contacts to their friction cones (`kernels.coupled`).
+    """Return the integers of a reading: the margin of dependent contacts or joints to the limits of their friction.
 
     The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, and the data of the
     contacts to `patches`.
@@ -170,7 +170,7 @@ def _of_patch(
     multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
     weights += [0.0] * (MOST_FORCES * len(one.rows))
     patches += [0.0 if mu == 0 else 1 / mu for mu in one.coefficients]
-    patches += [x for rows in (one.weights, one.basis) for of in rows for x in of]
+    patches += [*one.constants, *(x for rows in (one.weights, one.basis) for of in rows for x in of)]
     return (PATCH, entries), numbers
 
 

@@ -65,9 +65,9 @@ class Forces(NamedTuple):
     ----------
     entries : (ELEMENT_SIZE per element,) integers of each element
     sides : (SIDE_ENTRIES per frame,) integers of each frame of all elements
-    turns : (TURN_ENTRIES per coordinate,) integers of each coordinate with counted turns
+    turns : (TURN_ENTRIES per coordinate,) integers of each joint angle whose full turns are counted
     working : (WORKING_ENTRIES per row,) integers of each row whose work is integrated
-    work, work_end : first element of the state y that holds work, J, and the one after the last
+    work, work_end : range of the elements of the state y that hold work, J; `work_end` is exclusive
     motions : prescribed motions of all laws
     inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`
     """
@@ -85,9 +85,9 @@ class Forces(NamedTuple):
 
 @component(effort=1)
 def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Set FORCE and TORQUE of all bodies in `kin` to the sum of the loads of all force elements.
+    """Compute the loads of all force elements, and write their sum on each body to FORCE and TORQUE in `kin`.
 
-    t is the time, and y the state.
+    t is the time (s), y the state, and `kin` the kinematics of all bodies.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -108,9 +108,10 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 
 @kernel
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the law of force element e at time t (s) and state y.
+    """Evaluate the law of force element e, which computes its loads, at time t (s) and state y.
 
-    The loads are set to NaN before the call, so that they stay NaN if the law fails.
+    `kin` holds the kinematics of all bodies. The loads are set to NaN before the call, so that they stay NaN if the law
+    fails.
     """
     hand_over(forces, e, t, y, kin)
     o = ELEMENT_SIZE * e
@@ -124,8 +125,8 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Write the time-dependent inputs of the law of force element e.
 
-    The inputs are the prescribed motions at time t (s), the internal variables, and the motion of the bodies; the last
-    two are copied from the state y and from `kin`.
+    The inputs are the prescribed motions at time t (s), the internal variables, and the motion of the bodies.
+    Internal variables are copied from the state y, and the motion of the bodies from their kinematics `kin`.
     """
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
@@ -150,9 +151,9 @@ def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) 
 
 @kernel
 def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the rates of internal variables and the power (W) of force elements to the state derivative `ydot`.
+    """Write the rates of the internal variables and the power (W) of force elements to the state derivative `ydot`.
 
-    The force laws must have been evaluated at this state.
+    The force laws must have been evaluated at the state y; `kin` holds the kinematics of all bodies.
     """
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
         o = ELEMENT_SIZE * e

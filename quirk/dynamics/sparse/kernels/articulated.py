@@ -59,7 +59,7 @@ from .tree import (
 
 @kernel
 def articulate(tree: Tree) -> None:
-    """Compute the articulated inertias of all bodies and the inertias that joints transmit."""
+    """Compute the articulated inertia of every body and the inertia that every joint transmits to the parent body."""
     for o in range(0, tree.inertia.shape[0], 8):
         store(tree.inertia, o, load(tree.own, o))
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
@@ -71,7 +71,7 @@ def articulate(tree: Tree) -> None:
 
 @kernel
 def articulate_joint(tree: Tree, t: int) -> None:
-    """Compute the inertia that joint t transmits from its child, and add it to the inertia of the parent."""
+    """Compute the articulated inertia that joint t transmits from its child, and add it to that of the parent."""
     entries, inertia, joints, e, o = tree.entries, tree.inertia, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     shifts, turns, place = 3 - at(entries, e + TRANSLATIONS), 3 - at(entries, e + ROTATIONS), o + FREEDOMS
     passed = shifted(inertia_of(inertia, INERTIA * at(entries, e + CHILD)), numbers3(joints, o + ARM_CHILD))
@@ -114,7 +114,7 @@ def factorise_root(inertia: np.ndarray, o: int, factors: np.ndarray, f: int) -> 
 def factorise_inertia(factors: np.ndarray, f: int) -> None:
     """Factorize an inertia (6, 6) as L D L^T, in place, with 1/D on the diagonal.
 
-    Its lower triangle begins at element f of `factors`, by rows.
+    The lower triangle of the inertia is stored by rows, from element f of `factors` on.
     """
     for i in range(6):
         inverse = 1.0 / at(factors, f + 7 * i)

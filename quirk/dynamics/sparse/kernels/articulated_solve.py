@@ -53,8 +53,9 @@ from .tree import (
 def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
-    On entry tree.bias holds minus the applied loads; it is overwritten. The accelerations are written to
-    tree.acceleration. x and rhs have eight elements for each joint, one per constraint row.
+    M is the mass matrix, and A the matrix of constraint rows. On entry tree.bias holds minus the applied loads; it is
+    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint, one
+    per constraint row.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -69,10 +70,10 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration that the rows of joint t prescribe, and the load that the joint transmits.
+    """Compute the relative acceleration prescribed by the rows of joint t, and the load that the joint transmits.
 
-    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load, for a parent that does
-    not accelerate, is added to the loads on the parent.
+    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load is that for a parent
+    without acceleration; it is added to the loads on the parent.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
@@ -114,8 +115,8 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
     """Return the force and moment that a joint with locked degrees of freedom transmits when its point accelerates.
 
-    `shift` and `turn` are the linear and angular acceleration of the point, in the axes of the child; the data of the
-    joint begin at element o of `joints`.
+    `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration at the joint point, in the axes of the
+    child; the data of the joint begin at element o of `joints`.
     """
     inertia = o + TRANSMITTED
     force = plus(symmetric_times(joints, inertia, shift), matrix_times(joints, inertia + MIXED, turn))
@@ -131,7 +132,7 @@ def freedoms_of(tree: Tree, t: int) -> int:
 
 @kernel
 def is_shift(tree: Tree, t: int, k: int) -> bool:
-    """Whether degree of freedom k of joint t is a translation; translations are numbered before rotations."""
+    """Return whether degree of freedom k of joint t is a translation; translations are numbered before rotations."""
     return k < 3 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS)
 
 
@@ -155,7 +156,7 @@ def solve_root(tree: Tree, r: int) -> None:
 
 @kernel
 def follow(tree: Tree, x: np.ndarray, t: int) -> None:
-    """Compute the acceleration of the child of joint t, and the multipliers x of the rows of the joint.
+    """Compute the acceleration of the child of joint t, and the multipliers x of the constraint rows of the joint.
 
     The acceleration of the parent must have been computed before.
     """

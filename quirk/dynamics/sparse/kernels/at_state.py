@@ -1,4 +1,4 @@
-"""The compiled function that Python calls for tasks at a single state, such as evaluation or projection."""
+"""Entry point from Python into compiled code for tasks at a single state, such as evaluation or projection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .work import RANK, TOLERANCE
 
 @record
 class StateQuery(NamedTuple):
-    """A state with the parameters and results of a task.
+    """A state, and the parameters and results of one task performed at this state.
 
     Names in capitals are constants of this module.
 
@@ -61,7 +61,7 @@ IMPULSE_PASSES = 4
 def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
     """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `query`; return False if it fails.
 
-    All tasks are in one compiled function, because they call mostly the same functions, which are thus compiled only
+    One compiled function performs all tasks, because they mostly call the same functions, which are thus compiled only
     once.
     """
     work, y = mechanism.work, query.y

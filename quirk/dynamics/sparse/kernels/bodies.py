@@ -56,7 +56,8 @@ POSES, VELOCITIES = range(2)
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of all bodies, in `kin`.
 
-    The quaternions in y need not have unit length.
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The quaternions in y need not have unit
+    length.
     """
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -74,14 +75,17 @@ def rotations(y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`."""
+    """Compute the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`.
+
+    The accelerations are written to `kin`. y is the state.
+    """
     for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
 
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute kinematics, as `pose` does, and accelerations without constraints of all bodies in one pass.
+    """Compute the kinematics and the accelerations without constraints of all bodies, in `kin`, in one pass.
 
     This equals `poses` followed by `free_accelerations`. It is used for models without force elements, because loads of
     force elements must be computed between these two functions.
@@ -93,10 +97,10 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 
 
 def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
-    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of bodies, in `kin`.
+    """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
 
-    The quaternions in y need not have unit length. Returned are the three rows of the rotation matrices R, which
-    transform body axes to the inertial frame.
+    Returns the three rows of the rotation matrices R, which transform body axes to the inertial frame. The quaternions
+    in y need not have unit length.
     """
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -123,16 +127,20 @@ def rotation(y: Any, kin: Any, s: Any, k: Any) -> None:
 
 @traced
 def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute rotation matrices, angular velocities (inertial frame) and metrics of one block of bodies, in `kin`."""
+    """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of eight bodies, in `kin`.
+
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The block of bodies begins at element s of
+    the states y, k of `kin` and c of `constants`.
+    """
     _rotation(y, kin, s, k)
     for row in range(3):
         store3(kin, k + 8 * (METRIC + 3 * row), load3(constants, c + 8 * (FACTOR + 3 * row)))
 
 
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return the scaled moment W^T (T + J omega x omega) of one block of bodies, body axes.
+    """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the applied torque, and J omega x omega the gyroscopic moment.
+    T is the applied torque, J omega x omega the gyroscopic moment, and W the metric of a body: W W^T = J^-1.
     """
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
@@ -142,16 +150,19 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 
 @traced
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
-    """Return the scaled moment W^T (T + J omega x omega) of one block of bodies, body axes.
+    """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the applied torque, and J omega x omega the gyroscopic moment.
+    T is the applied torque, J omega x omega the gyroscopic moment, and W the metric of a body: W W^T = J^-1.
     """
     return _scaled_moment(constants, y, kin, s, k, c)
 
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute the accelerations of one block of bodies without constraints."""
+    """Compute the accelerations of one block of eight bodies without constraints, under gravity and applied loads.
+
+    The loads are read from `kin`, and the accelerations written to it.
+    """
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
     h = _scaled_moment(constants, y, kin, s, k, c)
@@ -162,9 +173,10 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 @kernel
 def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
-    """Write the sum of weight, applied loads and gyroscopic moments J omega x omega of all bodies to `wrench`.
+    """Write the sum of weight, applied load and gyroscopic moment J omega x omega of each body to `wrench`.
 
-    The accelerations in `kin` are set to zero.
+    Forces are in the inertial frame; moments are scaled, W^T times the moment in body axes, with W W^T = J^-1. The
+    accelerations in `kin` are set to zero.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
@@ -178,7 +190,10 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 @kernel
 def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
-    """Set `bias` to minus the loads in `wrench`: forces in body axes, N, and moments in body axes, N m."""
+    """Set `bias` to minus the loads in `wrench`: forces (N) and moments (N m), both in body axes.
+
+    In `wrench`, forces are in the inertial frame and moments are scaled by the transposed metric W^T of their body.
+    """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
         store3(bias, f, times(columns_times(kin, k + 8 * ROTATION, load3(wrench, f)), -1.0))
@@ -188,7 +203,7 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 @kernel
 def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
-    """Set `wrench` to the loads that cause given accelerations of all bodies, M times the accelerations.
+    """Set `wrench` to the mass matrix M times the given accelerations of all bodies: the loads that cause them.
 
     `acceleration` holds the linear and angular accelerations in body axes.
     """
@@ -203,7 +218,7 @@ def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.
 def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
     """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies under these loads.
 
-    Angular accelerations are multiplied by W^-1.
+    M is the mass matrix. Angular accelerations are multiplied by W^-1, with the metric W of a body: W W^T = J^-1.
     """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
@@ -213,7 +228,10 @@ def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
 
 @kernel
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`."""
+    """Compute y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`.
+
+    y is the state of all bodies; y' is written to `ydot`.
+    """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
         store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
@@ -242,7 +260,7 @@ def normalise(constants: np.ndarray, y: np.ndarray) -> None:
 
 @kernel
 def finite(y: np.ndarray) -> bool:
-    """Whether all elements of y are finite."""
+    """Return whether all elements of y are finite."""
     rest = splat(0.0)
     for o in range(0, y.shape[0], 8):
         x = load(y, o)
@@ -270,9 +288,9 @@ def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
 
 @kernel
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
-    """Subtract M^-1 times `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
+    """Subtract M^-1 times the loads `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
 
-    Returns the largest change: rotations in rad or rad/s, translations divided by `length`, m.
+    M is the mass matrix. Returns the largest change: rotations in rad or rad/s, translations divided by `length` (m).
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -294,7 +312,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 @kernel
 def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
-    """Return the largest angular velocity, or velocity divided by `length`, of all bodies, 1/s."""
+    """Return the largest angular velocity, or linear velocity divided by `length` (m), of all bodies, 1/s."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
@@ -304,7 +322,7 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 
 @kernel
 def reach(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest distance of a center of mass from the inertial origin, m."""
+    """Return the largest distance of a center of mass from the origin of the inertial frame, m, in state y."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)
@@ -335,7 +353,10 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 
 @kernel
 def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Subtract M^-1 times `wrench` from `motion`, whose rotations are multiplied by W^-1."""
+    """Subtract M^-1 times `wrench` from `motion`, with the mass matrix M.
+
+    `wrench` holds the loads, and `motion` translations and W^-1 times rotations of all bodies; W W^T = J^-1.
+    """
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
         shift = times(load3(wrench, f), -load(constants, c + 8 * INVERSE_MASS))
@@ -355,7 +376,8 @@ def error_ratio(
 ) -> float:
     """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
 
-    `motion` is the error of poses or velocities, as `level` selects, in the form of `motion_of`.
+    `motion` is the error of poses or velocities, as selected by `level`, in the form of `motion_of`. y and y_new are
+    the states at both ends of the step; `rtol` and `atol` are the relative and the absolute tolerance.
     """
     largest = splat(0.0)
     check = splat(0.0)

@@ -55,7 +55,7 @@ class Readings(NamedTuple):
     patches : for dependent contacts the inverse friction coefficients, and constants, weights and redistributions of
         their load, see
         `quirk.events.names.Patch`
-    shared, scratch : loads of dependent contacts, and the scratch array of `room`
+    shared, scratch : loads of dependent contacts, and the scratch array of the search for their margin (`room`)
     """
 
     kind: np.ndarray
@@ -84,7 +84,7 @@ class FrictionTables(NamedTuple):
     size : (C,) number of slip components
     wrenches : (2 C,) offsets of bodies i and j in arrays of wrenches
     coefficient : (C + S,) coefficient of friction
-    takes : (C + S,) kind of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
+    takes : (C + S,) source of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
     place : (C + S,) index of the first of two readings of a joint load, 0 for a contact, -1 without load
     terms : (C + S + 1,) index of each contact's first term in `multipliers` and `weights`, which give its normal load
     multipliers, weights : indices of the multipliers in these terms, and their weights

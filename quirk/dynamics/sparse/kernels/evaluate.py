@@ -42,8 +42,9 @@ from .work import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    Groups of STRETCH nodes are processed one after the other, so that the data of a group stay in the processor's cache
-    through all three operations.
+    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. Groups of STRETCH nodes (joints) are
+    processed one after the other, so that the data of a group stay in the processor's cache through all three
+    operations.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -60,7 +61,8 @@ def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: flo
 def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, ydot: np.ndarray) -> None:
     """Compute y' at time t (s) and state y, with the constrained accelerations nearest to the unconstrained ones.
 
-    The distance is taken in the mass metric (Gauss's principle). On return the multipliers are in work.x.
+    The distance is taken in the mass metric (Gauss's principle). `alpha` and `beta` are Baumgarte's rates, 1/s. On
+    return the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
@@ -108,7 +110,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power of the constraints whose work is integrated to `ydot`, y'.
+    """Write the power (W) of the constraints whose work is integrated to `ydot`, the rates of the state y.
 
     The power of a constraint is the product of its multipliers, its rows and the velocities.
     """
@@ -127,9 +129,10 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 @component(effort=3)
 def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Compute all rows, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
+    """Compute all constraint rows A, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
-    If joints are eliminated by their free coordinates, their geometry is updated, too.
+    The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. If joints are eliminated by their degrees
+    of freedom, the joint geometry is updated, too.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)
@@ -138,7 +141,7 @@ def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute and factorize the constraint rows at time t and state y; applied loads are not evaluated."""
+    """Compute and factorize the constraint rows at time t (s) and state y; applied loads are not evaluated."""
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1 or work.summary[METHOD] == FREEDOMS:

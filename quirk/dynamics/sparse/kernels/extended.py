@@ -2,13 +2,13 @@
 
 Where large loads pass through a light body their sum is small, and its round-off, in units of the loads, may accelerate
 the body. The rows of a light rod between two ball joints, for example, exert no moment about the line through both,
-whatever their multipliers are; rounded to doubles they exert one of 1e-16 of the loads, which turns the rod if its
-moment of inertia is that small. The accelerations are as well determined as all others, since no load appears in them.
+whatever their multipliers are; rounded to doubles they exert a moment of 1e-16 times the loads, which turns the rod if
+its moment of inertia is small enough. The exact accelerations are well conditioned, since they do not depend on loads.
 
-So rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the same numbers
-of state and model. The factorization remains that of doubles, and is used for iterative refinement (see `impose`).
-Rows of relations are taken as they are; the right-hand sides are doubles, as their round-off changes accelerations by
-no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra Appl. 112 (1989)
+Therefore rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the same
+numbers for state and model. The factorization remains that of doubles, and is used for iterative refinement (see
+`impose`). Rows of relations remain doubles; the right-hand sides are doubles, as their round-off changes accelerations
+by no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra Appl. 112 (1989)
 189-193).
 
 A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A node is a
@@ -53,10 +53,10 @@ def keep_applied(mechanism: Mechanism) -> None:
 
 @kernel
 def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Replace the multipliers in work.x and the loads in work.wrench by those of double-double arithmetic.
+    """Replace the multipliers in work.x and the loads in work.wrench by results of double-double arithmetic.
 
     The rows at state y must be in work.G and factorized, and `keep_applied` must have stored the applied loads.
-    Friction keeps the magnitudes that were found. If the rows cannot be satisfied, loads become NaN.
+    Friction forces keep their present magnitudes. If the rows cannot be satisfied, loads become NaN.
     """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     rotations_below(y, work.kin, extended.rotation)
@@ -93,7 +93,7 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def add_loads(mechanism: Mechanism) -> None:
-    """Set work.wrench to the given loads plus those of all multipliers."""
+    """Set work.wrench to applied plus constraint loads of all multipliers, in double-double arithmetic."""
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     relations = nodes.relations
     copy(work.given, work.wrench)
@@ -121,14 +121,17 @@ def add_loads(mechanism: Mechanism) -> None:
 def add_load(
     wrench: np.ndarray, low: np.ndarray, o: int, x: float, x_low: float, G: np.ndarray, G_low: np.ndarray, g: int
 ) -> None:
-    """Add the multiplier x times the force or moment of a row, at element g of G, to the one of a body, element o."""
+    """Add a multiplier x times the force or moment of a constraint row to a load, in double-double arithmetic.
+
+    The row begins at element g of G, the load at element o of `wrench`. `low`, `x_low` and `G_low` are the lower parts.
+    """
     for c in range(3):
         add_product(wrench, low, o + 8 * c, x, x_low, at(G, g + 8 * c), at(G_low, g + 8 * c))
 
 
 @traced
 def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> None:
-    """Add the product of two numbers to element o of an array."""
+    """Add the product of two double-double numbers a and b to element o of an array with parts `high` and `low`."""
     result = DoubleDouble(at(high, o), at(low, o)) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
     put(high, o, result.high)
     put(low, o, result.low)
@@ -136,7 +139,7 @@ def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: 
 
 @traced
 def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
-    """Add eight doubles to eight elements of an array, from element o on."""
+    """Add eight doubles `added` to eight double-double numbers, from element o of the arrays `high` and `low` on."""
     result = DoubleDouble(load(high, o), load(low, o)) + load(added, o)
     store(high, o, result.high)
     store(low, o, result.low)
@@ -146,7 +149,11 @@ def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
 def accelerate(
     constants: np.ndarray, wrench: np.ndarray, low: np.ndarray, motion: np.ndarray, below: np.ndarray
 ) -> None:
-    """Set `motion` and its lower parts `below` to the accelerations due to the loads, as `released` (in `bodies`)."""
+    """Set `motion` and its lower parts `below` to the accelerations M^-1 w due to loads w, in double-double arithmetic.
+
+    M is the mass matrix; w has the parts `wrench` and `low`. Angular accelerations are multiplied by W^-1: W W^T =
+    J^-1.
+    """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         for c in range(3):
@@ -157,7 +164,10 @@ def accelerate(
 
 @traced
 def over_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
-    """Divide one component of the forces on eight bodies by their masses."""
+    """Divide one component of the forces on eight bodies by their masses, in double-double arithmetic.
+
+    The quotients are written to `motion` and their lower parts to `below`, from element o on.
+    """
     result = DoubleDouble(load(wrench, o), load(low, o)) * load(constants, c)
     store(motion, o, result.high)
     store(below, o, result.low)
@@ -165,7 +175,7 @@ def over_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below:
 
 @kernel
 def find_residual(mechanism: Mechanism) -> None:
-    """Set work.rhs to work.goal less the products of the rows and the accelerations in work.motion."""
+    """Set work.rhs to the residual of the rows: work.goal minus each row times the accelerations in work.motion."""
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     relations = nodes.relations
     motion, below, G, low = work.motion, extended.motion, work.G, extended.G
@@ -195,7 +205,11 @@ def less(
     rest: float, rest_low: float, sign: float, motion: np.ndarray, below: np.ndarray, b: int, G: np.ndarray,
     low: np.ndarray, g: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return `rest` plus `sign` times the scalar product of a motion, from element b on, and a row, from element g."""
+    """Return `rest` plus `sign` times the scalar product of a motion and a constraint row, in double-double arithmetic.
+
+    The motion begins at element b of `motion`, the row at element g of G; `rest_low`, `below` and `low` are lower
+    parts.
+    """
     for c in range(3):
         m, k = b + 8 * c, g + 8 * c
         rest, rest_low = plus_product(rest, rest_low, sign * at(motion, m), sign * at(below, m), at(G, k), at(low, k))
@@ -204,6 +218,6 @@ def less(
 
 @traced
 def plus_product(high: Any, low: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> Any:
-    """Return the sum of a number and the product of two others."""
+    """Return the sum of a double-double number and the product of two others, a and b."""
     result = DoubleDouble(high, low) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
     return result.high, result.low

@@ -1,6 +1,7 @@
 """Lower parts of rotation matrices and constraint rows in double-double arithmetic; see `extended`.
 
-The higher parts are the doubles that all evaluations use. Rows of relations have no lower parts.
+A double-double number is the sum of a double and a lower part. The doubles are those used by all evaluations. Rows of
+relations have no lower parts.
 """
 
 from __future__ import annotations
@@ -27,14 +28,17 @@ TURN = 8 * 9
 
 @kernel
 def rotations_below(y: np.ndarray, kin: np.ndarray, rotation: np.ndarray) -> None:
-    """Compute the lower parts of all rotation matrices."""
+    """Compute the lower parts of the double-double rotation matrices of all bodies at state y."""
     for block in range(kin.shape[0] // KIN):
         rotation_below(y, kin, rotation, block * STATE, block * KIN, block * TURN)
 
 
 @traced
 def rotation_below(y: Any, kin: Any, rotation: Any, s: Any, k: Any, o: Any) -> None:
-    """Compute the lower parts of the rotation matrices of one block of bodies."""
+    """Compute the lower parts of the double-double rotation matrices of one block of eight bodies.
+
+    The block begins at element s of the states y, k of the kinematics `kin` and o of `rotation`, which is written.
+    """
     w, a, b, c = (DoubleDouble(load(y, s + 8 * (ORIENTATION + n))) for n in range(4))
     scale = 2.0 * (w * w + a * a + b * b + c * c).inverse()
     wa, wb, wc = scale * (w * a), scale * (w * b), scale * (w * c)
@@ -47,7 +51,7 @@ def rotation_below(y: Any, kin: Any, rotation: Any, s: Any, k: Any, o: Any) -> N
 
 @kernel
 def rows_below(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute the lower parts of all rows of primitives; those of relations remain zero."""
+    """Compute the lower parts of the double-double constraint rows of primitives; those of relations stay zero."""
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] != HUB and nodes.kind[n] != RELATION:
@@ -64,7 +68,10 @@ def row_below(
     arm: Any, direction: Any, patterns: Any, y: Any, kin: Any, rotation: Any, G: Any, low: Any, n: Any, lanes: Any,
     ki: Any, kj: Any, oi: Any, oj: Any, si: Any, sj: Any,
 ) -> None:  # fmt: skip
-    """Compute the lower parts of the rows of node n, which `constraint_rows` (in `rows`) has computed as doubles."""
+    """Compute the lower parts of the double-double constraint rows of node n, one joint.
+
+    The higher parts are the doubles computed by `constraint_rows` (in `rows`).
+    """
     R_i, R_j = rotation_of(kin, ki, rotation, oi), rotation_of(kin, kj, rotation, oj)
     arm_i, arm_j = numbers3(arm, 6 * n), numbers3(arm, 6 * n + 3)
     p_i, p_j = (tuple(DoubleDouble(c) for c in three(y, s + 8 * POSITION)) for s in (si, sj))
@@ -86,21 +93,27 @@ def row_below(
 
 
 def rotation_of(kin: Any, k: Any, rotation: Any, o: Any) -> Any:
-    """Return the rows of a rotation matrix; its higher parts begin in the kinematics at element k, the lower at o."""
+    """Return the rows of a double-double rotation matrix.
+
+    The higher parts begin at element k of the kinematics `kin`, the lower parts at element o of `rotation`.
+    """
     entries = [DoubleDouble(at(kin, k + 8 * (ROTATION + n)), at(rotation, o + 8 * n)) for n in range(9)]
     return entries[:3], entries[3:6], entries[6:]
 
 
 def metric_of(kin: Any, k: Any) -> Any:
-    """Return the rows of the transposed metric W^T of a body, which is exact."""
+    """Return the rows of the transposed metric W^T of a body, stored from element k of `kin` on.
+
+    The metric is exact in doubles, so that it needs no lower parts.
+    """
     return [[DoubleDouble(at(kin, k + 8 * (METRIC + 3 * row + c))) for row in range(3)] for c in range(3)]
 
 
 def product(matrix: Any, vector: Any) -> Any:
-    """Return the product of a matrix, three rows, and a vector."""
+    """Return the product of a matrix (3, 3), given by rows, and a vector, in double-double arithmetic."""
     return tuple(dot(row, vector) for row in matrix)
 
 
 def transpose(matrix: Any) -> Any:
-    """Return the columns of a matrix."""
+    """Return the columns of a matrix (3, 3) given by rows."""
     return tuple(zip(*matrix, strict=True))

@@ -32,7 +32,8 @@ UNTOLD_PASSES = 2
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, if the method is FREEDOMS.
 
-    If the rows of a joint are nearly dependent, the method is changed to BLOCKS.
+    FREEDOMS eliminates the degrees of freedom of the joints. If the rows of a joint are nearly dependent, the method is
+    changed to BLOCKS.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
@@ -63,7 +64,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def positive(mechanism: Mechanism) -> bool:
-    """Whether the factorization by blocks has positive pivots in all selected rows."""
+    """Return whether the factorization by blocks has positive pivots in all selected rows."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -77,7 +78,10 @@ def positive(mechanism: Mechanism) -> bool:
 
 @kernel
 def solve_rows(mechanism: Mechanism) -> None:
-    """Solve S x = rhs with the last factorization, for work.x and work.rhs; work.rhs is overwritten."""
+    """Solve S x = rhs with the last factorization, for work.x and work.rhs; work.rhs is overwritten.
+
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
+    """
     pattern, tree, work = mechanism.pattern, mechanism.tree, mechanism.work
     if work.summary[METHOD] == FREEDOMS:
         for o in range(0, tree.bias.shape[0], 8):

@@ -47,7 +47,7 @@ class Pattern(NamedTuple):
     rows : (K,) number of rows of each node, 0 for nodes without selected rows
     sign : (K,) sign of the pivots: 1, and -1 for hubs
     first : (K + 1,) first block of each node, its diagonal block
-    start, turned : (L,) first element of each block of B and of Q
+    start, turned : (L,) first element of each block in the arrays B and Q
     column : (L,) later node of each block
     term : (L + 1,) first product of each block
     kind, left, right, left_force, right_force : (T,) kind of each product, and the elements of G from which it is
@@ -86,10 +86,11 @@ class Pattern(NamedTuple):
 def factorise(
     pattern: Pattern, begin: int, end: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray
 ) -> None:
-    """Factorize the nodes from `begin` to `end`: compute B, with D^- in place of diagonal blocks, and Q.
+    """Factorize the nodes from `begin` to `end`: compute the factors B, with D^- in place of diagonal blocks, and Q.
 
-    Rows with a pivot not above `floor` (8 K,) are dropped as dependent. Vectors of four numbers are used if neither the
-    node nor any node coupled with it has more than four rows.
+    D^- is the inverse of a diagonal block. Rows whose pivot does not exceed `floor` (8 K,), for K nodes, are dropped as
+    dependent. Vectors of four numbers are used if neither the node nor any node coupled with it has more than four
+    rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -127,7 +128,7 @@ def _eliminate_few(
 
 
 def _elimination(m: int) -> Any:
-    """Return the function that eliminates a node of m rows.
+    """Return the compiled function that eliminates a node (joint) of m rows.
 
     m is a constant in its machine code, so that rows stay in registers.
     """
@@ -165,7 +166,7 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Return `rows` plus the products that form a block, minus the updates of the block by earlier nodes."""
+    """Return a block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes."""
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -187,7 +188,7 @@ def _form(
 
 @traced
 def plus_product(rows: Any, G: Any, l: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return the rows of a block to which a product of elements of G is added.
+    """Return the rows of a block plus a product of elements of G.
 
     Row p increases by the sum of x, y and z times element p of three rows of G, which begin at element l.
     """
@@ -205,7 +206,7 @@ def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
 
 @traced
 def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
-    """Return the rows of a block from which the product of a row of Q and the vector x is subtracted.
+    """Return the rows of a block minus the product of a row of Q and the vector x.
 
     Row p decreases by the vector x times element q + 8 p of Q.
     """
@@ -214,7 +215,7 @@ def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
 
 @traced
 def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Return the rows of a block minus the product of two blocks, which begin at element q of Q and element b of B."""
+    """Return the rows of a block minus the product of two blocks, stored from element q of Q and element b of B on."""
     for r in range(len(rows)):
         rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -222,14 +223,14 @@ def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
 
 @traced
 def column_times(B: Any, o: Any, rows: Any) -> Any:
-    """Return the sum over r of rows[r] times element o + 8 r of B."""
+    """Return the sum over r of rows[r] times element o + 8 r of B: the product of the rows and a column of B."""
     products = [at(B, o + 8 * r) * row for r, row in enumerate(rows)]
     return sum(products[1:], products[0])
 
 
 @traced
 def store_rows(array: Any, o: Any, rows: Any) -> None:
-    """Store rows of eight numbers one after the other, from element o on."""
+    """Store rows of eight numbers consecutively in `array`, from element o on."""
     for p, row in enumerate(rows):
         store(array, o + 8 * p, row)
 
@@ -241,7 +242,7 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and update later elements of rhs.
 
-    x and rhs hold eight numbers for each node.
+    D^- are the inverses of the diagonal blocks. x and rhs hold eight numbers for each node (joint).
     """
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
@@ -259,7 +260,7 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward` in x by the solution; it is zero in dropped rows."""
+    """Substitute backward: replace the result of `forward` in x by the solution, with zeros in dropped rows."""
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -273,9 +274,9 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs, with eight numbers for each node in x and rhs; rhs is overwritten.
+    """Solve S x = rhs, with eight numbers for each node (joint) in x and rhs; rhs is overwritten.
 
-    Entries of dropped rows are zero.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Entries of dropped rows are zero.
     """
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

@@ -44,8 +44,8 @@ ENDS = 2
 def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 
-    The rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of
-    all loads. At least `passes` solves are made for each right-hand side. y is the state.
+    The constraint rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and
+    the sum w of all loads. At least `passes` solves are made for each right-hand side. y is the state.
     """
     work, rubbing = mechanism.work, mechanism.frictions
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -86,7 +86,7 @@ def first_output(forces: Forces, e: int) -> int:
 
 @kernel
 def unit_force(mechanism: Mechanism, k: int) -> None:
-    """Add the loads of friction element k at unit magnitude to work.wrench."""
+    """Add the loads of friction element k with unit magnitude to work.wrench."""
     rubbing, work, forces = mechanism.frictions, mechanism.work, mechanism.forces
     out = first_output(forces, rubbing.element[k])
     for end in range(ENDS):
@@ -101,10 +101,10 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
-    """Compute the constraint load on which the normal load of friction element k depends, from multipliers in work.x.
+    """Compute the constraint load that determines the normal load of friction element k, from multipliers in work.x.
 
-    For a joint it is force and torque, for a contact the multiplier. It is written to `into`, from element o on; y is
-    the state.
+    For a joint the constraint load is force and torque, for a contact the multiplier. It is written to `into`, from
+    element o on; y is the state.
     """
     rubbing = mechanism.frictions
     for c in range(LOAD):
@@ -125,9 +125,10 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 
 @kernel
 def magnitudes(mechanism: Mechanism) -> None:
-    """Solve f = mu N(loads) for the friction magnitudes f; they are NaN if there is no solution.
+    """Solve f = mu N(f) for the friction magnitudes f; they become NaN if there is no solution.
 
-    The measure of uniqueness, `solvable`, is updated: it is positive if the solution is unique.
+    N are the normal loads, which depend on f, and mu the coefficients of friction. `solvable`, positive if the solution
+    is unique, is updated.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -154,7 +155,10 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set `matrix` to I - mu dN/df and `rest` to mu N - f, for Newton's method at the present friction magnitudes f."""
+    """Set `matrix` to I - mu dN/df and `rest` to mu N - f, for Newton's method at the present friction magnitudes f.
+
+    mu are the coefficients of friction, and N the normal loads.
+    """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
     for k in range(count):
@@ -168,7 +172,7 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Set `present` to the constraint load on which the normal load of friction element k depends.
+    """Set `present` to the constraint load that determines the normal load of friction element k.
 
     This load is a linear combination of stored loads, with the present magnitudes of all friction forces.
     """
@@ -183,7 +187,10 @@ def present_load(mechanism: Mechanism, k: int) -> None:
 
 @kernel
 def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
-    """Solve the equations matrix z = x by Gaussian elimination with pivoting; z replaces x. Return the determinant."""
+    """Solve the equations matrix z = x by Gaussian elimination with pivoting; return the determinant.
+
+    `matrix` is (count, count), stored by rows; z replaces x.
+    """
     determinant = 1.0
     for k in range(count):
         best = k
@@ -211,10 +218,10 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 
 @kernel
 def reserve(mechanism: Mechanism) -> float:
-    """Return the minimum of 1 - mu dN/df over all friction in joints, with normal load N and friction force f.
+    """Return the minimum of 1 - mu dN/df over all friction in joints, at most 1.
 
-    If this measure of uniqueness is not positive, the equation f = mu N(f) has two solutions or none, because the
-    normal load of a joint is a norm. Contacts are not included; the result is at most 1.
+    N is the normal load and f the friction force. If this minimum is not positive, the equation f = mu N(f) has two
+    solutions or none, because the normal load of a joint is a norm. Contacts are not included.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -261,7 +268,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces (N) on body j in both bearings of the joint of friction element k, inertial frame.
+    """Return the forces (N, inertial frame) on body j in the two bearings of the joint of friction element k.
 
     The forces are computed from the constraint load at element o of `loads`. The second force is zero if `length`, the
     distance of the bearings, is zero.

@@ -45,8 +45,9 @@ MOST_PASSES, LOSS = 12, 2e-15
 def impose(mechanism: Mechanism, passes: int) -> None:
     """Add constraint loads to work.wrench so that the total loads w satisfy A M^-1 w = work.goal.
 
-    At least `passes` solves are made. On return work.x holds the multipliers, summed over all solves. The ratio of the
-    second to the first residual is stored as RATE, if it is the largest so far.
+    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made. On return work.x holds the
+    multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE, if it is the
+    largest so far.
     """
     measure_goal(mechanism.work)
     find_rest(mechanism)
@@ -57,8 +58,8 @@ def impose(mechanism: Mechanism, passes: int) -> None:
 def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
     """Set work.wrench to constraint loads w, without applied loads, that satisfy A M^-1 w = work.rhs.
 
-    At least `passes` solves are made, until the relative residual is below `left`. On return work.goal holds the
-    initial right-hand side.
+    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made, until the relative
+    residual is below `left`. On return work.goal holds the initial right-hand side.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -70,7 +71,7 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
 
 @kernel
 def measure_goal(work: Workspace) -> None:
-    """Initialize work.terms, the magnitudes of the terms of each row, with the absolute values of work.goal."""
+    """Initialize work.terms, the sum of the magnitudes of the terms of each row, with the magnitudes of work.goal."""
     for o in range(0, work.x.shape[0], 8):
         goal = load(work.goal, o)
         store(work.terms, o, greater(goal, -1.0 * goal))
@@ -80,7 +81,8 @@ def measure_goal(work: Workspace) -> None:
 def find_rest(mechanism: Mechanism) -> None:
     """Set work.rhs and work.rest to the residual of the rows: work.goal minus A M^-1 w, for the loads w in work.wrench.
 
-    The absolute values of the terms that cancel in the residual are added to work.terms.
+    A is the matrix of constraint rows, M the mass matrix. The absolute values of the terms that cancel in the residual
+    are added to work.terms.
     """
     nodes, work = mechanism.nodes, mechanism.work
     released(mechanism.constants, work.wrench, work.motion)
@@ -171,7 +173,7 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Return the norm, in the mass metric, of the accelerations in work.motion, which work.wrench causes."""
+    """Return the norm, in the mass metric, of the accelerations in work.motion due to the loads in work.wrench."""
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -180,9 +182,9 @@ def accelerated(work: Workspace) -> float:
 
 @kernel
 def met(mechanism: Mechanism, left: float) -> bool:
-    """Whether the residual is at most a fraction `left` of the terms in each independent row.
+    """Return whether the residual is at most a fraction `left` of the sum of the terms in each independent row.
 
-    Rows that reflections found to be dependent are ignored.
+    Rows that the factorization by reflections detected as dependent are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
@@ -197,7 +199,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Whether row r of node n is selected and has not been found to depend on other rows by reflections."""
+    """Return whether row r of node n is selected and was not detected as dependent by the reflections."""
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False
@@ -206,7 +208,7 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 
 @kernel
 def solves_for(mechanism: Mechanism, left: float) -> int:
-    """Return the number of solves, at most PASSES, after which less than a fraction `left` of the residual remains.
+    """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `left`.
 
     The residual is measured in the mass metric; accelerations of light bodies may have larger errors, see `passes_for`.
     """
@@ -220,7 +222,10 @@ def solves_for(mechanism: Mechanism, left: float) -> int:
 
 @kernel
 def push(mechanism: Mechanism) -> None:
-    """Set work.wrench to the constraint loads A^T S^-1 rhs for work.rhs, by a single solve; work.rhs is overwritten."""
+    """Set work.wrench to the constraint loads A^T S^-1 rhs for work.rhs, by a single solve; work.rhs is overwritten.
+
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
+    """
     nodes, work = mechanism.nodes, mechanism.work
     solve_rows(mechanism)
     clear(work.wrench)
@@ -229,7 +234,7 @@ def push(mechanism: Mechanism) -> None:
 
 @kernel
 def copy(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy a flat array whose length is a multiple of eight to `target`."""
+    """Copy the flat array `source`, whose length is a multiple of eight, to `target`."""
     for o in range(0, source.shape[0], 8):
         store(target, o, load(source, o))
 
@@ -243,10 +248,10 @@ def clear(array: np.ndarray) -> None:
 
 @kernel
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
-    """Add the constraint loads A^T x to `wrench`; the rows are in G, the multipliers in x, eight per node.
+    """Add the constraint loads A^T x to `wrench`; the rows A are in G, the multipliers in x, eight per node (joint).
 
-    If `derived`, G holds a derivative of the rows. Rows that hold two points together then exert no force, because
-    their force directions are constant.
+    If `derived`, G holds a derivative of the rows. Rows of coincident points then exert no force, because their force
+    directions are constant.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

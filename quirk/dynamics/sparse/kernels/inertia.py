@@ -82,13 +82,16 @@ def put_inertia(array: Any, o: Any, inertia: Any) -> None:
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the one stored in an array, from element o on."""
+    """Add an inertia to the inertia stored in an array from element o on."""
     for k, x in enumerate(entries(inertia)):
         add(array, o + k, x)
 
 
 def entries(inertia: Any) -> list[Any]:
-    """Return the 21 entries in which an inertia is stored: upper translations, mixed block, upper rotations."""
+    """Return the 21 entries in which an inertia is stored: upper translations, mixed block, upper rotations.
+
+    "Upper" are the six entries on and above the diagonal of a symmetric block (3, 3).
+    """
     shifts, mixed, turns = inertia
     return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
 
@@ -97,7 +100,7 @@ def entries(inertia: Any) -> list[Any]:
 def shifted(inertia: Any, r: Any) -> Any:
     """Return an inertia referred to another point of the body, at position r relative to the present point.
 
-    If the new point has velocity u, the old one has u + r x omega.
+    If the new point has velocity u, the old point has velocity u + r x omega.
     """
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
@@ -175,14 +178,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def forces_alone(inertia: Any) -> Any:
-    """Return an inertia with its block of translations only, for a joint that transmits forces but no moments."""
+    """Return an inertia with zero mixed and rotational blocks, for a joint that transmits forces but no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
 def moments_alone(inertia: Any) -> Any:
-    """Return an inertia with its block of rotations only, for a joint that transmits moments but no forces."""
+    """Return an inertia with zero translational and mixed blocks, for a joint that transmits moments but no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns
 

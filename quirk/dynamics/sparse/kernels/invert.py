@@ -55,9 +55,10 @@ def _invert_5(rows: Any, sign: float, h: int, floor: np.ndarray) -> Any:
 
 @inlined
 def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether three pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
+    """Return whether three pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
 
-    `minors` are the leading minors of one to three rows and the product of the diagonal; the floors begin at element h.
+    `minors` are the leading minors of one to three rows and the product of the diagonal. The floors, lower limits of
+    the pivots, begin at element h of `floor`.
     """
     first, second, determinant, bound = minors
     # One branch, which almost always has the same outcome.
@@ -67,9 +68,10 @@ def _three_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 
 @inlined
 def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
-    """Whether two pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
+    """Return whether two pivots exceed their floors, and the determinant is accurate relative to Hadamard's bound.
 
-    `minors` are the leading minors of one and two rows and the product of the diagonal; the floors begin at element h.
+    `minors` are the leading minors of one and two rows and the product of the diagonal. The floors, lower limits of the
+    pivots, begin at element h of `floor`.
     """
     first, determinant, bound = minors
     above = (first > at(floor, h)) & (determinant > at(floor, h + 1) * first)
@@ -138,13 +140,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a row in which `numbers` replace the numbers from index `begin` on."""
+    """Return a row whose elements from index `begin` on are replaced by `numbers`."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the linear combination of rows whose coefficients are the numbers of `factors` from index `begin` on."""
+    """Return the linear combination of rows with the elements of `factors` from index `begin` on as coefficients."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

@@ -52,7 +52,7 @@ SKEWED = 1e-6
 def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
     """Compute the geometry of all joints of the forest from the rows in work.G and the rotations in `kin`.
 
-    Returns False if the rows of a joint are nearly dependent.
+    Returns False if the rows of a joint are nearly dependent. y is the state.
     """
     tree, regular = mechanism.tree, True
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
@@ -62,7 +62,7 @@ def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
 
 @kernel
 def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) -> bool:
-    """Compute the geometry of joint t; return False if its rows are nearly dependent."""
+    """Compute the geometry of joint t at state y; return False if its constraint rows are nearly dependent."""
     tree, nodes, G = mechanism.tree, mechanism.nodes, mechanism.work.G
     joints, entries, e, o = tree.joints, tree.entries, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + KIN_CHILD), at(entries, e + KIN_PARENT)
@@ -104,15 +104,15 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
 
 @traced
 def rotation_rows(kin: Any, k: Any) -> Any:
-    """Return the rows of the rotation matrix of a body; its kinematics begin at element k of `kin`."""
+    """Return the rows of the rotation matrix of a body, whose kinematics begin at element k of `kin`."""
     return tuple(three(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
 
 
 @kernel
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
-    """Store the vectors from both centers of mass to the point of joint t, each in the axes of its body.
+    """Store the vectors from both centers of mass to the point of joint t, each in the axes of its body, m.
 
-    If the joint does not hold two points together, its point is the one fixed in body j.
+    If the joint does not make two points coincide, its point is the joint point of body j.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child_is_i = at(entries, e + NODE), at(entries, e + CHILD_IS_J) == 0
@@ -130,10 +130,11 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors f or a, stored from element o on, by their dual vectors g.
+    """Replace `count` vectors f or a, stored from element o of `joints` on, by their dual vectors.
 
-    The directions of the remaining degrees of freedom are stored from element `freedoms` on. Returns False if the
-    vectors are nearly dependent.
+    The dual vectors g satisfy f_k . g_m = 1 for k = m and 0 otherwise. f and a are the directions along which a joint
+    fixes the relative velocity and angular velocity. The directions of the remaining degrees of freedom are stored from
+    element `freedoms` on. Returns False if the vectors are nearly dependent.
     """
     a, b, c = numbers3(joints, o), numbers3(joints, o + 3), numbers3(joints, o + 6)
     if count == 3:

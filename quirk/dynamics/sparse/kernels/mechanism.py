@@ -1,4 +1,4 @@
-"""All tables and arrays of a system, in the form that compiled code uses."""
+"""Record of all tables and arrays of a system, for compiled code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .work import Workspace
 
 @record
 class Mechanism(NamedTuple):
-    """Tables of a system, and the arrays that compiled code writes.
+    """Tables of a system, and the arrays written by compiled code.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Mechanism(NamedTuple):
     pattern : blocks of the factorization of the constraint rows
     forces : force elements
     frictions : friction proportional to constraint loads
-    tree : joints of a forest, for the elimination of its free coordinates
+    tree : joints of a forest (a system without loops), for the elimination of its degrees of freedom
     recursion : joints of a forest of hinges and ball joints
-    work : arrays that compiled code writes
+    work : arrays written by compiled code
     """
 
     constants: np.ndarray

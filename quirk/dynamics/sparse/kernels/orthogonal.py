@@ -107,10 +107,11 @@ def triangularise(
     floor: np.ndarray,
     tolerance: float,
 ) -> int:
-    """Factorize the rows G: compute `factor` and `distance` of the triangle, and return the number of rows kept.
+    """Factorize the rows G: compute `factor` and `distance` of `triangle`, and return the number of rows kept.
 
-    Rows are dropped if their distance is at most `tolerance` times their length, or if its square is at most `floor` (8
-    K,). `scale` holds the factor of each force in G, `weight` the factors of couplings; `lengths` (8 K,) are squared.
+    A row is dropped if its distance from the span of the rows before it is at most `tolerance` times its length, or if
+    the square of this distance is at most `floor` (8 K,), for K nodes. `scale` holds the factor of each force in G,
+    `weight` the factors of couplings; `lengths` (8 K,) are squared.
     """
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
@@ -125,7 +126,7 @@ def triangularise(
 
 @kernel
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
-    """Set the blocks that couple joints with hubs to the corresponding elements of the matrix.
+    """Set the blocks of `factor` that couple joints with hubs, bodies with many joints, to the elements of the matrix.
 
     `weight` scales forces.
     """
@@ -147,8 +148,8 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
     """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
 
-    `top` is the top of the stack, and the new top is returned. Rows for joints come first, then rows for hubs; their
-    numbers are stored in `left`.
+    A front is the dense matrix in which a node is eliminated. `top` is the top of the stack of remaining rows, and the
+    new top is returned. Rows for joints come first, then rows for hubs; their numbers are stored in `left`.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -182,13 +183,16 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
 
 @kernel
 def front_stride(fronts: Fronts, n: int) -> int:
-    """Return the number of elements per row of the front of node n."""
+    """Return the number of elements per row of the front (dense matrix) in which node n is eliminated."""
     return 8 * (fronts.first[n + 1] - fronts.first[n])
 
 
 @kernel
 def front_base(fronts: Fronts, n: int, kind: int) -> int:
-    """Return the index at which the rows for joints (kind 0) or for hubs (kind 1) begin in the front of node n."""
+    """Return the index at which the rows for joints (kind 0) or for hubs (kind 1) begin in the front of node n.
+
+    A front is the dense matrix in which a node is eliminated; a hub is a body with many joints.
+    """
     return kind * fronts.bound[2 * n] * front_stride(fronts, n)
 
 
@@ -196,10 +200,11 @@ def front_base(fronts: Fronts, n: int, kind: int) -> int:
 def eliminate(
     fronts: Fronts, triangle: Triangle, n: int, lengths: np.ndarray, floor: np.ndarray, tolerance: float
 ) -> int:
-    """Apply reflections to the front so that the columns of node n become triangular; return the number of rows kept.
+    """Apply reflections to the front of node n so that its columns become triangular; return the number of rows kept.
 
     The remaining rows of the front are moved to the top; rows of hubs are always kept. `lengths` and `floor` are as for
-    `triangularise`; rows at most `tolerance` times their length from the rows before are dropped.
+    `triangularise`. Rows are dropped if their distance from the span of the rows before them is at most `tolerance`
+    times their length.
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
@@ -231,7 +236,7 @@ def eliminate(
 
 @kernel
 def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
-    """Return the norm of a column of `count` numbers that are `stride` apart, from element o on."""
+    """Return the norm of a column of `front`, `count` numbers that are `stride` elements apart, from element o on."""
     squares = 0.0
     for row in range(count):
         x = at(front, o + row * stride)
@@ -243,10 +248,10 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Apply a Householder reflection to `count` rows such that only the first entry of a column remains.
+    """Apply a Householder reflection to `count` rows such that only the first entry of a column remains nonzero.
 
-    The column is number `lane` of block `begin` and has norm `length`; only blocks of the same kind (joint or hub),
-    from there on, have entries.
+    The column is number `lane` of block `begin` and has norm `length`. The reflection is applied to this block and the
+    later blocks of the same kind (joint or hub); in all others these rows are zero.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -273,7 +278,7 @@ def reflect(
 
 @kernel
 def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
-    """Solve for the couplings X of node n with nodes of the other kind, and subtract their products."""
+    """Compute the couplings X of node n with nodes of the other kind (joint or hub), and subtract their products."""
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
     stride, found = front_stride(fronts, n), False
@@ -303,9 +308,10 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 @kernel
 def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
-    """Push the rows that remain in the front of node n onto the stack, for its parent; return the new top of the stack.
+    """Push the rows that remain in the front of node n onto the stack for its parent; return the new top of the stack.
 
-    If there are more rows than columns, the rows are first made triangular. `top` is the present top of the stack.
+    A front is the dense matrix in which a node is eliminated. If it has more rows than columns, the rows are first made
+    triangular. `top` is the present top of the stack.
     """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
     triangle.where[n] = top
@@ -336,9 +342,9 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
 
 @component(effort=1)
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs; `rhs` is overwritten, and entries of dropped rows are zero.
+    """Solve S x = rhs with the factors in `triangle`; `rhs` is overwritten, and entries of dropped rows are zero.
 
-    x and rhs hold eight numbers for each node.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs hold eight numbers for each node.
     """
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
@@ -346,9 +352,9 @@ def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarra
 
 @kernel
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve L diag(1, -1) x = rhs; `rhs` is overwritten.
+    """Solve L diag(1, -1) x = rhs by forward substitution; `rhs` is overwritten.
 
-    x and rhs hold eight numbers for each node.
+    L is the triangular factor, with signs 1 for joints and -1 for hubs. x and rhs hold eight numbers for each node.
     """
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]

@@ -58,13 +58,13 @@ MOST_STEPS = 16
 
 @component(effort=4)
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, away: bool) -> bool:
-    """Project the state y at time t onto the constraints, in place; return False if the state is too far from them.
+    """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
     The factorization in mechanism.work belongs to a nearby state; it is renewed if the steps contract too slowly. If
     `away`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
-    with it suffices, and convergence with the new factorization is estimated, not tested by another step. Numbers of
-    steps and factorizations are added to counts.corrections and .factorisations; `length` is the characteristic length
-    of the system (m).
+    with it suffices, and convergence with the new factorization is estimated instead of tested by another step. Numbers
+    of steps and factorizations are added to counts.corrections and counts.factorisations; `length` is the
+    characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
@@ -112,7 +112,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
 
 @kernel
 def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorize the constraints at time t and state y for projections."""
+    """Factorize the constraint rows at time t (s) and state y for projections."""
     if recursive(mechanism):
         factorise_recursively(mechanism, y, False)
     else:

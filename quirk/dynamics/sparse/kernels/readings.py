@@ -119,7 +119,7 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) to the limits of friction with which dependent contacts or joints can share a load.
+    """Return the largest margin (N) to the friction limits at which dependent contacts or joints can share a load.
 
     The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
     the contacts or joints; see `quirk.dynamics.sparse.kernels.room`.

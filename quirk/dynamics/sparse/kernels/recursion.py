@@ -2,12 +2,12 @@
 
 In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
 parent are free. The joint frame of a body has its origin at the point of this joint and, for a hinge, its z axis along
-the axis of the hinge; a ball joint's frame has the axes of the body, that of a free body its center of mass as origin,
-too. All vectors and inertias are in these frames, so that the freedom of a hinge is the rotation about a coordinate
-axis and its elimination involves no differences of large numbers.
+the axis of the hinge; the frame of a ball joint has the axes of the body; that of a free body has its axes and its
+center of mass as origin. All vectors and inertias are in these frames, so that the freedom of a hinge is the rotation
+about a coordinate axis and its elimination involves no differences of large numbers.
 
-Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints have
-the numbers of one joint side by side, in vectors of four; arrays over bodies are in blocks of eight.
+Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints
+store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
 """
 
 from __future__ import annotations
@@ -68,20 +68,23 @@ POSTURE = 7
 
 @record
 class Recursion(NamedTuple):
-    """A forest of n bodies; the arrays are empty if the system is not computed by recursion.
+    """Tables of a forest of n bodies, a system without loops; empty if the system is not computed by recursion.
+
+    Names in capitals are constants of this module. "Output" marks arrays written by compiled code. The posture of a
+    body is the orientation of its joint frame, as a quaternion, and its angular velocity.
 
     Attributes
     ----------
     entries : (JOINT_ENTRIES n,) integers of each joint
-    parents : for each slot, the place of the parent in `posture` and in states
-    own : (BODY_NUMBERS n,) numbers of the body of each joint
+    parents : for each slot of a body, the first element of its parent in `posture` and in states
+    own : (BODY_NUMBERS n,) constants of the body of each joint
     bodies : constants of all bodies, in blocks of eight
-    gravity : (3,) m/s^2, inertial frame
-    posture : written, in blocks of eight: posture of all bodies
-    joints : (JOINT_NUMBERS (n + 1),) written: numbers of each joint, and of the ground
-    articulated : written: inertias that are being summed; the first is zero
-    blocks : written: further numbers of ball joints and free bodies
-    moved : written, in blocks of eight: displacements that satisfy the constraints, see `recursion_projection`
+    gravity : (3,) gravitational acceleration, m/s^2, inertial frame
+    posture : output, in blocks of eight: postures of all bodies
+    joints : (JOINT_NUMBERS (n + 1),) output: numbers of each joint, and of the ground
+    articulated : output: articulated inertias, summed over the children of a body; the first is zero
+    blocks : output: further numbers of ball joints and free bodies
+    moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_projection`
     """
 
     entries: np.ndarray

@@ -1,7 +1,7 @@
 """Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
 
 `recursion` describes the arrays; y is the state of all bodies, r the position of the center of mass relative to the
-joint point.
+joint point. The posture of a body is the orientation of its joint frame, as a quaternion, and its angular velocity.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ JOINTS = 8 * JOINT_NUMBERS
 
 @traced
 def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> None:
-    """Compute the posture of one block of bodies from their states."""
+    """Compute the postures of eight bodies from their states: orientation of the joint frame, and angular velocity.
+
+    The block of bodies begins at element s of the states y, p of `posture` and c of `bodies`.
+    """
     q = product(load_four(y, s + 8 * ORIENTATION), load_four(bodies, c + 8 * ALIGNED))
     for k in range(4):
         store(posture, p + 8 * (QUATERNION + k), q[k])
@@ -70,14 +73,17 @@ def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Non
 
 @kernel
 def postures(recursion: Recursion, y: np.ndarray) -> None:
-    """Compute the postures of all bodies."""
+    """Compute the postures of all bodies at state y: orientation of the joint frame, and angular velocity."""
     for block in range(recursion.posture.shape[0] // POSTURES):
         posture_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
 
 
 @traced
 def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
-    """Return the squared rotations of one block of bodies from their postures to their states, for small rotations."""
+    """Return the squares of the angles (rad^2) by which eight bodies have rotated since `posture` was computed.
+
+    The present orientations are those in the state y. The formula is valid for small rotations.
+    """
     q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
     now = product(q, load_four(bodies, c + 8 * ALIGNED))
     changes = [a - b for a, b in zip(now, before, strict=True)]
@@ -86,7 +92,10 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest rotation of a body, rad, from its posture to its state in y, for small rotations."""
+    """Return the largest angle (rad) by which a body has rotated since its posture was computed, up to the state y.
+
+    The formula is valid for small rotations.
+    """
     largest = splat(0.0)
     for block in range(recursion.posture.shape[0] // POSTURES):
         squares = turn_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
@@ -95,16 +104,17 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 
 
 def relative(posture: Any, p: Any, parents: Any) -> Any:
-    """Return the rows of the rotation from joint frames to those of the parents of eight bodies."""
+    """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents."""
     w, x, z, v = gathered_all(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
 
 
 def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> Any:
-    """Return for eight joints the relative rotation, the biases and the loads of a body without acceleration.
+    """Return relative rotations, bias accelerations and bias loads of eight joints and their bodies.
 
-    These are the rows of the rotation, the relative acceleration of the joint points and of the angular velocities,
-    and force and moment.
+    Results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the joint
+    points (m/s^2) and of the angular velocities (rad/s^2) due to the present velocities; and the forces (N) and moments
+    (N m) on bodies without further acceleration.
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
@@ -117,14 +127,14 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 
 
 def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
-    """Return the applied force and moment on eight bodies, in joint frames and about the joint points."""
+    """Return the applied forces (N) and moments (N m) on eight bodies, in joint frames and about the joint points."""
     force = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * FORCE_N)))
     moment = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE)))
     return force, plus(moment, cross(load3(bodies, c + 8 * CENTER), force))
 
 
 def put_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
-    """Store what `bias_of` returns for eight joints, which begin at element j."""
+    """Store the results of `bias_of` for eight joints, from element j of `joints` on."""
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
     put_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
@@ -136,7 +146,7 @@ def put_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, m
 
 @traced
 def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
-    """Compute relative rotations, biases and loads of eight bodies without applied loads."""
+    """Compute relative rotations, bias accelerations and bias loads of eight bodies without applied loads."""
     put_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
 
@@ -144,7 +154,7 @@ def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: 
 def put_biases_with_loads(
     bodies: Any, posture: Any, parents: Any, joints: Any, kin: Any, i: Any, p: Any, c: Any, j: Any, k: Any
 ) -> None:
-    """Compute relative rotations, biases and loads of eight bodies with the applied loads in `kin`."""
+    """Compute relative rotations, bias accelerations and loads of eight bodies with the applied loads in `kin`."""
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
     put_joints(joints, j, E, shift, turn, minus(force, applied), minus(moment, about))
@@ -152,7 +162,10 @@ def put_biases_with_loads(
 
 @kernel
 def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
-    """Compute relative rotations, biases and loads of all bodies, with the applied loads in `kin` if `loaded`."""
+    """Compute relative rotations, bias accelerations and loads of all bodies, in `recursion.joints`.
+
+    The loads include the applied loads in `kin` if `loaded`.
+    """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
         i, p, c, j = block * 16, block * POSTURES, block * BODIES, block * JOINTS
@@ -183,7 +196,7 @@ def rate_of(
 
 @kernel
 def state_rates(recursion: Recursion, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' of all bodies from the accelerations in `joints`."""
+    """Compute y' of all bodies, in `ydot`, from the accelerations in `recursion.joints`."""
     bodies, posture, joints, gravity = recursion.bodies, recursion.posture, recursion.joints, recursion.gravity
     for block in range(posture.shape[0] // POSTURES):
         s, p, c, j = block * STATE, block * POSTURES, block * BODIES, block * JOINTS

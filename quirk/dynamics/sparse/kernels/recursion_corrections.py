@@ -50,21 +50,24 @@ from .recursion_vectors import (
 
 
 def own_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
-    """Return force and moment that bodies alone need for accelerations of their joint points and angular ones."""
+    """Return the forces and moments that eight separate bodies need for given accelerations, in joint frames.
+
+    `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2).
+    """
     force = minus(times(shift, load(bodies, c + 8 * MASS)), cross(load3(bodies, c + 8 * MASS_MOMENT), turn))
     moment = symmetric_times(bodies, c + 8 * INERTIA, turn)
     return force, plus(moment, cross(load3(bodies, c + 8 * MASS_MOMENT), shift))
 
 
 def put_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
-    """Store forces and moments of eight joints."""
+    """Store forces and moments of eight joints, which begin at element j of `joints`."""
     zero = zero_of(joints)
     put_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 
 
 @traced
 def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
-    """Store displacements in `joints` in `moved`, and set the loads to those that the bodies need for them."""
+    """Copy the displacements of eight bodies from `joints` to `moved`; set the loads to inertia times displacement."""
     ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
     store3(moved, m, shift)
@@ -74,7 +77,7 @@ def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> 
 
 @kernel
 def resist_moved(recursion: Recursion) -> None:
-    """Store the displacements in `joints` in `moved`, and set the loads to those that each body needs for them."""
+    """Copy the displacements in `joints` to `moved`; set the load on each body to its inertia times displacement."""
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
         take_moved(recursion.bodies, recursion.joints, recursion.moved, c, j, m)
@@ -84,7 +87,7 @@ def resist_moved(recursion: Recursion) -> None:
 def resist(
     bodies: Any, posture: Any, constants: Any, motion: Any, joints: Any, p: Any, c: Any, k: Any, f: Any, j: Any
 ) -> None:
-    """Set the loads to minus those that eight bodies need for a motion in the form of `motion_of`."""
+    """Set the loads on eight bodies to minus their inertia times their motion, which has the form of `motion_of`."""
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
     shift = times(back(matrix_of(load_four(posture, p + 8 * QUATERNION)), load3(motion, f)), -1.0)
@@ -94,7 +97,7 @@ def resist(
 
 @kernel
 def resist_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Set the loads to minus those that each body needs for a motion in the form of `motion_of`."""
+    """Set the load on each body to minus its inertia times its motion, which has the form of `motion_of`."""
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
         resist(
@@ -112,7 +115,10 @@ def resist_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarra
 
 
 def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn: Any) -> Any:
-    """Return the translation of the center of mass in the inertial frame, and the rotation in body axes."""
+    """Return the translations of eight centers of mass in the inertial frame, and the rotations in body axes.
+
+    `shift` and `turn` are the translations of the joint points and the rotations in joint frames.
+    """
     shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
     shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
     return shift, rows_times(bodies, c + 8 * ALIGNMENT, turn)
@@ -122,7 +128,7 @@ def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn
 def take_motion(
     bodies: Any, posture: Any, constants: Any, joints: Any, motion: Any, p: Any, c: Any, k: Any, j: Any, f: Any
 ) -> None:
-    """Store the motion of eight bodies in `joints` in the form of `motion_of`."""
+    """Convert the motion of eight bodies in `joints` to the form of `motion_of`, and store it in `motion`."""
     ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
     store3(motion, f, shift)
@@ -131,7 +137,7 @@ def take_motion(
 
 @kernel
 def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Store the motion in `joints` in the form of `motion_of`."""
+    """Convert the motion of all bodies in `joints` to the form of `motion_of`, and store it in `motion`."""
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
         take_motion(
@@ -152,7 +158,7 @@ def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray)
 def pose_gap(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the biases of eight joints to minus the violations of their constraints by poses."""
+    """Set the biases of eight joints to minus their constraint residuals at the poses in state y."""
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
     apart = minus(load3(y, s + 8 * POSITION), gathered_all(y, at_state, POSITION, 3))
@@ -167,7 +173,7 @@ def pose_gap(
 def velocity_gap(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the biases of eight joints to minus the violations of their constraints by velocities."""
+    """Set the biases of eight joints to minus the rates of their constraint residuals at the velocities in state y."""
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
     omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, at_posture, OMEGA, 3)
@@ -181,14 +187,17 @@ def velocity_gap(
 
 
 def put_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the biases of eight joints."""
+    """Store the biases of eight joints, translations and rotations, from element j of `joints` on."""
     zero = zero_of(joints)
     put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
 
 
 @kernel
 def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
-    """Set the biases of all joints to minus the violations of their constraints by poses or velocities."""
+    """Set the biases of all joints to minus their constraint residuals at state y, or to minus the rates of these.
+
+    `level` selects residuals (POSES) or rates.
+    """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
         i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
@@ -199,7 +208,7 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
-    """Return the displacements of eight bodies in `moved` plus those in `joints`, at the centers of mass."""
+    """Return the sums of the displacements of eight bodies in `moved` and `joints`, at the centers of mass."""
     ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))
     return motion_at_center(bodies, posture, p, c, shift, turn)
@@ -209,7 +218,7 @@ def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: An
 def correct_poses(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add displacements to the poses of eight bodies; return them."""
+    """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return these displacements."""
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     move(y, s, shift, turn)
     return *shift, *turn
@@ -219,7 +228,7 @@ def correct_poses(
 def correct_velocities(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add changes to the velocities of eight bodies; return them."""
+    """Add the changes in `moved` and `joints` to the velocities of eight bodies in y; return these changes."""
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
     store3(y, s + 8 * layout.OMEGA, plus(load3(y, s + 8 * layout.OMEGA), turn))
@@ -228,7 +237,10 @@ def correct_velocities(
 
 @kernel
 def displace_all(recursion: Recursion, y: np.ndarray, level: int, length: float) -> float:
-    """Add the displacements in `moved` and `joints` to y; return the largest change as `displace` does."""
+    """Add the displacements in `moved` and `joints` to poses or velocities in y, as selected by `level`.
+
+    Returns the largest change: rotations in rad or rad/s, translations divided by `length` (m).
+    """
     largest = splat(0.0)
     check = splat(0.0)
     bodies, posture, joints, moved = recursion.bodies, recursion.posture, recursion.joints, recursion.moved

@@ -1,8 +1,8 @@
 """Articulated inertias of the recursion, from the tips to the roots.
 
 `recursion` describes the arrays. The articulated inertia of a body is that of the body with all its descendants in the
-tree, whose joints give way (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7): the force and the moment
-that the body needs for the acceleration a of its joint point and the angular acceleration alpha are
+tree, whose joints are free to move (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7): the force and the
+moment that the body needs for the acceleration a of its joint point and the angular acceleration alpha are
 
     M a + H alpha + f,   H^T a + J alpha + m.
 """
@@ -58,7 +58,10 @@ from .recursion_vectors import (
 
 
 def body_inertia(own: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
-    """Return the inertia of a body and its children: the rows of M, H^T and J, the force and the moment."""
+    """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
+
+    M, H and J are the translational, mixed and rotational blocks; force and moment are those without acceleration.
+    """
     mass = [load4(own, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *three_of(own, b + LOWER), *three_of(own, b + TURNS)]
     rows += [load4(joints, j + FORCE), load4(joints, j + MOMENT)]
@@ -67,7 +70,10 @@ def body_inertia(own: Any, joints: Any, articulated: Any, b: Any, j: Any, childr
 
 
 def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
-    """Return E B E^T for a matrix B, given by rows, with zeros behind the first `width` columns; a row None is zero."""
+    """Return the rows of E B E^T for a matrix B, given by rows; a row None is zero.
+
+    E is a rotation matrix with the given `columns`. Only the first `width` columns of B are not zero.
+    """
     right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
     return [combined(line, right) for line in E]
 
@@ -80,9 +86,10 @@ def arm_cross(arm: Any, rows: Any) -> Any:
 
 
 def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, added_to: Any, total: Any) -> None:
-    """Add the inertia that a joint transmits, in its frame and at its point, to that of the parent.
+    """Add the inertia that a joint transmits to the inertia of its parent, in the frame of the parent.
 
-    `left` are the blocks M, H^T and J by rows and their number of columns that are not zero, and force and moment.
+    `left` holds the rows of the blocks M, H^T and J after elimination of the joint, the number of columns of J that are
+    not zero, the force and the moment. The sum of this and the inertia at `added_to` is stored at `total`.
     """
     M, T, J, width, force, moment = left
     columns = three_of(joints, j + COLUMNS)
@@ -118,7 +125,7 @@ def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, 
 def open_hinge(
     joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the rotation of a hinge, and add what the joint transmits to the inertia of the parent."""
+    """Eliminate the rotation of a hinge, and add the inertia and load that it transmits to those of the parent."""
     M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
     by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
     scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
@@ -132,7 +139,11 @@ def open_hinge(
 
 
 def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Store and return the momentum along a hinge, the inverse of its inertia, and its acceleration alone."""
+    """Eliminate a hinge: store and return its momentum, the inverse of its inertia, and its angular acceleration.
+
+    The momentum, linear and angular, is that of unit angular velocity about the hinge; the angular acceleration is that
+    for a parent without acceleration.
+    """
     compliance = 1.0 / lane_of(J[2], 2)
     alone = -lane_of(moment, 2) * compliance
     store4(joints, j + MOMENTUM_SHIFT, T[2])
@@ -144,13 +155,17 @@ def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
 
 @traced
 def close_hinge(joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Eliminate the rotation of a hinge on the ground."""
+    """Eliminate the rotation of a hinge between a body and the ground."""
     _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
     eliminate_hinge(joints, j, T, J, moment)
 
 
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Store and return H J^-1, by rows, and the angular acceleration alone of a ball joint."""
+    """Eliminate a ball joint: store and return the rows of H J^-1, and J^-1 times the moment.
+
+    H and J are the mixed and rotational blocks of the articulated inertia. The latter is minus the angular acceleration
+    for a joint point without acceleration.
+    """
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
     determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
     inverse = [row * (1.0 / determinant) for row in adjugate]
@@ -175,7 +190,7 @@ def open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Eliminate the rotations of a ball joint, and add the inertia and load that it transmits to the parent's."""
+    """Eliminate the rotations of a ball joint, and add the inertia and load it transmits to those of the parent."""
     M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
@@ -185,14 +200,14 @@ def open_ball(
 
 @traced
 def close_ball(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
-    """Eliminate the rotations of a ball joint on the ground."""
+    """Eliminate the rotations of a ball joint between a body and the ground."""
     _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
 
 
 @traced
 def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
-    """Store the lower triangle of the inertia of a free body and its loads."""
+    """Store the articulated inertia of a free body, as its lower triangle, and the load on the body."""
     M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
     for row in range(3):
         for c in range(row + 1):
@@ -206,7 +221,7 @@ def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b:
 
 @kernel
 def articulate_all(recursion: Recursion) -> None:
-    """Compute the articulated inertias of all bodies, and eliminate their joints."""
+    """Compute the articulated inertias of all bodies, and eliminate the degrees of freedom of all joints."""
     entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):

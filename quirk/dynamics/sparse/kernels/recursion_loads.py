@@ -1,4 +1,4 @@
-"""Loads on the bodies of a forest, transmitted from the tips to the roots with articulated inertias computed before.
+"""Loads on the bodies of a forest, transmitted from the tips to the roots with the stored articulated inertias.
 
 `recursion` describes the arrays.
 """
@@ -46,7 +46,7 @@ from .recursion_vectors import (
 
 
 def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Return force and moment on a body and its children."""
+    """Return the force and moment on a body plus those transmitted by its children, in its joint frame."""
     force = load4(joints, j + FORCE) + load4(articulated, children + ARTICULATED_FORCE)
     return force, load4(joints, j + MOMENT) + load4(articulated, children + ARTICULATED_MOMENT)
 
@@ -54,7 +54,10 @@ def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 def pass_loads_on(
     joints: Any, own: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
 ) -> None:
-    """Add force and moment that a joint transmits to those on the parent."""
+    """Add the force and moment that a joint transmits to the loads on the parent.
+
+    Both are converted to the frame and the joint point of the parent; `moment` is None for a ball joint.
+    """
     columns = three_of(joints, j + COLUMNS)
     force = combined(lanes_of(force), columns)
     around = cross4(load4(own, b + ARM), force)
@@ -65,7 +68,10 @@ def pass_loads_on(
 
 
 def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the acceleration of a hinge under loads alone; return the force and moment that it transmits."""
+    """Compute the angular acceleration of a hinge for a parent without acceleration; return the transmitted load.
+
+    The load is the force and the moment on the parent, in the frame of the joint.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     alone = -lane_of(moment, 2) * at(joints, j + COMPLIANCE)
     put(joints, j + ALONE, alone)
@@ -73,7 +79,10 @@ def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 
 
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the angular acceleration of a ball joint under loads alone; return the force that it transmits."""
+    """Compute the angular acceleration of a ball joint for a parent without acceleration; return the force.
+
+    The force is transmitted to the parent, and is in the frame of the joint.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + ALONE_TURN, combined(lanes_of(moment), three_of(blocks, k)))
     return force - combined(lanes_of(moment), transposed(three_of(joints, j + GIVEN_BY_SHIFT)))
@@ -83,14 +92,14 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
 def load_open_hinge(
     joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the loads that a hinge transmits to those on the parent."""
+    """Add the force and moment that a hinge transmits to the loads on the parent."""
     force, moment = load_hinge(joints, articulated, j, children)
     pass_loads_on(joints, own, articulated, j, b, force, moment, added_to, total)
 
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the acceleration of a hinge on the ground under loads alone."""
+    """Compute the angular acceleration of a hinge between a body and the ground, for a ground without acceleration."""
     load_hinge(joints, articulated, j, children)
 
 
@@ -114,13 +123,13 @@ def load_open_ball(
 
 @traced
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the angular acceleration of a ball joint on the ground under loads alone."""
+    """Compute the angular acceleration of a ball joint on the ground, for a ground without acceleration."""
     load_ball(joints, articulated, blocks, j, k, children)
 
 
 @traced
 def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Add the loads on a free body and its children."""
+    """Store the sum of the loads on a free body and those transmitted by its children."""
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + FORCE, force)
     store4(joints, j + MOMENT, moment)
@@ -128,7 +137,7 @@ def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
 
 @kernel
 def load_all(recursion: Recursion) -> None:
-    """Transmit the loads in `joints` from the tips to the roots, with the last elimination of the joints."""
+    """Transmit the loads in `recursion.joints` from the tips to the roots, with the stored articulated inertias."""
     entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):

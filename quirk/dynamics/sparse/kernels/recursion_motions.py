@@ -51,7 +51,10 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 
 
 def at_joint(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
-    """Return the accelerations that a body would have if its joint were locked, in its frame."""
+    """Return the linear and angular acceleration that a body would have if its joint were locked, in its joint frame.
+
+    They follow from those of the parent and, if `biased`, from the bias accelerations of the joint.
+    """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(own, b + ARM))
     if biased:
@@ -62,7 +65,10 @@ def at_joint(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -
 
 
 def follow_hinge(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent."""
+    """Compute the accelerations of the body of a hinge from those of its parent.
+
+    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge.
+    """
     shift, turn = at_joint(joints, own, j, b, parent, biased)
     taken = sum_of_lanes(load4(joints, j + MOMENTUM_SHIFT) * shift + load4(joints, j + MOMENTUM_TURN) * turn)
     rate = at(joints, j + ALONE) - taken * at(joints, j + COMPLIANCE)
@@ -71,7 +77,10 @@ def follow_hinge(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any, 
 
 
 def follow_ball(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent."""
+    """Compute the accelerations of the body of a ball joint from those of its parent.
+
+    Bias accelerations, which are due to velocities, are included if `biased`.
+    """
     shift, _ = at_joint(joints, own, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
     turn = load4(joints, j + ALONE_TURN) + combined(lanes_of(shift), three_of(joints, j + GIVEN_BY_SHIFT))
@@ -80,25 +89,25 @@ def follow_ball(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool
 
 @traced
 def follow_hinge_biased(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent."""
+    """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations."""
     follow_hinge(joints, own, axis, j, b, parent, True)
 
 
 @traced
 def follow_hinge_alone(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Do the same without the biases of joints."""
+    """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations."""
     follow_hinge(joints, own, axis, j, b, parent, False)
 
 
 @traced
 def follow_ball_biased(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent."""
+    """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations."""
     follow_ball(joints, own, j, b, parent, True)
 
 
 @traced
 def follow_ball_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
-    """Do the same without the biases of joints."""
+    """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations."""
     follow_ball(joints, own, j, b, parent, False)
 
 
@@ -120,7 +129,7 @@ def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
 
 @kernel
 def follow_all(recursion: Recursion, biased: bool) -> None:
-    """Compute the accelerations of all bodies, from the roots to the tips; with the biases of joints if `biased`."""
+    """Compute the accelerations of all bodies from the roots to the tips, with bias accelerations if `biased`."""
     entries, joints, own = recursion.entries, recursion.joints, recursion.own
     count = entries.shape[0] // JOINT_ENTRIES
     for k in range(count):
@@ -143,7 +152,7 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
 
 @kernel
 def set_ground(recursion: Recursion, falling: bool) -> None:
-    """Set the acceleration of the ground to minus that of gravity if `falling`, otherwise to zero."""
+    """Set the acceleration of the ground to minus the gravitational acceleration if `falling`, otherwise to zero."""
     joints, count = recursion.joints, recursion.entries.shape[0] // JOINT_ENTRIES
     for o in range(JOINT_NUMBERS * count, joints.shape[0], JOINT_NUMBERS):
         for k in range(3):
@@ -152,7 +161,7 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 
 @traced
 def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the motion of the body of a joint from that of its parent and the biases, without motion in the joint."""
+    """Compute the motion of a body with a locked joint from the motion of its parent and the bias of the joint."""
     shift, turn = at_joint(joints, own, j, b, parent, True)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
@@ -160,7 +169,10 @@ def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
 
 @kernel
 def lock_all(recursion: Recursion) -> None:
-    """Compute the motion of all bodies from the biases of the joints alone; free bodies and the ground do not move."""
+    """Compute the motion of all bodies with locked joints from the biases of the joints.
+
+    Free bodies and the ground do not move.
+    """
     entries, joints, own = recursion.entries, recursion.joints, recursion.own
     count = entries.shape[0] // JOINT_ENTRIES
     set_ground(recursion, False)

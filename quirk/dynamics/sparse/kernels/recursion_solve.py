@@ -1,11 +1,11 @@
 """Accelerations and projections by recursion over the joints of a forest; see `recursion`.
 
-Neither constraint rows nor multipliers are computed. On the constraints the accelerations are those of the row form; at
-states that violate them both differ by an amount in proportion to the violation.
+Neither constraint rows nor multipliers are computed. At states that satisfy the constraints, the accelerations equal
+those computed from constraint rows; at other states both differ in proportion to the violation.
 
-Displacements that satisfy linearized constraints are computed in two parts: those of bodies whose joints do not move,
-and those due to the loads that the bodies need for them. So the factorization of a nearby state can be used without
-the inertias that joints transmit.
+Displacements that satisfy linearized constraints are computed in two parts: with locked joints, and then those due to
+the inertia loads of the first part. So the factorization of a nearby state can be used without the inertias that
+joints transmit.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ HERE, ELSEWHERE = 1.0, 2.0
 
 @kernel
 def recursive(mechanism: Mechanism) -> bool:
-    """Whether accelerations without multipliers are computed by recursion."""
+    """Return whether accelerations without multipliers are computed by recursion."""
     return at(mechanism.work.summary, RECURSIVE) > 0.0
 
 
 @kernel
 def factored_recursively(mechanism: Mechanism) -> bool:
-    """Whether the last factorization is that of the recursion."""
+    """Return whether the last factorization was computed by recursion."""
     return at(mechanism.work.summary, FACTORED) > 0.0
 
 
 @kernel
 def accelerate(mechanism: Mechanism, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute y' at time t and state y by recursion; multipliers are not computed."""
+    """Compute y' at time t (s) and state y by recursion, in `ydot`; multipliers are not computed."""
     recursion, forces, kin = mechanism.recursion, mechanism.forces, mechanism.work.kin
     loaded = forces.entries.shape[0] > 0
     if loaded:
@@ -68,14 +68,17 @@ def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> 
 
 @kernel
 def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute the postures at a state y that may be another one than that of the factorization."""
+    """Compute orientations and angular velocities of all joint frames at state y.
+
+    The state of the last factorization may be another one.
+    """
     postures(mechanism.recursion, y)
     put(mechanism.work.summary, FACTORED, ELSEWHERE)
 
 
 @kernel
 def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
-    """Return the largest rotation of a body, rad, from the last factorization to y; infinity if it is not known."""
+    """Return the largest rotation of a body (rad) from the last factorization to the state y; infinity if unknown."""
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf
     return turned_since(mechanism.recursion, y)
@@ -83,9 +86,10 @@ def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
 
 @kernel
 def correct_recursively(mechanism: Mechanism, y: np.ndarray, level: int, length: float) -> float:
-    """Take one step of the projection of y onto the constraints; return its size as `displace` does.
+    """Take one step of the projection of y onto the constraints, in place; return the largest change.
 
-    `level` selects poses or velocities. The last factorization of the recursion is used.
+    `level` selects poses or velocities. The last factorization of the recursion is used. Rotations are in rad or rad/s,
+    translations are divided by `length` (m).
     """
     recursion = mechanism.recursion
     move_postures(mechanism, y)

@@ -1,6 +1,7 @@
-"""Algebra of the recursion: vectors of four lanes for one joint, and tuples of vectors of eight lanes for eight bodies.
+"""Algebra of the recursion: vectors of four elements for one joint, and tuples of vectors of eight for eight bodies.
 
-A matrix (3, 3) of one joint is a list of its rows, each a vector of four lanes with zero in the last.
+The elements (lanes) of a vector register are processed simultaneously. A matrix (3, 3) of one joint is a list of its
+rows, each a vector of four lanes with zero in the last.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from quirk.jit.simd import at, gathered, load, load4, permuted, shuffled, spread
 
 
 def turned_forward(a: Any) -> Any:
-    """Return (y, z, x) of a vector (x, y, z)."""
+    """Return (y, z, x), the cyclic permutation of a vector (x, y, z)."""
     return permuted(a, (1, 2, 0))
 
 
 def cross4(a: Any, b: Any) -> Any:
-    """Return a x b of two vectors of four lanes."""
+    """Return the vector product a x b of two vectors of four lanes, with zero in the last."""
     return turned_forward(a * turned_forward(b) - turned_forward(a) * b)
 
 
 def combined(factors: Any, rows: Any) -> Any:
-    """Return the sum of products of numbers and vectors; None stands for a vector of zeros."""
+    """Return the linear combination of vectors `rows` with coefficients `factors`; None stands for a zero vector."""
     total = None
     for factor, row in zip(factors, rows, strict=True):
         if row is not None:
@@ -31,12 +32,12 @@ def combined(factors: Any, rows: Any) -> Any:
 
 
 def lanes_of(a: Any) -> list[Any]:
-    """Return three vectors, each with one component of a in all lanes."""
+    """Return three vectors, which hold component x, y and z of the vector a in all of their elements."""
     return [spread(a, k) for k in range(3)]
 
 
 def transposed(rows: Any) -> Any:
-    """Return the columns of a matrix (3, 3) given by rows of four lanes with zero in the last."""
+    """Return the columns of a matrix (3, 3), given by rows of four lanes with zero in the last."""
     x, y, z = rows
     low, high = shuffled(x, y, (0, 4, 1, 5)), permuted(z, (0, 3, 1, 3))  # x0 y0 x1 y1, z0 0 z1 0
     last = shuffled(x, y, (2, 6, 3, 7))  # x2 y2 0 0
@@ -44,23 +45,23 @@ def transposed(rows: Any) -> Any:
 
 
 def symmetric(rows: Any) -> Any:
-    """Return the symmetric part of a matrix by rows."""
+    """Return the symmetric part of a matrix (3, 3), given by rows."""
     return [0.5 * (one + two) for one, two in zip(rows, transposed(rows), strict=True)]
 
 
 def three_of(array: Any, o: Any) -> Any:
-    """Load three vectors of four lanes."""
+    """Load three consecutive vectors of four elements from an array, from element o on."""
     return [load4(array, o + 4 * k) for k in range(3)]
 
 
 def put_three(array: Any, o: Any, rows: Any) -> None:
-    """Store three vectors of four lanes."""
+    """Store three vectors of four elements consecutively in an array, from element o on."""
     for k, row in enumerate(rows):
         store4(array, o + 4 * k, row)
 
 
 def sum_of_lanes(a: Any) -> Any:
-    """Return the sum of the first three components in all lanes; the last must be zero."""
+    """Return a vector with the sum of the first three components of a in all elements; the fourth must be zero."""
     b = a + permuted(a, (2, 3, 0, 1))
     return b + permuted(b, (1, 0, 3, 2))
 
@@ -78,7 +79,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def matrix_of(q: Any) -> Any:
-    """Return the rows of the rotation matrix of a quaternion of any length."""
+    """Return the rows of the rotation matrix of a quaternion, which need not have unit length."""
     qw, qx, qy, qz = q
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
     sx, sy, sz = scale * qx, scale * qy, scale * qz
@@ -88,47 +89,57 @@ def matrix_of(q: Any) -> Any:
 
 
 def forth(R: Any, a: Any) -> Any:
-    """Return R a."""
+    """Return R a: the vector a transformed by the rotation matrix R, given by rows."""
     return dot(R[0], a), dot(R[1], a), dot(R[2], a)
 
 
 def back(R: Any, a: Any) -> Any:
-    """Return R^T a."""
+    """Return R^T a: the vector a transformed by the inverse of the rotation matrix R, given by rows."""
     return plus(plus(times(R[0], a[0]), times(R[1], a[1])), times(R[2], a[2]))
 
 
 def load_four(array: Any, o: Any) -> Any:
-    """Load the quaternions of eight bodies."""
+    """Load the quaternions of eight bodies from an array, from element o on, as four vectors of eight numbers."""
     return load(array, o), load(array, o + 8), load(array, o + 16), load(array, o + 24)
 
 
 def indices_of(table: Any, o: Any) -> list[Any]:
-    """Load eight integers from element o of a table on."""
+    """Load eight integers from a table, from element o on."""
     return [at(table, o + k) for k in range(8)]
 
 
 def gathered_all(array: Any, indices: Any, first: int, count: int) -> Any:
-    """Load components `first` and following of bodies that begin at the given indices of an array."""
+    """Load `count` components of eight bodies, from component `first` on, as vectors of eight numbers.
+
+    Component 0 of each body is at one of the eight `indices` of `array`, component c at 8 c elements after it.
+    """
     return tuple(gathered(array, [i + 8 * (first + c) for i in indices]) for c in range(count))
 
 
 def put_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
-    """Store eight components of eight joints side by side, from element o on, `width` elements from joint to joint."""
+    """Store eight components of eight joints, those of one joint consecutively, from element o of `array` on.
+
+    `vectors` are the components, each a vector over eight joints; `width` is the number of elements from joint to
+    joint.
+    """
     for k, row in enumerate(transposed8(vectors)):
         store(array, o + width * k, row)
 
 
 def take_rows(array: Any, o: Any, width: int) -> Any:
-    """Load eight components of eight joints, which are stored side by side; the inverse of `put_rows`."""
+    """Load eight components of eight joints, stored as by `put_rows`, as vectors over the joints."""
     return transposed8([load(array, o + width * k) for k in range(8)])
 
 
 def sum_of_squares(a: Any) -> Any:
-    """Return the sum of the squares of four numbers."""
+    """Return the sum of the squares of the four components of a."""
     return a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]
 
 
 def symmetric_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the products of symmetric matrices (xx, xy, xz, yy, yz, zz) of eight bodies and vectors."""
+    """Return the products of the symmetric matrices (3, 3) of eight bodies with vectors a.
+
+    The entries (xx, xy, xz, yy, yz, zz) are stored in `array` from element o on.
+    """
     xx, xy, xz, yy, yz, zz = (load(array, o + 8 * k) for k in range(6))
     return dot((xx, xy, xz), a), dot((xy, yy, yz), a), dot((xz, yz, zz), a)

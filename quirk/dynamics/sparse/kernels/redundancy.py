@@ -85,8 +85,9 @@ REFLECTED = 1e-6
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
     """Compute the squared lengths of the rows A W in work.G, and write them to work.lengths.
 
-    `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K nodes (groups of up to six rows), 1/kg;
-    `side_inverse_mass` is 1/m of the body of each side of a relation. A side is one body of a relation.
+    A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. `inverse_mass` (K,) is the sum of 1/m over
+    both bodies of each of K nodes (joints), 1/kg; `side_inverse_mass` is 1/m for each body of each relation, a
+    constraint given by a function.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -103,7 +104,10 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared lengths in the uniform metric, in work.lengths."""
+    """Compute the rows at a state, in work.G, and their squared lengths in the uniform metric, in work.lengths.
+
+    The uniform metric does not depend on masses. t is the time (s), and y the state.
+    """
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -112,10 +116,10 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def judge(work: Workspace, tolerance: float) -> int:
-    """Return the number of rows in work.G that are independent in the uniform metric.
+    """Return the number of rows in work.G that are independent in the uniform metric, which does not depend on masses.
 
-    A row is independent if its distance from the span of the rows before it, over its length, is above `tolerance`. The
-    rows are factorized by reflections; the distances are written to work.triangle.
+    A row is independent if the ratio of its distance from the span of the rows before it to its length is above
+    `tolerance`. The rows are factorized by reflections; the distances are written to work.triangle.
     """
     clear(work.x)
     alike = work.uniform
@@ -136,7 +140,7 @@ def count_rows(nodes: Nodes) -> int:
 
 @kernel
 def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Select `rank` independent rows with pivots as large as possible, at a state y on the constraints.
+    """Select `rank` independent rows with pivots as large as possible, at time t (s) and a state y on the constraints.
 
     Returns False, and keeps the previous selection, if fewer than `rank` rows are independent.
     """
@@ -164,7 +168,10 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
 
 @kernel
 def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared lengths in the mass metric, in work.lengths."""
+    """Compute the rows at a state, in work.G, and their squared lengths in the mass metric, in work.lengths.
+
+    t is the time (s), and y the state.
+    """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
     all_rows(mechanism, t, y, 0.0, 0.0)
@@ -209,10 +216,10 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def suits_recursion(mechanism: Mechanism) -> bool:
-    """Whether accelerations can be computed by recursion, and multipliers are not needed at every state.
+    """Return whether accelerations can be computed by recursion, and multipliers are not needed at every state.
 
-    Friction and work of constraints need multipliers. Where inertias differ much, the multipliers also tell whether
-    accelerations lose digits.
+    Friction and work of constraints need multipliers. For systems with very different inertias, multipliers are also
+    needed to detect a loss of accuracy.
     """
     if mechanism.recursion.entries.shape[0] == 0 or not at(mechanism.work.summary, FOREST) > 0.0:
         return False
@@ -223,7 +230,7 @@ def suits_recursion(mechanism: Mechanism) -> bool:
 
 @kernel
 def every_row(mechanism: Mechanism) -> bool:
-    """Whether all constraint rows of the system are selected."""
+    """Return whether all constraint rows of the system are selected."""
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
@@ -236,9 +243,9 @@ def every_row(mechanism: Mechanism) -> bool:
 def adapt(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    The choice is stored as METHOD and PASSES. A forest is eliminated by its degrees of freedom if its smallest pivot is
-    at most SQUARED. Such a solve is assumed to leave the same residual as one by reflections, or RATE if that is
-    larger.
+    The choice is stored as METHOD and PASSES. A forest is eliminated by the degrees of freedom of its joints if its
+    smallest pivot is at most SQUARED. Such a solve is assumed to leave the same residual as a solve by reflections, or
+    RATE if that is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -266,8 +273,8 @@ def adapt(work: Workspace) -> None:
 def passes_for(rate: float, least: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. Errors of the accelerations of light bodies may be larger by one over
-    the square root of the smallest pivot, `least`; the result includes this factor.
+    The residual is measured in the mass metric. Errors of the accelerations of light bodies may be larger by a factor
+    of 1 / sqrt(least), with the smallest pivot `least`; the result includes this factor.
     """
     wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
@@ -287,9 +294,9 @@ def count(mechanism: Mechanism) -> int:
 
 @component(effort=2)
 def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
-    """Check the selected rows at a state y on the constraints, at which y' has been evaluated.
+    """Check the selected rows at time t (s) and a state y on the constraints, at which y' has been evaluated.
 
-    If the smallest pivot has become too small, rows are selected again; the method and the number of solves are
+    If the smallest pivot has become too small, `rank` rows are selected again; the method and the number of solves are
     adapted. Returns whether any of these has changed, so that y' must be evaluated again.
     """
     work = mechanism.work

@@ -1,7 +1,7 @@
 """Constraint rows of relations, which are constraints given by functions, in compiled code.
 
-The functions are called by address. They compute residuals Phi, the rows A of the Jacobian, and the right-hand sides b
-of A a = b for the accelerations a. The mass matrix is (W W^T)^-1.
+A relation is evaluated by calling its compiled function by address. The function computes residuals Phi, the rows A of
+the Jacobian, and the right-hand sides b of A a = b for the accelerations a. The mass matrix is (W W^T)^-1.
 
 A side of a relation is the load that a unit multiplier of each of its rows exerts on one of its bodies: a force and a
 scaled moment. There is one side for each frame of the relation. The array G stores the sides behind the rows of
@@ -43,9 +43,10 @@ SIDE_ENTRIES = 4
 
 @record
 class Relations(NamedTuple):
-    """Relations of a model as flat arrays for compiled code.
+    """Relations (constraints given by functions) of a model as flat arrays for compiled code.
 
-    Names in capitals are constants of this module.
+    Names in capitals are constants of this module. A side of a relation is the load of its unit multipliers on one
+    body.
 
     Attributes
     ----------
@@ -64,11 +65,11 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, which: int) -> int:
-        """Return entry `which` of relation r, for calls from Python."""
+        """Return entry `which` of the integers of relation r, for calls from Python."""
         return int(self.entries[RELATION_SIZE * r + which])
 
     def starts(self, r: int) -> list[int]:
-        """Return, for each side of relation r, its first element in G, for calls from Python."""
+        """Return, for each side (body) of relation r, its first element in the array G, for calls from Python."""
         sides = self.sides.reshape(-1, SIDE_ENTRIES)[self.entry(r, SIDE) : self.entry(r, SIDE_END)]
         return [int(start) for start in sides[:, G_AT]]
 
@@ -80,7 +81,10 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 
 @kernel
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the function of relation r at time t and state y."""
+    """Evaluate the function of relation r, a constraint given by a function, at time t (s) and state y.
+
+    `kin` holds the kinematics of all bodies.
+    """
     e = RELATION_SIZE * r
     first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
     for m in range(first_motion, relations.entries[e + MOTION_END]):
@@ -115,9 +119,10 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Compute the sides of relation r in G, and its right-hand sides b - A a, which are written from rhs[o] on.
+    """Compute the constraint rows A of relation r in G, and the right-hand sides b - A a, written from rhs[o] on.
 
-    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
+    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are
+    subtracted from b.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -146,7 +151,10 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write Phi of relation r, or Phi_dot for `order` 1, to `out` from element o on."""
+    """Write the residuals Phi of relation r or, for `order` 1, their rates to `out`, from element o on.
+
+    t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
     for row in range(relations.entries[e + ROWS]):
@@ -155,7 +163,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the product of each row of relation r and a motion of the bodies to `out`, from element o on.
+    """Write the product of each constraint row of relation r and a motion of the bodies to `out`, from element o on.
 
     The motion has the form described in `along` of the module `rows`.
     """
@@ -171,7 +179,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write the product of each row of relation r and a motion to `out`, from element o on.
+    """Write the product of each row of relation r and a motion of the bodies to `out`, from element o on.
 
     The sum of the absolute values of the terms of each product is added to `terms`.
     """
@@ -188,7 +196,10 @@ def relation_along_with_terms(
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add the loads of relation r on its bodies to `wrench`; its multipliers begin at element o of x."""
+    """Add the constraint loads of relation r to the loads on its bodies in `wrench`.
+
+    The multipliers of the relation begin at element o of x.
+    """
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
@@ -202,7 +213,7 @@ def relation_lengths(
 ) -> None:
     """Write the squared lengths of the rows A W of relation r to `lengths`, from element o on.
 
-    `inverse_mass` is 1/m of the body of each side.
+    The mass matrix is (W W^T)^-1. `inverse_mass` is 1/m of each body of each relation, 1/kg.
     """
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):

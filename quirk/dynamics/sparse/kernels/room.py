@@ -2,8 +2,8 @@
 
 Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with n_k
 - |t_k| / mu_k >= 0 in each contact k, with its normal force n_k, tangential force t_k and friction coefficient mu_k.
-The largest s for which all of these are at least s is computed by an interior-point method: Newton's method for the
-maximum of
+The margin is the largest s for which n_k - |t_k| / mu_k >= s in all contacts. It is computed by an interior-point
+method: Newton's method for the maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
@@ -33,18 +33,19 @@ REGULAR = 1e-14
 
 
 def scratch_of(count: int, free: int) -> int:
-    """Return the size of the scratch array of `room`, for `count` contacts and a vector y of size `free`."""
+    """Return the size of the scratch array of `room` for `count` contacts with `free` redundant loads."""
     return (free + 1) * (free + 4) + LOADS * count  # Newton step, matrix, slope and one row; loads before the step
 
 
 @kernel
 def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray) -> float:
-    """Return the largest margin s, N; on return z is the distribution of load with this margin.
+    """Return the largest margin to the friction cones, N; on return z is the distribution of load with this margin.
 
     Parameters
     ----------
-    z : (3 count,) an initial distribution of the load
-    basis : (3 count free,) the matrix N, row by row
+    z : (3 count,) an initial distribution of the load: normal force and two tangential forces of each contact, N
+    basis : (3 count free,) basis of the distributions without resultant: a matrix (3 count, free), row by row
+    count, free : number of contacts, and dimension of the basis
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_of(count, free)`
     """
@@ -89,16 +90,20 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 
 @kernel
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
-    """Return the margin of the load of contact k inside its friction cone, N: n_k - |t_k| / mu_k."""
+    """Return the margin of the load z of contact k inside its friction cone, N: n_k - |t_k| / mu_k.
+
+    n_k and t_k are the normal and tangential force; `inverse` holds the inverse coefficients of friction 1 / mu_k.
+    """
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
 
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return the barrier function that is maximized, for weight tau; minus infinity outside the friction cones.
+    """Return the barrier function to be maximized, with weight tau of the margin s; minus infinity outside the cones.
 
-    z are the loads of the `count` contacts, s is the margin, and `inverse` are the inverse coefficients of friction.
+    z are the loads of the `count` contacts (N), `bound` limits the sum of their normal loads, and `inverse` are the
+    inverse coefficients of friction.
     """
     total, left = tau * s, bound
     for k in range(count):
@@ -114,10 +119,10 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 
 @kernel
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
-    """Set the loads z to those before the Newton step, plus a fraction `part` of it; both are in the scratch array.
+    """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
 
-    A step that was too long cannot be subtracted again: where the matrix is nearly singular it exceeds the loads so
-    far that they would be lost in round-off.
+    Both are stored in the scratch array. A step that was too long is not undone by subtraction: if the matrix is nearly
+    singular, the step may exceed the loads so far that they are lost in round-off.
     """
     for o in range(LOADS * count):
         change = 0.0
@@ -131,7 +136,7 @@ def newton(
     z: np.ndarray, basis: np.ndarray, s: float, tau: float, bound: float, count: int, free: int,
     inverse: np.ndarray, scratch: np.ndarray,
 ) -> float:  # fmt: skip
-    """Compute the Newton step of y and s, in the scratch array; return the product of gradient and step.
+    """Compute the Newton step of loads and margin, in the scratch array; return the product of gradient and step.
 
     Arguments are as for `room`, with the margin s, its weight tau and the bound on the sum of all normal loads.
     """
@@ -184,7 +189,7 @@ def newton(
 
 @kernel
 def solved(scratch: np.ndarray, n: int) -> float:
-    """Solve for the Newton step by Cholesky factorization; return the product of gradient and step.
+    """Solve for the Newton step by Cholesky factorization, in `scratch`; return the product of gradient and step.
 
     n is the number of unknowns.
     """
@@ -219,5 +224,8 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Return the largest margin to the friction cones, N: the function `room`, compiled for calls from Python."""
+    """Return the largest margin to the friction cones, N; for calls from Python.
+
+    Arguments are as for `room`.
+    """
     return room(z, basis, count, free, inverse, scratch)

@@ -1,8 +1,8 @@
-"""Whether accelerations lose digits because large loads pass through light bodies, so that `extended` is needed.
+"""Detection of accelerations that lose digits because large loads pass through light bodies; see `extended`.
 
-The round-off of the load on a body is bounded by that of its terms. Most of it does no harm, since refinement makes the
-rounded loads satisfy the constraints; only along motions that the constraints of a light body leave it does it remain.
-So where the bound is too large, the accelerations are computed in double-double arithmetic once, and compared.
+The round-off of the load on a body is bounded by the round-off of its terms. Most of it does no harm, because
+refinement makes the rounded loads satisfy the constraints; it remains only in the motions that the constraints leave
+free. So where the bound is too large, the accelerations are computed once in double-double arithmetic, for comparison.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ TOLERABLE, REFINED = 1e-9, 2.0**-52
 def evaluate_on_rows(
     mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, rank: int, ydot: np.ndarray
 ) -> int:
-    """Compute y' as `evaluate` at a state on the constraints, after which solution methods are adapted.
+    """Compute y', in `ydot`, at time t (s) and a state y on the constraints, and adapt the solution method.
 
-    If a method changes, y' is evaluated again. It becomes NaN if inertias differ too much even for double-double
-    arithmetic. Returns the number of evaluations.
+    If the method changes, y' is evaluated again. It becomes NaN if inertias differ too much even for double-double
+    arithmetic. `alpha` and `beta` are Baumgarte's rates, 1/s; `rank` is the number of independent rows. Returns the
+    number of evaluations.
     """
     work, count = mechanism.work, 1
     evaluate(mechanism, t, y, alpha, beta, ydot)
@@ -69,10 +70,11 @@ def evaluate_on_rows(
 
 @kernel
 def doubtful(mechanism: Mechanism) -> bool:
-    """Whether the accelerations of the last evaluation may have errors beyond ACCEPTED due to round-off.
+    """Return whether round-off may have caused errors beyond ACCEPTED in the accelerations of the last evaluation.
 
-    False if they were computed in double-double arithmetic, or with errors that were measured at a similar bound. With
-    FREEDOMS, accelerations are no sums of loads; errors show in the difference to such sums.
+    False if they were computed in double-double arithmetic, or if their errors were measured at a similar error bound.
+    With the method FREEDOMS, accelerations are not computed as sums of loads; their difference from such sums is the
+    measure of the error.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:
@@ -91,7 +93,7 @@ def doubtful(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest acceleration due to the difference of the loads in work.wrench and work.extended.before."""
+    """Return the largest acceleration (m/s^2) due to the difference of loads work.wrench - work.extended.before."""
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
         store(work.extended.before, o, load(work.wrench, o) - load(work.extended.before, o))
@@ -100,11 +102,11 @@ def difference(mechanism: Mechanism) -> float:
 
 @kernel
 def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
-    """Whether the accelerations of the last evaluation, at state y, have errors beyond ACCEPTED due to round-off.
+    """Return whether the accelerations of the last evaluation, at state y, have round-off errors above ACCEPTED.
 
-    They are compared with those in double-double arithmetic, by which they are replaced in work.wrench. If these are
-    needed, the method is REFLECTIONS, as freedoms lose as many digits as the sums of loads. If these fail, as next to
-    singular configurations, doubles are kept, unless inertias differ too much.
+    They are compared with accelerations in double-double arithmetic, whose loads replace those in work.wrench. If
+    double-double arithmetic is needed, the method becomes REFLECTIONS, as FREEDOMS is no more accurate than the sums of
+    loads. If it fails, as next to singular configurations, doubles are kept, unless inertias differ too much.
     """
     work = mechanism.work
     method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
@@ -129,14 +131,14 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return the round-off of the loads of all rows, as accelerations, over the largest acceleration."""
+    """Return the round-off of the loads of all rows, as an acceleration, divided by the largest acceleration."""
     sum_sizes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)
 
 
 @kernel
 def sum_sizes(mechanism: Mechanism) -> None:
-    """Add up the magnitudes of the loads of all rows on each body, in work.extended.wrench."""
+    """Sum the magnitudes of the loads of all constraint rows on each body, in work.extended.wrench."""
     nodes, work, sizes = mechanism.nodes, mechanism.work, mechanism.work.extended.wrench
     relations = nodes.relations
     clear(sizes)

@@ -92,7 +92,7 @@ class JointMotion(NamedTuple):
     Attributes
     ----------
     arm_i, arm_j : joint points in body axes, m
-    s_i, s_j, s1_i, s1_j : the same, and their rates, m/s
+    s_i, s_j, s1_i, s1_j : vectors from the centers of mass to the joint points, m, and their rates, m/s
     w_i, w_j, a_i, a_j : angular velocities, rad/s, and angular accelerations of the unconstrained motion, rad/s^2
     d2 : difference of the accelerations of the joint points in the unconstrained motion, m/s^2
     """
@@ -112,7 +112,10 @@ class JointMotion(NamedTuple):
 
 @traced
 def joint_motion(arm: np.ndarray, o: int, kin: np.ndarray, ki: int, kj: int) -> JointMotion:
-    """Return the motion of a node whose joint points are at `o` in `arm`, and its bodies at ki and kj in `kin`."""
+    """Return the motion of the joint points and bodies of a node (joint).
+
+    The joint points begin at element o of `arm`, and the kinematics of the two bodies at elements ki and kj of `kin`.
+    """
     arm_i = at(arm, o), at(arm, o + 1), at(arm, o + 2)
     arm_j = at(arm, o + 3), at(arm, o + 4), at(arm, o + 5)
     s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
@@ -128,7 +131,10 @@ def joint_motion(arm: np.ndarray, o: int, kin: np.ndarray, ki: int, kj: int) -> 
 def point_rows(
     units: np.ndarray, kin: np.ndarray, ki: int, kj: int, joint: JointMotion, n: int, G: np.ndarray, rhs: np.ndarray
 ) -> None:
-    """Write the rows of a coincidence, and their right-hand sides; the forces are constant."""
+    """Write the rows of node n, a coincidence of two points, to G and their right-hand sides to `rhs`.
+
+    The force directions are constant. `units` holds unit vectors, `joint` the motion of the joint.
+    """
     g, e, d2 = G_SIZE * n, load3(halved(units), 0), joint.d2
     on_i = scaled(kin, ki, cross(back(kin, ki, e), joint.arm_i))
     on_j = scaled(kin, kj, cross(joint.arm_j, back(kin, kj, e)))
@@ -152,9 +158,10 @@ def hinge_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Write the rows of a coincidence with directions kept perpendicular, and their right-hand sides.
+    """Write the rows of node n, a coincidence with directions kept perpendicular, and their right-hand sides.
 
-    With w and a of j relative to i and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+    Directions u of body i and v of body j are perpendicular. With w and a, the angular velocity and acceleration of j
+    relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
     """
     g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
     u = turned(kin, ki, load3(direction, 48 * n))
@@ -185,7 +192,10 @@ def bilinear_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Write the rows of primitives of any kind, and their right-hand sides."""
+    """Write the rows of node n, made of primitives of any kind, to G and their right-hand sides to `rhs`.
+
+    `alpha` and `beta` are Baumgarte's rates, 1/s; `joint` is the motion of the joint.
+    """
     ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
     # Positions first: far from the origin their difference is exact where a sum is not.
     d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(joint.s_j, joint.s_i))
@@ -228,11 +238,11 @@ def constraint_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Compute the rows G and the right-hand sides b - A a for nodes visits[begin:end].
+    """Compute the constraint rows A, in G, and the right-hand sides b - A a for nodes visits[begin:end].
 
     A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations.
     Moments are formed in body axes, so that a force through the axis of a slender body has exactly zero moment about
-    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi are subtracted from b.
+    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -292,9 +302,10 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node.
+    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node (joint).
 
-    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes.
+    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes,
+    with the metric W of the body: W W^T = J^-1.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -312,7 +323,7 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node.
+    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node (joint).
 
     The sum of the absolute values of the terms of each product is added to `terms`.
     """

@@ -1,4 +1,4 @@
-"""Size of accelerations, by which errors of accelerations are judged: linear ones, and angular ones times lengths."""
+"""Magnitude of accelerations, the scale of their errors: linear ones, and angular ones times a length of the body."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MODERATE = 1e6
 
 @kernel
 def largest_acceleration(mechanism: Mechanism) -> float:
-    """Return the largest acceleration due to the loads in work.wrench, or of gravity."""
+    """Return the largest acceleration due to the loads in work.wrench, or gravity if that is larger, m/s^2.
+
+    Angular accelerations are multiplied by the length of the body.
+    """
     constants, gravity = mechanism.constants, 0.0
     for c in range(0, constants.shape[0], CON):
         field = load3(constants, c + 8 * GRAVITY)
@@ -31,7 +34,10 @@ def largest_acceleration(mechanism: Mechanism) -> float:
 
 @kernel
 def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
-    """Return the largest acceleration due to loads, m/s^2; angular ones are multiplied by the length of the body."""
+    """Return the largest acceleration due to the loads in `wrench`, m/s^2.
+
+    Angular accelerations are multiplied by the length of the body.
+    """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     largest, check = 0.0, splat(0.0)
     for block in range(constants.shape[0] // CON):
@@ -47,7 +53,7 @@ def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
 
 @kernel
 def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
-    """Return an upper bound of the accelerations due to loads of given magnitudes, whatever the signs are."""
+    """Return an upper bound of the accelerations due to loads of given magnitudes and any signs, m/s^2."""
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     largest = 0.0
     for block in range(constants.shape[0] // CON):
@@ -63,7 +69,10 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
 
 @kernel
 def spread(mechanism: Mechanism) -> float:
-    """Return the largest mass over the smallest inertia, a mass, or a moment over the squared length of the body."""
+    """Return the ratio of the largest mass to the smallest inertia of the system.
+
+    An inertia is a mass, or a principal moment of inertia over the squared length of the body.
+    """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     heaviest = lightest = splat(0.0)
     for c in range(0, constants.shape[0], CON):
@@ -74,7 +83,7 @@ def spread(mechanism: Mechanism) -> float:
 
 @traced
 def turning(constants: Any, alike: Any, c: Any) -> Any:
-    """Return the sum of the inverse principal moments of each of eight bodies, times the square of its length."""
+    """Return the sum of the inverse principal moments of inertia of eight bodies, times their squared lengths, 1/kg."""
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])
     length = load(alike, c + 8 * INVERSE_FACTOR)

@@ -62,10 +62,11 @@ class Tree(NamedTuple):
     roots : (ROOT_ENTRIES R,) integers of each root
     own : (INERTIA n,) inertia of each body about its center of mass
     inertia : (INERTIA n,) written by compiled code: articulated inertias
-    joints : (JOINT_NUMBERS T,) written: geometry and solution of each joint
-    factors : (ROOT_NUMBERS R,) written: triangular factors of the roots' inertias
-    bias : written, in the layout of wrenches and in body axes: loads that articulated bodies need for zero acceleration
-    acceleration : written, in the same layout: accelerations of centers of mass, and angular accelerations
+    joints : (JOINT_NUMBERS T,) written by compiled code: geometry and solution of each joint
+    factors : (ROOT_NUMBERS R,) written by compiled code: triangular factors of the roots' inertias
+    bias : written by compiled code: loads that articulated bodies need for zero acceleration, in body axes
+    acceleration : written by compiled code: linear accelerations of centers of mass and angular accelerations, body
+        axes
     """
 
     entries: np.ndarray

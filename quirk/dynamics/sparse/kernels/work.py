@@ -40,7 +40,7 @@ class Uniform(NamedTuple):
 
 @record
 class Extended(NamedTuple):
-    """Lower parts of double-double numbers, for loads that the round-off of doubles would falsify.
+    """Lower parts of double-double numbers, for loads whose round-off in doubles would be too large.
 
     The higher parts are in the arrays of the same name of `Workspace`, or in the array in brackets.
 
@@ -50,8 +50,8 @@ class Extended(NamedTuple):
     G : rows of nodes
     wrench, motion : loads on bodies and their accelerations
     x : multipliers [sum]
-    applied : loads on bodies without those of constraints, as doubles
-    goal : required value of A M^-1 (wrench), as doubles
+    applied : loads on bodies without constraint loads, as doubles
+    goal : required value of A M^-1 w for the loads w in `wrench`, as doubles
     before : loads on bodies before they were computed in double-double arithmetic
     """
 
@@ -67,7 +67,7 @@ class Extended(NamedTuple):
 
 @record
 class Workspace(NamedTuple):
-    """Arrays that compiled code writes, for K nodes; they are allocated once per solver.
+    """Arrays written by compiled code, for K nodes (joints); they are allocated once per solver.
 
     Names in capitals are constants of this module.
 

@@ -35,7 +35,10 @@ from .work import LEAST
 
 @kernel
 def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
-    """Return the sum over force elements and constraints of the absolute value of their work between two states, J."""
+    """Return the sum over force elements and constraints of the absolute value of their work between two states, J.
+
+    y and y_new are the states; they contain the work done since the start of the run.
+    """
     found = 0.0
     for o in range(forces.work, forces.work_end):
         found += abs(at(y_new, o) - at(y, o))
@@ -112,9 +115,10 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 
 @kernel
 def scaled_loads(mechanism: Mechanism) -> float:
-    """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric; W/s.
+    """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric, W/s.
 
-    In this metric a force is divided by the square root of the mass, and a moment by the square root of the inertia.
+    In this metric a force is divided by the square root of the mass, and a moment by the square root of the moment of
+    inertia.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):

@@ -92,7 +92,7 @@ class Loose(Unilateral):
 
     def _loosen(self, relation: Relation, play: Play) -> None:
         """Set the gap functions of both flanks from the constraint `relation` of the mesh without play."""
-        checked_travel(f"{self}", relation, play)
+        checked_travel(f"{self}", relation)
         numbers = (0.5 * play.backlash, *relation.numbers)
         self.gaps = tuple(
             Relation(Flank(relation.function, sign), (f"{name} flank",), relation.units, numbers)
@@ -105,13 +105,13 @@ def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[A
     """Return a tuple with the force element that acts between the flanks of a mesh."""
     from ..forces.flanks import Flanks
 
-    checked_travel(f"{owner}", relation, play)
+    checked_travel(f"{owner}", relation)
     assert play.stiffness is not None
     ends = [(body, frame) for body, frame in owner.ends]
     return (Flanks(f"{owner.name} flanks", ends, relation, play.backlash, play.stiffness, play.damping),)
 
 
-def checked_travel(owner: str, relation: Relation, play: Play) -> None:
+def checked_travel(owner: str, relation: Relation) -> None:
     """Raise an InputError for a mesh that couples rates, because free travel is defined for angles only."""
     if relation.of_velocities:
         raise InputError(

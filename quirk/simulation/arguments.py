@@ -58,7 +58,6 @@ def checked_settings(
     baumgarte: Any,
     projection_interval: Any,
     every: bool,
-    solver: str = "sparse",
 ) -> Settings:
     """Return the settings of a run of a certain duration (s), which may be infinite, or raise an InputError.
 

@@ -152,7 +152,7 @@ def simulate(
     validate.choice(owner, "impacts", impacts, IMPACTS)
     settings = checked_settings(
         owner, system, method, start, duration, step=step, rtol=rtol, atol=atol, stabilization=stabilization,
-        baumgarte=baumgarte, solver=solver, projection_interval=projection_interval, every=output is None,
+        baumgarte=baumgarte, projection_interval=projection_interval, every=output is None,
     )  # fmt: skip
     start, end = settings.start, settings.end
     times = output_times(output, start, end)

@@ -60,7 +60,7 @@ class EightDirections:
         self.columns = slice(first, first + WIDTH)
         self.model, self.motion, self.directions = model, motion, directions
         self.time = Dual(t, self.padded(directions.time))
-        self._move(n)
+        self._move()
         self.loads = np.zeros((n + 1, 6, WIDTH))
         self.levels, self.rows = np.zeros((model.rows, 3, WIDTH)), np.zeros((model.rows, n + 1, 6, WIDTH))
         for r, placed in enumerate(as_relations(model)):
@@ -72,8 +72,8 @@ class EightDirections:
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
-    def _move(self, n: int) -> None:
-        """Compute the derivatives of poses, velocities and accelerations of n bodies.
+    def _move(self) -> None:
+        """Compute the derivatives of poses, velocities and accelerations of all bodies.
 
         Rotations are in the inertial frame.
         """

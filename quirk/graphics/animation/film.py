@@ -47,7 +47,7 @@ class Film:
         self._canvas = FigureCanvasAgg(self._figure)
         ax = self._figure.add_axes((0, 0, 1, 1))
         ax.set_axis_off()
-        self._anchor = anchor_of(result, scene, follow)
+        self._anchor = anchor_of(scene, follow)
         self._moves = bool(np.ptp(self._anchor, axis=0).any())
         grounds = grounds_of(result)
         box, arrows = box_of(scene, self._anchor, follow, grounds)

@@ -28,7 +28,7 @@ ROOM, ROOM_FOLLOWED, THINNEST = 0.06, 0.12, 0.25
 NEAR = 0.5
 
 
-def anchor_of(result: Result, scene: Scene, follow: str | None) -> np.ndarray:
+def anchor_of(scene: Scene, follow: str | None) -> np.ndarray:
     """Return the center of the pictures (nt, 3), inertial frame, m.
 
     The center is the followed body, the center of mass of all bodies, or a fixed point.

@@ -10,7 +10,6 @@ from quirk.forces import Bushing, ForceElement, JointFriction, TorsionSpring
 
 from .bodies import Bodies
 from .description import DescriptionNames, at
-from .left_out import LeftOut
 from .pose import Pose
 
 
@@ -63,7 +62,6 @@ def elements(
     coordinate: JointCoordinate,
     kind: str,
     names: DescriptionNames,
-    left_out: LeftOut,
     where: Any,
     name: str,
 ) -> list[Constraint | ForceElement]:
@@ -75,7 +73,6 @@ def elements(
     coordinate : properties of its coordinate
     kind : "rotation" or "translation"
     names : names that the system already uses
-    left_out : list of omissions
     where : location in the file, for messages
     name : name of the joint in the file, with which the names of the elements begin
     """

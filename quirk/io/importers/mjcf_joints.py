@@ -136,7 +136,7 @@ def _act(
     kind = "translation" if k in stack.slides else "rotation"
     if k in made.handle:
         handle = made.handle[k]
-        made.parts += joints.elements(handle, coordinate, kind, names, left_out, model.where("JOINT", k), name)
+        made.parts += joints.elements(handle, coordinate, kind, names, model.where("JOINT", k), name)
         _add_rotor(stack, k, kind, names, made)
         return
     if k in stack.balls:

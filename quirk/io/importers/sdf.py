@@ -117,7 +117,7 @@ def load_sdf(
     if worlds:
         top.get("name")
     field_of_world = _gravity(top) if worlds else (0, 0, 0)
-    _collect(contents, top, "", bool(worlds))
+    _collect(contents, top)
     contents.frames.shift_models()
     short = _short_names(contents, len(top.all("model")))
     meshes = MeshFiles(folders, left_out)
@@ -156,13 +156,9 @@ def flag(element: Element | None, default: bool) -> bool:
     return text in ("true", "1")
 
 
-def _collect(contents: SdfContents, outer: Element, scope: str, of_world: bool) -> None:
-    """Add the contents of a model or world, with all models in it, to `contents`.
-
-    `outer` is the element of the model or world; `of_world` is true for a world. `scope` is the scope of the names in
-    it.
-    """
-    waiting = [(outer, scope)]
+def _collect(contents: SdfContents, outer: Element) -> None:
+    """Add the contents of the model or world `outer`, with all models in it, to `contents`."""
+    waiting = [(outer, "")]
     while waiting:
         element, prefix = waiting.pop(0)
         around = prefix.removesuffix("::") or None

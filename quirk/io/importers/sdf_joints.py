@@ -81,7 +81,7 @@ class SdfJoints:
                 if kind in SIMPLE:
                     yield from self._simple(name, element, kind, bodies)
                 elif kind == "ball":
-                    yield from self._ball(name, element, bodies)
+                    yield from self._ball(name, bodies)
                 elif kind in ("universal", "revolute2"):
                     yield from self._universal(name, element, bodies)
                 elif kind == "gearbox":
@@ -192,7 +192,7 @@ class SdfJoints:
         self._joint[name] = joint
         yield joint
         which = "translation" if kind == "prismatic" else "rotation"
-        yield from joints.elements(joint, coordinate, which, self.names, self.left_out, element, called)
+        yield from joints.elements(joint, coordinate, which, self.names, element, called)
 
     @staticmethod
     def _lead(element: Element) -> float:
@@ -206,7 +206,7 @@ class SdfJoints:
         # Interpretation by older programs: angle divided by travel, for a left-handed thread.
         return -2 * math.pi / pitch
 
-    def _ball(self, name: str, element: Element, bodies: Bodies) -> Made:
+    def _ball(self, name: str, bodies: Bodies) -> Made:
         point = self.contents.frames.pose(name).origin
         yield Spherical(self.names.take(self.short[name], "joint"), *self._bodies(name, bodies), point=point)
 
@@ -229,7 +229,7 @@ class SdfJoints:
             frames = [frame_in(body, point, axes_with_z(axis, across)) for body in (one, two)]
             shown = Revolute(own, one, two, frame_i=frames[0], frame_j=frames[1], active=False)
             yield shown
-            yield from joints.elements(shown, coordinate, "rotation", self.names, self.left_out, element, own)
+            yield from joints.elements(shown, coordinate, "rotation", self.names, element, own)
 
     def _gearbox(self, name: str, element: Element, bodies: Bodies) -> Gear:
         scope, frames = self.contents.joints[name][1], self.contents.frames

@@ -97,7 +97,7 @@ def load_urdf(
     if base == "fixed":
         welds.append(Weld(None, ordered[0].name))
     bodies = Bodies(ordered, welds, names, left_out, inertia_tolerance, repair)
-    others = list(_connected(tree, bodies, names, with_limits, left_out))
+    others = list(_connected(tree, bodies, names, with_limits))
     for joint in listed.values():
         if KINDS[joint.kind] in (Revolute, Prismatic) and (not with_limits or joint.kind == "continuous"):
             _ignore_limits(joint)
@@ -211,14 +211,14 @@ def _placed(root: Element, links: dict[str, Link], listed: dict[str, UrdfJoint])
 
 
 def _connected(
-    tree: list[UrdfJoint], bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut
+    tree: list[UrdfJoint], bodies: Bodies, names: DescriptionNames, limits: bool
 ) -> Iterator[Constraint | ForceElement]:
     """Yield joints, the elements that act on them, and the couplings of joints that mimic others.
 
     Parameters
     ----------
     tree : joints in the order of the tree
-    bodies, names, left_out : bodies, names and omissions of the import
+    bodies, names : bodies and names of the import
     limits : whether limits are imported
     """
     made: dict[str, Joint] = {}
@@ -237,7 +237,7 @@ def _connected(
             coordinate.lower = coordinate.upper = None
         which = "translation" if kind is Prismatic else "rotation"
         if kind in (Revolute, Prismatic):
-            yield from joints.elements(made[joint.name], coordinate, which, names, left_out, joint.element, called)
+            yield from joints.elements(made[joint.name], coordinate, which, names, joint.element, called)
     for joint in tree:
         mimic = joint.element.one("mimic")
         if mimic is None or joint.name not in made or mimic.attribute("joint") not in made:

@@ -524,7 +524,7 @@ class HybridRun:
         found = float(kinetic_energy(model, state) + gravity_energy(model, state))
         stores = [(element, rows) for element, rows in model.forces if element.stores]
         if stores:
-            found += stored_energy(model, stores, now.t, state)
+            found += stored_energy(stores, now.t, state)
         return found
 
     def _count(self, t: float, name: str) -> None:
@@ -555,7 +555,7 @@ def up_to(segment: Segment, t: float) -> Segment:
     )
 
 
-def stored_energy(model: Any, stores: Sequence[Any], t: float, state: State) -> float:
+def stored_energy(stores: Sequence[Any], t: float, state: State) -> float:
     """Return the sum of the energies (J) that force elements store at a state.
 
     `stores` are pairs of an element and the indices of its bodies.

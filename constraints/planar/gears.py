@@ -98,11 +98,11 @@ class GearOnLink(PlanarConstraint):
     Parameters
     ----------
     link : PlanarBody or GROUND
-            Body k, which carries both bearings, such as the arm of a planetary gear.
-        ratio : float
-            K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
-        offset : float, optional
-            C, rad; default: the value for which Phi is zero at the initial poses.
+        Body k, which carries both bearings, such as the arm of a planetary gear.
+    ratio : float
+        K, nonzero: -r_i / r_j for external gears, r_i / r_j for internal gears, chains and belts.
+    offset : float, optional
+        C, rad; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class Rolling(PlanarConstraint):
     point_j : (2,), body axes
         Center of the wheel in the coordinates of body j, m.
     offset : float, optional
-            C, m; default: the value for which Phi is zero at the initial poses.
+        C, m; default: the value for which Phi is zero at the initial poses.
 
     Examples
     --------

@@ -149,7 +149,7 @@ class DualArray(Scalar):
 
     @property
     def zero(self) -> Dual:
-        """The dual number zero, an element of such an array."""
+        """The dual number zero, of the type of the array's elements."""
         return Dual(0.0, 0)
 
     def __getitem__(self, index: int) -> Dual:

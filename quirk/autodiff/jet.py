@@ -47,7 +47,7 @@ class Jet:
 
     @property
     def rate(self) -> Jet:
-        """Time derivative: a jet with one derivative less and without gradient."""
+        """Time derivative of the quantity: a jet with one derivative less and without gradient."""
         coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
@@ -82,7 +82,7 @@ class Jet:
         return Jet(self.taylor, [None] * len(self.gradient))
 
     def constant(self, x: Any) -> Jet:
-        """Return the constant `x` as a jet with as many derivatives as this one."""
+        """Return the constant `x` as a jet with the same number of derivatives as this jet."""
         return Jet([x, *[0] * (len(self.taylor) - 1)], [None] * len(self.gradient))
 
     def __neg__(self) -> Jet:

@@ -94,9 +94,9 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _without_signs(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Rewrite an operation on lines a and b so that neither operand is a negative of another line.
+        """Return an equivalent operation on lines a and b in which neither operand is the negative of another line.
 
-        Returns the operation code, both lines, and whether the result must be negated.
+        The result is the operation code, both lines, and whether the result of the operation must be negated.
         """
         (a, minus_a), (b, minus_b) = self._without_sign(a), self._without_sign(b)
         if code == DIVIDE:
@@ -108,10 +108,7 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _without_sign(self, place: int) -> tuple[int, bool]:
-        """Return a line and whether `place` is its negative.
-
-        If `place` is not a negative, the line is `place` itself.
-        """
+        """Return the line whose negative is `place`, and True; if `place` is no negative, return `place` and False."""
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -145,7 +142,7 @@ class Tape:
         return len(self.lines) - 1
 
     def needed(self, places: Sequence[int]) -> list[int]:
-        """Return the lines on which the lines `places` depend, including these, in increasing order."""
+        """Return the line numbers `places` and those of all lines on which they depend, in increasing order."""
         found, todo = set(), list(places)
         while todo:
             place = todo.pop()

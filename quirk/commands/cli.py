@@ -30,7 +30,7 @@ class Interrupted(BaseException):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line with the given arguments, by default those of the process; return the exit status."""
+    """Run the command line with the given arguments (default: `sys.argv`), and return the exit status."""
     name = "quirk"
     try:
         try:

@@ -1,4 +1,4 @@
-"""`quirk compile`: compilation of all kernels in advance, so that later runs start without it."""
+"""`quirk compile`: compilation of all kernels in advance, so that later runs need not compile them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def values_of(what: str, text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """Return a text as a number or a bool if it is one; otherwise unchanged."""
+    """Return the number or bool that a text represents; other texts are returned unchanged."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

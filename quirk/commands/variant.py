@@ -57,9 +57,9 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
 
 
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
-    """Replace the value in nested tables and lists to which a path of keys leads.
+    """Replace one value in nested tables and lists by `value`.
 
-    `place` is the outermost table; `name` is the whole dotted name, for errors.
+    `place` is the outermost table, `keys` the path of keys to the value, and `name` the whole dotted name, for errors.
     """
     for key in keys[:-1]:
         place = _of(place, key, name)
@@ -71,9 +71,9 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return the entry of a table for a key, or the entry of a list for an index written as text.
+    """Return the entry `key` of a table, or the entry of a list whose index is the text `key`.
 
-    `name` is the whole dotted name, for errors. `place` is the table or list.
+    `place` is the table or list; `name` is the whole dotted name, for errors.
     """
     if isinstance(place, dict) and key in place:
         return place[key]

@@ -80,7 +80,7 @@ def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarra
 
 
 def _integrals(at: np.ndarray) -> np.ndarray:
-    """Return (p, 8): half the integrals of the first 8 Legendre polynomials from -1 to p points in [-1, 1]."""
+    """Return half the integrals (p, 8) of the first 8 Legendre polynomials from -1 to the points `at` (p,)."""
     values = legendre.legvander(at, COUNT)
     lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

@@ -85,8 +85,7 @@ class BeamView:
     def force(self, frame: str = "section") -> np.ndarray:
         """Return section forces (nt, N, 3), N: tension and shear forces along y and z, or in the inertial frame.
 
-        They include damping, and are the forces that the part of the beam towards its end exerts on the part towards
-        its start.
+        The forces include damping. The part of the beam towards its end exerts them on the part towards its start.
         """
         return self._turned(self._loads[..., :3], frame)
 

@@ -44,8 +44,9 @@ def join(first: Result, *others: Result) -> Result:
     Returns
     -------
     Result
-        With the segments and events of all runs, the sum of their statistics, and the status of the last. Parameter
-        derivatives are omitted, with a `SensitivityWarning`, because those of each run refer to its own start.
+        Result with the segments and events of all runs, the sum of their statistics, and the status of the last run.
+        Parameter derivatives are omitted, with a `SensitivityWarning`, because the derivatives of each run refer to
+        its own initial state.
 
     Raises
     ------
@@ -95,7 +96,7 @@ def join(first: Result, *others: Result) -> Result:
 
 
 def run_events(result: Result) -> list[Event]:
-    """Return all events that may have changed parts of the system: those of the system and those of single runs."""
+    """Return all events that may have changed parts of the system: its own events and events passed to a run."""
     given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
     return [*result.system.events, *given]
 
@@ -161,10 +162,7 @@ def _check_state(which: str, before: State, after: State, length: float) -> None
 
 
 def _add(total: Statistics, more: Statistics) -> None:
-    """Add the statistics of one run to a total, which is changed.
-
-    `more` are the added statistics.
-    """
+    """Add the statistics `more` of one run to `total`, in place."""
     for part in fields(Statistics):
         if part.name != "in_python":
             setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))

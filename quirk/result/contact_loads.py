@@ -126,7 +126,7 @@ class ContactLoads:
     def loads(self) -> dict[str, np.ndarray]:
         """Force (N) and torque (N m), (nt, 2, 3), inertial frame, of each contact that shares a load, by name.
 
-        They act on body j; the torque is about the joint point of body j.
+        The loads act on body j; the torque is about the joint point of body j.
         """
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
@@ -142,7 +142,7 @@ class ContactLoads:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Names of the contacts, and of their friction elements, that share loads."""
+        """Names of the contacts that share a load with others, and of their friction elements."""
         return frozenset(name for group in self._groups() for name in self._names(group))
 
     def _names(self, group: Sequence[_Contact]) -> list[str]:

@@ -49,7 +49,7 @@ class EventRecord:
 
 @explained
 class EventLog(Sequence[EventRecord]):
-    """The events of a run in chronological order, as a sequence of `EventRecord`; `of` selects them by name."""
+    """The events of a run in chronological order, as a sequence of `EventRecord`; method `of` selects by name."""
 
     def __init__(self, rows: Sequence[EventRecord] = ()) -> None:
         self._rows = list(rows)

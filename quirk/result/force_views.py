@@ -223,7 +223,8 @@ class ForceView:
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
         """Yield, for each segment, the force element of this name, and the axes (nt, 3, 3) of one of its bodies.
 
-        Events may have replaced the element. While it is disabled it has no load, and the axes are arbitrary.
+        `end` is the index of the body. Events may have replaced the element. While the element is disabled, it has no
+        load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
@@ -253,9 +254,9 @@ class FrictionView(ForceView):
 
     @property
     def sticking(self) -> np.ndarray:
-        """Whether there is no slip, (nt,) bool.
+        """Mask (nt,), bool, of the times without slip.
 
-        The cause may be this friction element or other constraints.
+        Slip may be prevented by this friction element or by other constraints.
         """
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])

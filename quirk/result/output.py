@@ -183,7 +183,7 @@ class ResultOutput:
         Returns
         -------
         View
-            With `url`, `close()` and `wait()`; notebooks display it.
+            Object with `url`, `close()` and `wait()`; notebooks display the view.
 
         Raises
         ------
@@ -225,8 +225,8 @@ class ResultOutput:
         Returns
         -------
         xarray.Dataset
-            With the dimension "time", and "body", "joint", "force" and others by name. For a failed run, groups that
-            cannot be computed are omitted unless requested; its attributes give the reason.
+            Dataset with the dimension "time", and "body", "joint", "force" and others by name. For a failed run,
+            groups that cannot be computed are omitted unless requested; the attributes give the reason.
 
         Raises
         ------
@@ -330,10 +330,11 @@ class ResultOutput:
         return to_npz(self._as_result, path, quantities, only, frame)
 
     def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
-        """Return the run at any times between its first and its last.
+        """Return the result interpolated at any times within the run.
 
         Between two outputs, bodies follow the polynomials of degree 9 through positions, velocities, accelerations,
-        jerk and snap at both, projected onto the constraints; the degree is lower if jerk or snap are not available.
+        jerk and snap at both outputs, projected onto the constraints; the degree is lower if jerk or snap are not
+        available.
         Accelerations, loads and all other quantities are computed from the equation of motion.
 
         Parameters
@@ -341,7 +342,7 @@ class ResultOutput:
         t : float or (nt,)
             Increasing times, s.
         side : "after" or "before"
-            State at the time of an event, where there are two.
+            Which of the two states at the time of an event is returned.
 
         Returns
         -------
@@ -369,8 +370,8 @@ class ResultOutput:
         path : str or Path
             Ends in ".nc".
         quantities : name or list of names, optional
-            Groups of variables, as for `to_xarray`; QuIRK recomputes the others after loading. States, events and their
-            sensitivities are always written.
+            Groups of variables, as for `to_xarray`; QuIRK recomputes the other groups after loading. States, events and
+            their sensitivities are always written.
 
         Returns
         -------
@@ -403,8 +404,8 @@ class ResultOutput:
         Returns
         -------
         Result
-            With the same segments, states, events, statistics and options; derived quantities are computed on demand,
-            with identical digits. Simulations can continue from it.
+            Result with the same segments, states, events, statistics and options; derived quantities are computed on
+            demand, with identical digits. Simulations can continue from its final state.
 
         Raises
         ------

@@ -84,13 +84,13 @@ class BodyView:
 
         The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
         From there they are continuous, over turns and through singularities, beyond which the second angle leaves its
-        range. Between times the body is assumed to rotate about one axis, consistent with the mean of the angular
-        velocities at both: fast rotation about several axes requires closely spaced times.
+        range. Between two output times the body is assumed to rotate about one axis, consistent with the mean of the
+        angular velocities at these times: fast rotation about several axes requires closely spaced output times.
 
         At gimbal lock, where the second angle is 0 or pi, or a right angle if all axes differ, only the sum or
         difference of the first and third angle is determined. The individual angles are then interpolated from the
-        times before and after, or zero. A body that passes close to it, or leaves it in another direction, has fast
-        changes of these angles.
+        times before and after, or zero. These angles change fast if the body passes close to gimbal lock, or leaves it
+        in another direction.
         """
         return euler.continued(
             validate.choice(f"{self.of}: euler_angles", "sequence", sequence, euler.SEQUENCES),
@@ -162,14 +162,14 @@ class BodyView:
     def point(self, local: Any) -> np.ndarray:
         """Return the positions (nt, 3), m, inertial frame, of a point of the body.
 
-        `local` is as for `path`, which also has the time derivatives.
+        `local` is as for `path`; `path` also returns time derivatives.
         """
         return self.path(local).position
 
 
 @explained
 class PlanarBodyView(BodyView):
-    """The motion of one planar body over time; `in_plane` has its two coordinates in the plane and its angle."""
+    """The motion of one planar body over time; `in_plane` has the coordinates and the angle in the plane."""
 
     of: PlanarBody
 
@@ -237,8 +237,8 @@ class JointView:
     def effort(self) -> np.ndarray:
         """Force (N) or torque (N m), (nt,), of a driver on its single coordinate; zero while disabled.
 
-        Multiplied by the rate of the coordinate it is the power supplied by the driver, so it is positive if it
-        increases the coordinate.
+        The product of the effort and the rate of the coordinate is the power supplied by the driver. A positive effort
+        acts in the direction of increasing coordinate.
         """
         if self.of.effort_unit is None:
             raise InputError(
@@ -280,7 +280,7 @@ class JointView:
 
     @property
     def relative_velocity(self) -> np.ndarray:
-        """Difference (nt, 3) of the inertial velocities of both frames' origins, in the axes of frame i, m/s.
+        """Inertial velocity (nt, 3) of the origin of frame j minus that of frame i, in the axes of frame i, m/s.
 
         The difference from `velocity` is omega_i x displacement, with omega_i the angular velocity of body i.
         """
@@ -291,8 +291,8 @@ class JointView:
         """1-2-3 angles (nt, 3) of frame j relative to frame i, rad.
 
         For a `Universal` they are the angles about both axes and zero. All revolutions of the run are counted, however
-        far apart the outputs are, for the first and third angle, and for both angles of a universal joint. A run starts
-        in (-pi, pi], with the angles of its initial state, or at those of drivers.
+        far apart the outputs are, for the first and third angle, and for both angles of a universal joint. Initial
+        angles are in (-pi, pi], unless the initial state or a driver specifies the number of turns.
         """
         return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
 

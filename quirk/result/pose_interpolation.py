@@ -39,9 +39,9 @@ def stretches(result: Result, times: np.ndarray) -> np.ndarray:
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at other `times` by linear interpolation; `values` are given at the output times.
+    """Return values (nt, k) at other `times` by linear interpolation; `values` are those at the output times.
 
-    Events have two outputs, between which the values jump.
+    Events have two outputs at the same time, between which the values jump.
     """
     start, end, s = _stretched(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])

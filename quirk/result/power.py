@@ -26,18 +26,18 @@ DEGREE = 7
 class Power(Mapping[str, np.ndarray]):
     """Power (nt,) on the bodies, W, of each force and constraint by name, and of "gravity".
 
-    Ideal joints between bodies, and constraints to points at rest, have none; drivers have the power that they supply.
-    The kinetic energy grows at the rate `total`.
+    Ideal joints between bodies, and constraints to points at rest, have zero power; the power of a driver is the power
+    that it supplies. The kinetic energy grows at the rate `total`.
 
     Attributes
     ----------
     of : powers as a dict
     work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any
-        For gravity and elements that only store energy it is minus the change of that energy, without jumps at events;
-        for all others the run integrates it with the motion, to its tolerance. Of redundant drivers, those with
-        independent rows do all the work. In kinematics, without integration, it is computed by splines of degree 7
-        through the power at the output times, whose spacing determines the accuracy; `uncertainty` estimates it.
-    uncertainty : difference of the total work, J, if splines of degree 5 are used instead
+        The work of gravity and of elements that only store energy is minus the change of the stored energy, without
+        jumps at events. All other work is integrated with the motion, to the tolerance of the run. Among redundant
+        drivers, those with independent rows do all the work. In a kinematic analysis the work is the integral of
+        splines of degree 7 through the power at the output times, whose spacing determines the accuracy.
+    uncertainty : estimated error of the total work, J: its change if splines of degree 5 are used instead
     """
 
     def __init__(

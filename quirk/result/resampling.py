@@ -45,7 +45,7 @@ class ResampledResult(Result):
         self.run, self.uncertainty, self._rows = run, uncertainty, rows
 
     def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
-        """Return the original run at other times; see `Result.at`."""
+        """Return the original run interpolated at other times; see `Result.at`."""
         return at(self.run, t, side)
 
     @property
@@ -75,7 +75,7 @@ class ResampledResult(Result):
 
 
 def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
-    """Return a run at any times between its first and its last, s; see `Result.at`."""
+    """Return a result interpolated at the times `t` within the run, s; see `Result.at`."""
     owner = "Result.at"
     validate.choice(owner, "side", side, SIDES)
     numbers = validate.numbers(t)
@@ -127,8 +127,8 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `between` are the indices of the times that lie between outputs. Jerk and snap are expensive with force elements;
-    where outputs are close, accelerations suffice.
+    `between` are the indices of the times that lie between outputs. Jerk and snap are expensive to compute with force
+    elements; where outputs are closely spaced, the interpolants use accelerations only.
     """
     if not len(between):
         return

@@ -140,7 +140,7 @@ class Residual:
 
 @explained
 class Result(Renamed, ResultOutput):
-    """A motion of a system.
+    """Result of a run: the motion of a system over time.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Result(Renamed, ResultOutput):
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : events in chronological order: see `EventRecord`
-    options : arguments of each of the runs
+    options : arguments of each run that the result contains
 
     Examples
     --------
@@ -195,7 +195,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def sensitivity(self) -> Sensitivities:
-        """Derivatives of the motion with respect to the parameters that were given to `simulate`."""
+        """Derivatives of the motion with respect to the parameters passed to `simulate`."""
         if self._sensitivities is None and self._judged is not None:
             raise InputError(
                 "Result: sensitivity: a run with objective= has only the gradient of the objective, .gradient: omit "
@@ -209,7 +209,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def gradient(self) -> Gradient:
-        """Value of the objective that was given to `simulate`, and its derivatives with respect to parameters."""
+        """Value of the objective passed to `simulate`, and its derivatives with respect to parameters."""
         if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
@@ -218,7 +218,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _model(self) -> Model:
-        """Description of the system in arrays, as at the end of the run."""
+        """Description in arrays of the system at the end of the run."""
         return self.segments[-1].model
 
     @property
@@ -474,7 +474,7 @@ class Result(Renamed, ResultOutput):
     def momentum_of(
         self, bodies: str | Body | Iterable[str | Body] | None = None, about: ArrayLike | None = None
     ) -> Momentum:
-        """Return linear and angular momentum of some bodies over time.
+        """Return linear and angular momentum of a group of bodies over time.
 
         Parameters
         ----------
@@ -496,9 +496,9 @@ class Result(Renamed, ResultOutput):
         return momentum_of(self, bodies, about)
 
     def center_of_mass(self, bodies: str | Body | Iterable[str | Body] | None = None) -> CenterOfMass:
-        """Return mass, position, velocity and acceleration of the center of mass of a group of bodies.
+        """Return the total mass of a group of bodies, and the motion of its center of mass.
 
-        Arrays are (nt, 3) in the inertial frame.
+        Position, velocity and acceleration are (nt, 3) in the inertial frame; m, m/s, m/s^2.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ class Segment:
     def solver(self) -> Solver:
         """Return a new solver for quantities that were not recorded during the run.
 
-        A warning is given if events may have changed user functions since then.
+        A warning is issued if events may have changed user functions since the segment.
         """
         if self._recording is not None:
             return self._recording

@@ -116,7 +116,7 @@ def used_events(descriptions: Iterable[Mapping[str, Any]]) -> set[str]:
 def replacing_actions(events: Iterable[Event]) -> Iterator[tuple[tuple[str, int], Any]]:
     """Yield the actions that replace a constraint or force.
 
-    With each action, the name of its event and its index in this event are returned.
+    Each item is ((name of the event, index of the action in this event), action).
     """
     for event in events:
         for number, action in enumerate(_flat(event.actions)):
@@ -133,7 +133,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
-    """Return plain data from which a constraint or force can be reconstructed that replaces one of the system."""
+    """Return plain data that describe a constraint or force which replaces one of the system; see `rebuilt_part`."""
     return _part(part, system, {})
 
 
@@ -143,7 +143,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return plain data from which a constraint or force that replaces one of the system can be constructed.
+    """Return plain data that describe a constraint or force which replaces one of the system.
 
     `actions` are the replacing actions, by the name of their event and their index in it.
     """

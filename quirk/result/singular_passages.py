@@ -37,7 +37,7 @@ class Passage:
     Attributes
     ----------
     time : time between two output states, s
-    constraints : names of the constraints whose rows become dependent there, those with the largest part first
+    constraints : names of the constraints whose rows become dependent there, in order of decreasing contribution
     """
 
     time: float
@@ -59,7 +59,7 @@ class _Factors:
 
 
 def singular_passages(segments: Sequence[Segment]) -> list[Passage]:
-    """Return the singular configurations passed in the segments of a run, as far as its output states show them."""
+    """Return the singular configurations between the output states of a run that these states reveal."""
     return [passage for segment in segments for passage in _along(segment)]
 
 
@@ -89,7 +89,7 @@ def _factors(segment: Segment, row: int) -> _Factors:
 
 
 def _crossed(before: _Factors, now: _Factors) -> list[tuple[int, int]]:
-    """Return the indices, in both states, of the singular values that pass through zero in between."""
+    """Return the indices, in the earlier and later state, of singular values that pass through zero between them."""
     left, right = before.U.T @ now.U, before.Vt @ now.Vt.T
     alike = np.minimum(np.abs(left), np.abs(right))
     pairs = []
@@ -108,6 +108,6 @@ def _passage(segment: Segment, before: _Factors, now: _Factors, one: int, other:
 
 
 def _named(parts: dict[str, float]) -> tuple[str, ...]:
-    """Return the names with the largest parts, the largest first."""
+    """Return the names of the constraints with the largest contributions `parts`, in decreasing order."""
     names: Sequence[str] = sorted(parts, key=lambda name: -parts[name])
     return tuple(name for name in names[:MOST_NAMED] if parts[name] > SHARE * parts[names[0]])

@@ -26,7 +26,7 @@ ON_CONSTRAINTS = 1e-8
 
 @dataclass(frozen=True)
 class Abscissa:
-    """p points between outputs.
+    """Location of p points between the outputs of a segment.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ class Interpolant:
     """Interpolation of the states of a segment in selected intervals between outputs.
 
     Positions and quaternions follow polynomials through both ends of an interval with all available derivatives. With
-    derivatives up to snap their degree is 9. They are projected onto the constraints. Auxiliary states are integrated
-    along the motion.
+    derivatives up to snap the degree is 9. The interpolated states are projected onto the constraints. Auxiliary states
+    are integrated along the motion.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Interpolant:
     def _solver(segment: Segment) -> Solver:
         """Return a new solver of the segment.
 
-        If the outputs were recorded, there is no warning of changed user functions, because they are not used then.
+        If the outputs were recorded, no warning of changed user functions is issued, because these are not evaluated.
         """
         return segment.plant.solver() if segment.recorded else segment.solver()
 

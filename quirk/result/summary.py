@@ -58,7 +58,7 @@ def _segments(result: Result) -> list[str]:
 
 
 def _passages(result: Result) -> list[str]:
-    """Return a line that lists the singular configurations passed, at which branches of motion meet."""
+    """Return a line, in a list, that names the singular configurations of the run, at which branches of motion meet."""
     passed = singular_passages(result.segments)
     return (
         [f"singular configurations passed, where branches of motion meet: {_said([*map(str, passed)])}"]

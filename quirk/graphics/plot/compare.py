@@ -47,7 +47,7 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
 
 
 def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
-    """Return the names of bodies and of joints that both results have; `names` is the user's selection, or None."""
+    """Return the names of the bodies and of the joints in both results; `names` is the user's selection, or None."""
     if names is None:
         theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other._loaded}
         ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]

@@ -40,7 +40,7 @@ class Fit:
         self._usual = [(*place, place[0].get_text(), place[0].get_fontsize()) for place in written]
 
     def wrap(self) -> bool:
-        """Wrap all texts to the width that is available now; return whether any text has changed."""
+        """Wrap all texts to the available width; return whether any text has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
             room = self._figure.bbox.width if ax is None else room_of(ax, self._axes, direction)

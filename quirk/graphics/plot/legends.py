@@ -76,8 +76,8 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
     ax : matplotlib axes
     pairs : entries of the legend
     room : width available around the axes, pixels
-    own : whether the figure is QuIRK's; in axes of the user the legend is inside
-    again : whether the legend repeats that of other axes; it is then left out unless it fits at its usual size
+    own : whether QuIRK created the figure; in axes of the user the legend is inside
+    again : whether the legend repeats the legend of other axes; it is then omitted unless it fits at its usual size
     """
     if not own:
         _make(ax, pairs, 1, 1.0, loc="best")
@@ -102,10 +102,10 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
 
 
 def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend in free space inside the axes; return False if there is none.
+    """Place a legend in free space inside the axes; return False if there is no such space.
 
-    `scale` is a factor on the font size, and `room` the width available around the axes, pixels. `pairs` are its
-    entries.
+    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `room` is the width available
+    around the axes, pixels.
     """
     if ax.name == "polar":  # the corners are used by angle labels
         return False
@@ -129,7 +129,7 @@ def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 
 
 def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
-    """Place a legend in space added above the curves; return False if it would take too much.
+    """Place a legend in space added above the curves; return False if too much space is needed.
 
     The space is at most the fraction `most` of the height of the axes. `pairs` are the entries; `scale` and `room` are
     as for `_inside`.
@@ -153,7 +153,7 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
 
 
 def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    """Place a legend beside the axes; return False if the axes would become too narrow, or it is too high.
+    """Place a legend beside the axes; return False if the axes would become too narrow, or the legend is too high.
 
     `pairs` are the entries; `scale` and `room` are as for `_inside`.
     """
@@ -171,8 +171,8 @@ def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
 def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
     """Place a legend below axes with equal scales, or return False if they leave no part of the figure free.
 
-    `scale` is a factor on the font size, and `room` the width available around the axes, pixels. `pairs` are the
-    entries.
+    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `room` is the width available
+    around the axes, pixels.
     """
     if ax.name == "3d" or ax.get_aspect() == "auto":
         return False

@@ -147,10 +147,7 @@ def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
 
 
 def draw_rank(sheet: Sheet, result: Result) -> None:
-    """Draw the number of constraint rows, the number of independent ones, and the smallest singular value.
-
-    The singular value is computed for the independent rows.
-    """
+    """Draw the numbers of constraint rows and of independent rows, and the smallest singular value of the latter."""
     above, below = sheet.axes(2, 1, sharex=True)
     rows = np.concatenate([np.full(len(s.time), s.model.rows) for s in result.segments])
     small = rows.max(initial=0) <= MOST_ROWS

@@ -59,7 +59,7 @@ def draw_paths(
     at: float | None,
     others: list[str],
 ) -> None:
-    """Draw the paths of body points, and faintly those of the bodies `others`.
+    """Draw the paths of body points and, faintly, the paths of the bodies `others`.
 
     `color` names the quantity that colors the paths, or is None. If the time `at` (s) is given, the bodies are drawn at
     this time.

@@ -62,8 +62,8 @@ class Plotter(Renamed):
     events : bool
         For plots over time, phase portraits and paths: whether to mark events. Default: True, for paths False.
 
-    Of many curves only those with the largest values have names; the others are drawn as a band. Legends state which
-    curves are zero to round-off; if all are, a text in low axes states it.
+    If there are many curves, only those with the largest values are named; the others are drawn as a band. Legends mark
+    curves that are zero to round-off; if all curves are zero, axes of reduced height contain a text that says so.
     """
 
     _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
@@ -275,8 +275,8 @@ class Plotter(Renamed):
     ) -> Figure:
         """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other; five axes.
 
-        Components are along the inertial axes, for a planar body along those of its plane; constant components are
-        omitted.
+        Components are along the inertial axes or, for a planar body, along the axes of its plane; constant components
+        are omitted.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class Plotter(Renamed):
         at: float | None = None,
         **options: Unpack[TimeOptions],
     ) -> Figure:
-        """Draw paths in space of body points; a motion in a coordinate plane is drawn in that plane.
+        """Draw the paths of body points in space; a motion in a coordinate plane is drawn in that plane.
 
         Parameters
         ----------

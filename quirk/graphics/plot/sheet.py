@@ -37,7 +37,7 @@ SPACE = {"3d": "in space", "polar": "of directions", "rectilinear": "in a plane"
 
 
 class Sheet:
-    """The axes of one plot, in a new figure or given by the user.
+    """The axes of one plot, in a new figure or provided by the user.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Sheet:
         self.legend(ax)
 
     def legend(self, ax: Axes) -> None:
-        """Request a legend for axes; it is placed when everything is drawn."""
+        """Request a legend for axes; the legend is placed when the plot is complete."""
         self._with_legend.append(ax)
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ class Sheet:
     def _largest(self, ax: Axes, unit: str) -> float:
         """Return the largest value drawn in axes, or 1 if all are zero.
 
-        Curves that are zero relative to it are recorded.
+        Curves that are zero relative to this value are recorded.
         """
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]

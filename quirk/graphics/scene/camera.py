@@ -31,7 +31,7 @@ class Camera:
     def at(cls, elevation: float, azimuth: float, vertical: int) -> Camera:
         """Return the projection for an elevation and azimuth, degrees, as in matplotlib's `view_init`.
 
-        The inertial axis with index `vertical` points up; azimuth 0 is along the axis after it.
+        The inertial axis with index `vertical` points up; azimuth 0 is along the next axis in the cyclic order x, y, z.
         """
         e, a = np.radians(elevation), np.radians(azimuth)
         right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -59,7 +59,7 @@ def vertical_of(gravity: np.ndarray) -> int:
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return an elevation and azimuth, degrees, that show a motion of the extent (3,), m, well.
+    """Return an elevation and azimuth, degrees, suited to view a motion with the extent (3,), m.
 
     `vertical` is the index of the vertical axis.
     """

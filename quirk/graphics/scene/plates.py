@@ -60,7 +60,7 @@ def planes_of(system: System) -> list[DrawnPlane]:
 
 
 def planes_in(constraint: Any) -> list[DrawnPlane]:
-    """Return the planes of one constraint, such as those on which it lets bodies slide or roll."""
+    """Return the planes of one constraint, such as the plane on which a body slides or rolls."""
     if isinstance(constraint, RollingDisk):
         return [DrawnPlane(constraint.body_i, constraint.frame_i.origin, constraint.frame_i.matrix[:, 2])]
     if isinstance(constraint, Contact):
@@ -184,7 +184,7 @@ def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
 def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
     """Return the part of a convex polygon (k, 3) on one side of a plane.
 
-    `beyond` (k,) are the signed distances of the corners from the plane; the part has values up to 0.
+    `beyond` (k,) are the signed distances of the corners from the plane, which are negative or zero on this side.
     """
     kept = []
     for k in range(len(polygon)):

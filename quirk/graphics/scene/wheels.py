@@ -1,4 +1,4 @@
-"""Wheels, gears, pinions and sheaves in pictures: constraints give their radii, and faces show them."""
+"""Wheels, gears, pinions and sheaves in pictures: radii from the constraints, and polygons to be drawn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object with which the user closes a view in the browser, or waits for its end."""
+"""Handle of a view in the browser, to close the view or wait until it is closed."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def joint_parts(
 
 
 def _spans(constraint: Constraint, size: float) -> list[Part]:
-    """Return a rod or a rope between a point of body i and a point of body j, for constraints that have one.
+    """Return the rod or rope between a point of body i and a point of body j, if the constraint has one.
 
     `size` is the size of the joint, m.
     """
@@ -147,7 +147,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
     """Return surfaces for both joint frames: a hinge, a rail, a rod with a sleeve, or a ball.
 
-    The free axes of the joint decide; `size` is the size of the joint, m.
+    The surfaces depend on the free axes of the joint; `size` is the size of the joint, m.
     """
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius
@@ -168,7 +168,7 @@ def _by_free_axes(constraint: Any, size: float) -> Surfaces:
 
 
 def _universal(constraint: Any, size: float) -> Surfaces:
-    """Return a bar along x of frame i and one along y of frame j, which together form a cross."""
+    """Return a bar along x of frame i and a bar along y of frame j, which form a cross; `size` is their size, m."""
     radius = 0.6 * THICK * size
     along_x = np.array([[-1.2 * size, 0, 0], [1.2 * size, 0, 0]])
     along_y = np.array([[0, -1.2 * size, 0], [0, 1.2 * size, 0]])

@@ -29,7 +29,7 @@ class Label(NamedTuple):
     Attributes
     ----------
     text : the name, with blank lines that shift it up or down
-    anchor : point of the text that is at its place, such as "top-left"
+    anchor : corner or edge of the text that is placed at its position, such as "top-left"
     """
 
     text: str
@@ -65,7 +65,7 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
     """Return names that are placed beside the pixels `dots` (k, 2) without overlap.
 
-    The names also avoid those of the coordinate axes at the pixels `letters` (j, 2). `texts` are the k names.
+    The names `texts` also do not overlap the letters of the coordinate axes at the pixels `letters` (j, 2).
     """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []

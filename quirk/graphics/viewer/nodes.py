@@ -127,7 +127,7 @@ class PartNode:
             mesh.cast_shadow = whole >= 1.0
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with the part whenever it is clicked."""
+        """Call `callback` with the part whenever the part is clicked."""
         for mesh in self._meshes:
             mesh.on_click(lambda event: callback(self.part))
 

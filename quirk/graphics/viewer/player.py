@@ -63,7 +63,7 @@ def view(
 
 
 class Player(View):
-    """Playback of the pictures of a motion; a thread of its own moves the bodies."""
+    """Playback of the pictures of a motion; a separate thread moves the bodies."""
 
     def __init__(self, server: Any, result: Result, drawn: contents.Contents, stage: ViewerStage, fps: float) -> None:
         super().__init__(server)
@@ -94,7 +94,7 @@ class Player(View):
         self._thread.start()
 
     def _choose(self, part: Part) -> None:
-        """Show the values of a part that was clicked, in this picture and in later ones."""
+        """Show the values of a part that was clicked, in the current and all later pictures."""
         self._chosen = part
         self._tell(int(np.abs(self._times - float(self._slider.value)).argmin()))
 

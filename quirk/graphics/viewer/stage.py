@@ -129,7 +129,7 @@ class ViewerStage:
             beam.fade(opacity)
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call a function with each part that is clicked."""
+        """Call `callback` with each part that is clicked."""
         for node in self._nodes:
             node.on_click(callback)
 

@@ -44,7 +44,7 @@ def steps_tried(run: RunState) -> int:
 
 @dataclass(frozen=True)
 class Across:
-    """A step across a singular configuration, taken by a Runge-Kutta method.
+    """A pending step across a singular configuration, taken by a Runge-Kutta method.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Across:
 class ActiveMethod:
     """The present integration method of a run.
 
-    Member functions with an argument `run` return the state with which the run continues.
+    Methods with an argument `run` return the state with which the run continues.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class ActiveMethod:
     stepper : arrays and step loops of the present method
     functions : user functions, with their inputs and outputs at the stages of a step
     pacing : object that decides which method is faster
-    across : present step across a singular configuration, or None
+    across : pending step across a singular configuration, or None
     """
 
     def __init__(
@@ -113,25 +113,28 @@ class ActiveMethod:
         return self._steppers[method.name]
 
     def named(self, name: str) -> Method:
-        """Return the method with a given name, one of those to which the run may switch."""
+        """Return the method with a given name, among those to which the run may switch."""
         further = [self._first.instead] if isinstance(self._first, Taylor) else []
         every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
 
     def use(self, method: Method) -> None:
-        """Set the present method."""
+        """Make `method` the present method."""
         self.present, self.stepper = method, self.stepper_of(method)
         self.functions = Functions(self.solver, method, fixed=False)
 
     def change_to(self, run: RunState, method: Method) -> RunState:
-        """Switch to another method, with the present step size."""
+        """Switch to another method, with the present step size; return the new state of the run."""
         self.use(method)
         run.counts.fresh, run.counts.was_rejected = 1, 0
         run.clock.previous_error = SMALLEST_ERROR
         return run._replace(functions=self.functions.asked)
 
     def change(self, run: RunState, change: MethodChange) -> RunState:
-        """Switch to the method and step size of `change`, and record the switch in the statistics if `change.told`."""
+        """Switch to the method and step size of `change`; return the new state of the run.
+
+        The switch is recorded in the statistics if `change.told`.
+        """
         if change.told:
             self._statistics.methods.append((float(run.clock.t), change.method.name))
         run = self.change_to(run, change.method)
@@ -143,7 +146,7 @@ class ActiveMethod:
         """Start an interval at time t (s) with the method and the cost statistics of the preceding interval.
 
         `judged` holds the cost statistics for method switching: the evaluations used and the time advanced. If the
-        preceding interval ended with another method than the present one, the run switches to it.
+        preceding interval ended with a method other than the present one, the run switches to that method.
         """
         first = self.pacing.start(t, judged)
         if first is not None and (first.told or first.method is not self.present):
@@ -153,7 +156,8 @@ class ActiveMethod:
     def decide(self, run: RunState) -> RunState:
         """Switch to another method if that is faster: to an implicit method if stability limits the steps, or back.
 
-        If the run has no implicit method to switch to, a warning of stiffness is issued.
+        Returns the state with which the run continues. If the run has no implicit method to switch to, a warning of
+        stiffness is issued.
         """
         change = self.pacing.other(run, steps_tried(run))
         return run if change is None else self.change(run, change)

@@ -1,8 +1,8 @@
 """Runs by compiled code.
 
-The compiled step loop is called repeatedly, for a fraction of a second each time (an entry), with progress reports and
-checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in
-blocks of eight bodies it has `size` elements. There are K joints.
+The compiled step loop is called repeatedly, for a fraction of a second each time (called an entry), with progress
+reports and checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary
+states; in blocks of eight bodies it has `size` elements. There are K joints.
 
 Terms: a break is a time at which a step must end.
 """
@@ -49,7 +49,7 @@ GOING_ON = (
 
 
 class CompiledRun:
-    """A run with a given set of enabled parts.
+    """A run with a constant set of enabled constraints and forces.
 
     The run can be started repeatedly, from states that satisfy the constraints.
 
@@ -58,7 +58,7 @@ class CompiledRun:
     solver : Solver
     method, settings : initial method, and settings of the run
     breaks : times at which steps must end; jumps of functions located during the run are added
-    asked : requested output times, s, or None to keep the states of all steps
+    asked : requested output times, s, or None to store the states of all steps
     statistics : numbers of steps, evaluations etc., updated during the run
     guards : event functions whose zero crossings are located
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
@@ -66,13 +66,13 @@ class CompiledRun:
 
     Attributes
     ----------
-    run : state of the run between two entries
+    run : state of the run between two calls of compiled code
     method : the present integration method
     output : states and recorded steps since the last call of `enter`
     search : search for jumps of user functions
     watch : event functions
-    happened : events found in the run
-    whole : (K, 3) full turns of joint angles at the last call of `enter`, rad
+    happened : events located in the run
+    whole : (K, 3) full turns of the angles of K joints at the last call of `enter`, rad
     """
 
     def __init__(
@@ -100,7 +100,10 @@ class CompiledRun:
         self._entry = EntryLength()
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state y at time t, with joint angles (K, 3), rad; y satisfies the constraints."""
+        """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
+
+        `flow` is the right-hand side; `pace` holds the step size and counters with which the run continues.
+        """
         solver, state = self.solver, self.solver.model.carried.state(y)
         self.flow, self._start, self._angles = flow, y, angles
         self._before = replace(self.statistics)
@@ -145,7 +148,7 @@ class CompiledRun:
         return outcome != StepOutcome.DONE
 
     def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
+        """Return the maximum number of steps of the next call of compiled code, at most `most` if given."""
         across = self.method.across
         if across is not None:
             # Single steps, to notice the end of the step across.
@@ -156,7 +159,7 @@ class CompiledRun:
         return min(self._entry.steps, due, self._entry.steps if most is None else most)
 
     def _called(self, most: int) -> int:
-        """Try at most `most` steps; return a return code of `run_state`."""
+        """Try at most `most` steps; return the reason for the end of the call, a code of `run_state.StepOutcome`."""
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
@@ -166,7 +169,10 @@ class CompiledRun:
         return outcome
 
     def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code and store their output; return a return code of `run_state`."""
+        """Try at most `most` steps in compiled code and store their output; return the reason for the end of the call.
+
+        The reason is a code of `run_state.StepOutcome`.
+        """
         run, began = self.run, time.perf_counter()
         here = (self.state, self.angles) if len(run.trail) else None
         run.counts.stored = 0
@@ -188,7 +194,10 @@ class CompiledRun:
         return self.solver.applied.calls_python or self.watch.laws.calls_python
 
     def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store output states and, if steps are recorded, the steps since the state and joint angles in `here`."""
+        """Store output states and, if steps are recorded, the steps since the state and joint angles in `here`.
+
+        `here` is the state (13 n + k,) and the joint angles (K, 3), rad, or None if steps are not recorded.
+        """
         self.output.take(self.run, self.method.present, here)
         self.count()
 
@@ -213,9 +222,9 @@ class CompiledRun:
         return outcome
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store which event functions with actions cross zero at the present time.
+        """Store the event functions with actions that cross zero at the present time.
 
-        `outcome` is the return code of the last entry.
+        `outcome` is the return code of the last call of compiled code.
         """
         if outcome == StepOutcome.EVENT:
             self.happened.note_hits()
@@ -243,13 +252,13 @@ class CompiledRun:
             run.clock.restart = now
 
     def begin_anew(self) -> None:
-        """Discard the rest of the present step after a call of `restart`; the run is then between two steps."""
+        """Discard the rest of the present step, if `restart` was called; the run is then between two steps."""
         if self.run.counts.restarts:
             self.proceed(0)
         self.count()
 
     def jump(self, y: np.ndarray) -> None:
-        """Replace the present velocities and internal variables by those of the state y."""
+        """Replace the present velocities and internal variables by those of the state y (13 n + k,)."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts.fresh, run.counts.unsettled, run.counts.was_rejected = 1, 1, 0
@@ -315,22 +324,25 @@ class CompiledRun:
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State at the time `now`, in blocks of eight bodies."""
+        """State at the time `now`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Counted quadrants (2 K,) of the joint angles at the time `now`."""
+        """Quadrants (2 K,) of the two plane vectors that represent the angles of each of K joints at the time `now`.
+
+        They are counted over full turns.
+        """
         return self.run.counter.quadrants
 
     @property
     def state(self) -> np.ndarray:
-        """Present state (13 n + k,)."""
+        """Present state (13 n + k,) of n bodies and k auxiliary states."""
         return self.output.rows(self.run.y)[0]
 
     @property
     def angles(self) -> np.ndarray:
-        """Joint angles (K, 3) with full turns at the present state, rad."""
+        """Joint angles (K, 3) with full turns at the present state, rad, for K joints."""
         turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
@@ -343,7 +355,7 @@ class CompiledRun:
 
     @property
     def rank(self) -> int:
-        """Largest number of independent rows so far."""
+        """Largest number of independent constraint rows so far."""
         return int(self.run.counts.best_rank)
 
     @property
@@ -352,10 +364,10 @@ class CompiledRun:
         return self.solver.applied.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return the exception for a force element whose loads at time t were not finite, or None.
+        """Return the exception for a force element whose loads at time t (s) were not finite, or None.
 
-        A user function that has failed at time t or later, and has succeeded at other times since, is named too.
-        If the equations of friction are nearly unsolvable at the present state, this is stated in the exception.
+        If a user function has failed at time t or later, but has succeeded at other times since, it is named too. If
+        the equations of friction are nearly unsolvable at the present state, this is stated in the exception.
         """
         applied = self.solver.applied
         failed = applied.undefined(t) or applied.failed_since(t)

@@ -61,11 +61,10 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 @kernel
 def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
-    """Whether a function of unknown rate may cross zero between two times, at which it has the sign `side`.
+    """Whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
-    Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between the inner
-    two, of g0 and g1. Either `before` or `after` may be NaN. A convex function lies above the lines through the outer
-    pairs of values.
+    Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between g0 and g1.
+    Either `before` or `after` may be NaN. A convex function lies above the lines through the outer pairs of values.
     """
     p, q = side * (g0 - before), side * (after - g1)
     if math.isnan(p):

@@ -35,7 +35,7 @@ class Discontinuity(NamedTuple):
 
 
 def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
-    """Return the times at which a step must end: at jumps of function p, or before changes that are not resolved.
+    """Return the times at which a step must end: jumps of function p, or times before unresolved changes.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
     """
 
     def held(t: float, at: float) -> np.ndarray:
-        """Return the outputs of the function, called at time t with the inputs interpolated at time `at`."""
+        """Return the outputs of the function at time t (s), with inputs interpolated at time `at` (s)."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
@@ -55,7 +55,7 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
         return held(t, t)
 
     def beyond(t: float) -> np.ndarray:
-        """Return the difference between the outputs of the function and their interpolation between the stages."""
+        """Return the outputs of the function at time t (s) minus their interpolation between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
     limit, returned = functions.asked.limit, functions.returned(p)
@@ -98,7 +98,7 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
 def _jumps(
     functions: Functions, p: int, held: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
 ) -> list[float]:
-    """Return a list with the time between a and b at which function p jumps; it is empty if the function does not jump.
+    """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
 
     `held` evaluates the function at one time with the inputs of another time. The quantity `changing`, a function of
     time, is searched for the jump.

@@ -82,7 +82,10 @@ class Asked(NamedTuple):
 
 @kernel
 def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
-    """Record inputs and outputs of all functions after the evaluation of a stage."""
+    """Record the inputs and outputs of all user functions after the evaluation of a stage.
+
+    `ins` and `outs` are the arrays of inputs and of outputs of each kind of function.
+    """
     count = asked.limit.shape[0] // 2
     for p in range(count):
         e = ASKED_SIZE * p
@@ -131,9 +134,10 @@ def carry_on(asked: Asked, stages: int) -> None:
 
 @kernel
 def spread(asked: Asked, p: int) -> tuple[float, float]:
-    """Return the range of the outputs of function p over the nodes of a step, and the largest magnitude of an output.
+    """Return the range of the outputs of function p over the interpolation nodes, and their largest magnitude.
 
-    For relations the range is at least INPUT_SIZE times the largest magnitude of an input at the first node.
+    The nodes are the stages of nonzero weight. For relations (constraints given by functions) the range is at least
+    INPUT_SIZE times the largest magnitude of an input at the first node.
     """
     change, largest, e = 0.0, 0.0, ASKED_SIZE * p
     if asked.entries[e + KIND] == OF_RELATION:
@@ -152,10 +156,10 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 @kernel
 def roughness(asked: Asked, highest: np.ndarray) -> float:
-    """Return the size of the highest terms of polynomials through the outputs, over the range of the outputs.
+    """Return the largest ratio of the highest terms of the interpolation polynomials to the range of the outputs.
 
-    The largest ratio over all functions is returned. `highest` (2 n,) are the weights of the n nodes in the two highest
-    terms.
+    The polynomials interpolate the outputs of each function over the n nodes of a step. `highest` (2 n,) are the
+    weights of the nodes in the two highest terms.
     """
     worst, nodes = 0.0, asked.stages.shape[0]
     for p in range(asked.limit.shape[0] // 2):
@@ -175,7 +179,7 @@ def roughness(asked: Asked, highest: np.ndarray) -> float:
 
 @kernel
 def failed(asked: Asked) -> bool:
-    """Whether a function returned NaN in this step."""
+    """Whether a user function returned NaN in this step."""
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)
@@ -184,7 +188,7 @@ def failed(asked: Asked) -> bool:
 
 @kernel
 def jumped(asked: Asked) -> bool:
-    """Whether a function changes abruptly in this step.
+    """Whether a user function changes abruptly in this step.
 
     A change is abrupt if it exceeds CHANGE_GROWTH times the larger change of the two previous steps.
     """
@@ -232,7 +236,7 @@ def overlooked(
 
 @kernel
 def astray(asked: Asked, p: int, stage: int) -> bool:
-    """Whether outputs of function p at a stage with b_i = 0 are far outside their range at the other stages."""
+    """Whether outputs of function p at a stage of zero weight b_i are far outside their range at the other stages."""
     e, found = ASKED_SIZE * p, False
     change, largest = spread(asked, p)
     for c in range(asked.entries[e + OUTS]):
@@ -247,7 +251,7 @@ def astray(asked: Asked, p: int, stage: int) -> bool:
 
 @kernel
 def find_basis(asked: Asked, theta: float) -> None:
-    """Compute the Lagrange polynomials of the nodes at fraction theta of the step; store them in asked.basis."""
+    """Compute the Lagrange polynomials of the interpolation nodes at fraction theta of the step, in asked.basis."""
     for m in range(asked.stages.shape[0]):
         weight = 1.0
         for j in range(asked.stages.shape[0]):
@@ -258,9 +262,9 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Whether outputs of function p, at interpolated inputs, differ from their interpolation by more than the limit.
+    """Whether the outputs of function p, with interpolated inputs, differ too much from their interpolation.
 
-    The function is called at the given time; asked.basis must hold the weights for this time.
+    The function is called at time `time` (s); asked.basis must hold the interpolation weights for this time.
     """
     e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
     given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]

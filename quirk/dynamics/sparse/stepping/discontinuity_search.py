@@ -16,7 +16,10 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
-    """Return the run with newly determined intervals between breaks after time t (s), at which the next step begins."""
+    """Return the run with the intervals between breaks (times at which steps must end) after time t (s) redetermined.
+
+    The next step begins at t.
+    """
     run.counts.piece = 0
     pieces = [x for piece in breaks.pieces(t) for x in piece]
     if len(pieces) == len(run.pieces):
@@ -30,11 +33,11 @@ class DiscontinuitySearch:
 
     Parameters
     ----------
-    breaks : breaks of the run, to which the jumps found are added
+    breaks : times at which steps must end; times of located jumps are added
 
     Attributes
     ----------
-    rest : number of suspicious steps that are not searched after the next search without result
+    rest : number of suspicious steps to skip after the next search without result
     """
 
     def __init__(self, breaks: Breaks) -> None:
@@ -42,14 +45,14 @@ class DiscontinuitySearch:
         self.clear()
 
     def clear(self) -> None:
-        """Reset the number of steps that are not searched, which grows with each search without result."""
+        """Reset the number of suspicious steps to skip, which grows with each search without result."""
         self.rest = LEAST_REST
 
     def look(self, run: RunState, functions: Functions, gap: float) -> RunState:
-        """Search the step just computed for jumps; return the run with breaks at the jumps found.
+        """Search the step just computed for jumps of user functions; return the run with breaks at located jumps.
 
-        `gap` is the maximum interval between calls of user functions, s. If a jump is found, the step is repeated and
-        ends at the first jump.
+        A break is a time at which a step must end. `gap` is the maximum interval between calls of user functions, s. If
+        a jump is located, the step is repeated and ends at the first jump.
         """
         counts, clock, breaks = run.counts, run.clock, self._breaks
         t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))

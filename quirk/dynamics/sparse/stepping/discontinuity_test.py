@@ -20,7 +20,7 @@ ABRUPT_ERROR = 100.0
 
 @kernel
 def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
-    """Return the arrays of inputs and the arrays of outputs for user functions of the kinds OF_FORCE to OF_MOTION."""
+    """Return the arrays of inputs and the arrays of outputs of user functions, by kind from OF_FORCE to OF_MOTION."""
     relations = nodes.relations
     ins = forces.inputs, forces.motions.numbers, relations.inputs, relations.motions.numbers
     return ins, (forces.outputs, forces.inputs, relations.outputs, relations.inputs)
@@ -36,10 +36,10 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @component(effort=2)
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Whether a step must be searched for jumps of user functions; `error` is its ratio of error to tolerance.
+    """Whether a step must be searched for jumps of user functions.
 
     A step is searched if a function changes between its stages, if its error is very large, or if a function jumps in a
-    step of fixed size.
+    step of fixed size. `error` is the ratio of the error of the step to the tolerance.
     """
     clock, counts = run.clock, run.counts
     clock.seen = math.inf

@@ -1,7 +1,7 @@
-"""Event functions of a run: their values at states within a step, in compiled code.
+"""Values of the event functions of a run at states within a step, in compiled code.
 
 An event function is a quantity whose zero crossings are located. Some are computed by functions in the form of force
-laws, others are read from an evaluation of the state.
+laws, others are read from an evaluation of the equations of motion at a state.
 """
 
 from __future__ import annotations
@@ -55,17 +55,17 @@ class WatchedTables(NamedTuple):
     readings : quantities read from an evaluation
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action
-    positive : (Q,) whether the function is known to be positive at the start of a run and after jumps of the state
+    positive : (Q,) whether the function is assumed positive at the start of a run and after jumps of the state
     side, before : (Q,) present sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the start
         of the step
     scale : (Q,) largest magnitude so far
     change : (Q,) magnitude of the change in the previous step
     turning : indices of the functions that count full turns
-    built_in : (Q,) whether the function is known to be no faster than the motion of bodies
+    built_in : (Q,) whether the function varies no faster than the motion of bodies
     start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
     samples : (2 (SAMPLES + 1) Q,) values and rates along a step
     state, slope : (size,) scratch arrays for a state and its time derivative
-    noted : (NOTED ROOM,) events recorded since the last entry
+    noted : (NOTED ROOM,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before an event whose action may have changed the state, else 0
     """
@@ -94,14 +94,14 @@ class WatchedTables(NamedTuple):
 
 @kernel
 def place_of_value(laws: Forces, e: int) -> int:
-    """Return the index of the value of event function e in the outputs of laws; its rate follows."""
+    """Return the index of the value of event function e in the outputs of `laws`; the next element is the rate."""
     o = ELEMENT_SIZE * e
     return laws.entries[o + OUTPUT] + 8 * (laws.entries[o + SIDE_END] - laws.entries[o + SIDE]) + 1
 
 
 @kernel
 def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
-    """Evaluate at time t and state y the quantities on which event functions depend.
+    """Evaluate, at time t (s) and state y, all quantities on which event functions depend.
 
     `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
@@ -113,7 +113,7 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
 
 @kernel
 def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
-    """Return value and rate of event function e at time t and state y.
+    """Return the value and the rate of event function e at time t (s) and state y.
 
     `prepare` must have been called for this state.
     """
@@ -128,7 +128,7 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 
 @kernel
 def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
-    """Set the reference from which event functions count full turns to their values and rates at time t.
+    """Set the reference for counting full turns to the values and rates of the event functions at time t (s).
 
     `found` (2 Q,) holds values and rates of all Q event functions.
     """
@@ -143,7 +143,7 @@ def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
 def values(
     mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float, out: np.ndarray
 ) -> bool:
-    """Compute the values and rates of all Q event functions at a state, in `out` (2 Q,).
+    """Compute the values and rates of all Q event functions at time t (s) and state y, in `out` (2 Q,).
 
     Returns False if a value is NaN. `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
@@ -159,7 +159,7 @@ def values(
 
 @kernel
 def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, alpha: float, beta: float) -> float:
-    """Return the total energy at time t and state y, J.
+    """Return the total energy at time t (s) and state y, J.
 
     `alpha` and `beta` are Baumgarte's rates, 1/s.
     """
@@ -169,15 +169,19 @@ def energy(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray
 
 @entry(needed_by="watched quantities need", effort=2)
 def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarray, out: np.ndarray) -> bool:
-    """Compute the values and rates of all Q event functions at a state in `out` (2 Q,); return False if one is NaN."""
+    """Compute the values and rates of all Q event functions at a state, in `out` (2 Q,); return False if one is NaN.
+
+    t is the time (s), and y the state.
+    """
     return values(mechanism, watched, t, y, 0.0, 0.0, out)
 
 
 @entry(needed_by="observations need", effort=4)
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Compute the values and rates of the Q event functions that are laws, at a state, in `out` (2 Q,).
+    """Compute values and rates of the event functions in the form of force laws at a state, in `out` (2 Q,).
 
-    The poses of bodies are stored in the scratch array `kin`.
+    t is the time (s), y the state, and Q the number of all event functions. The poses of bodies are stored in the
+    scratch array `kin`.
     """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):
@@ -189,5 +193,5 @@ def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: n
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:
-    """Return the magnitudes of rates; for an unknown rate (NaN), the smallest positive float."""
+    """Return the magnitudes of rates; for unknown rates (NaN), the smallest positive float."""
     return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

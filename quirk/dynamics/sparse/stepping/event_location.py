@@ -40,7 +40,7 @@ PROBED = (0.11, 0.29, 0.67, 0.83)
 
 @kernel
 def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float) -> bool:
-    """Whether a step of size h resolves the user functions of unknown rate.
+    """Whether a step of size h resolves the event functions of unknown rate.
 
     Their values at the fractions PROBED of the step are compared with the parabola through its ends and middle.
     """
@@ -127,8 +127,8 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -> bool:
     """Whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
-    This is the case where round-off would prevent the crossing because steps cannot get shorter. `together` is the
-    interval, s, within which events are simultaneous.
+    This is the case where steps cannot get shorter, so that round-off would prevent the crossing. `together` is the
+    interval (s) within which events are simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
     g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
@@ -145,9 +145,9 @@ def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -
 
 @kernel
 def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> StepOutcome:
-    """Record the zero crossings in the step; return EVENT if one at its end has an action, otherwise GONE_ON.
+    """Record the zero crossings in the step; return EVENT if a crossing at its end has an action, otherwise GONE_ON.
 
-    Crossings at times that differ by less than `together` are simultaneous.
+    Crossings at times that differ by less than `together` (s) are simultaneous.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     for e in range(watched.side.shape[0]):
@@ -167,7 +167,10 @@ def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 
 @kernel
 def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
-    """Whether a function may be near zero in a step of size h; the signs at the start of the step are stored."""
+    """Whether an event function may be near zero in a step of size h; signs at the start of the step are stored.
+
+    `long_step` is true for a step that is recorded in several parts; functions of unknown rate then count as near zero.
+    """
     near = False
     for e in range(watched.side.shape[0]):
         watched.before[e] = watched.side[e]
@@ -180,7 +183,10 @@ def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
 def must_be_sampled(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near: bool, long_step: bool
 ) -> bool:
-    """Whether a function may cross zero in the step; `near` is the result of `any_near_zero`."""
+    """Whether an event function may cross zero in the step, so that the step must be sampled.
+
+    `near` is the result of `any_near_zero`.
+    """
     watched, clock, h = run.watched, run.clock, run.clock.t_new - run.clock.t
     any_may = run.counts.retaken > 0 or clock.t_new >= settings.end
     any_may = any_may or (near and (long_step or not resolved(mechanism, stepper, settings, run, h)))
@@ -193,7 +199,7 @@ def must_be_sampled(
 
 @kernel
 def pass_values_on(watched: WatchedTables, t: float) -> None:
-    """Make the values at the end of the step, at time t (s), those at the start of the next step."""
+    """Copy the values of event functions at the end of the step, at time t (s), to the start of the next step."""
     count = watched.side.shape[0]
     refer_to(watched, t, watched.end)
     for e in range(count):
@@ -206,7 +212,7 @@ def pass_values_on(watched: WatchedTables, t: float) -> None:
 
 @kernel
 def look_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Search a step that satisfies the tolerance for events.
+    """Search a step that satisfies the tolerance for events; return the reason to leave the step loop, or GONE_ON.
 
     If the step must be repeated to end at an event, at clock.cap, counts.position is set to BETWEEN (no step pending).
     """

@@ -27,14 +27,14 @@ AS_GOOD_AS_ZERO = 1e-6
 
 @kernel
 def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
-    """Project the state in run.watched at time t onto the constraints, if the run uses projection."""
+    """Project the state in run.watched at time t (s) onto the constraints, if the run uses projection."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
 
 
 @kernel
 def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, t: float) -> float:
-    """Return the value of event function e at time t within the step."""
+    """Return the value of event function e at time t (s) within the step."""
     watched = run.watched
     between(mechanism, stepper, settings, run, t, watched.state)
     run.counts.position = StepPosition.DENSE
@@ -46,7 +46,7 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
 @kernel
 def on_side(side: float, ga: float, gb: float) -> float:
-    """Return the value of a function, at the start of an interval, with which the search for a root begins.
+    """Return the value of a function at the start of an interval, for the search for a root.
 
     This is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at the
     end, with the sign `side`: a search that began with zero would find the start of the interval again.
@@ -67,7 +67,7 @@ def root(
     b: float,
     gb: float,
 ) -> float:
-    """Return the first time between a and b, to round-off, at which event function e no longer has the sign `side`.
+    """Return the first time between a and b (s) at which event function e no longer has the sign `side`, to round-off.
 
     ga and gb are its values at a and b. The root is found by the Illinois variant of false position, with bisection
     where this variant is slow. A function that reaches zero has crossed, unless it was zero at the start.
@@ -104,7 +104,7 @@ def root(
 def lowest(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
 ) -> float:
-    """Return a time between a and c at which event function e no longer has the sign `side`, or infinity.
+    """Return a time between a and c (s) at which event function e no longer has the sign `side`, or infinity.
 
     The function is minimized, or maximized for negative `side`, by the golden-section method.
     """
@@ -134,7 +134,7 @@ def lowest(
 def next_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, since: float
 ) -> float:
-    """Return the first time after `since` at which event function e no longer has the sign `side`, or infinity."""
+    """Return the first time (s) after `since` at which event function e no longer has the sign `side`, or infinity."""
     watched, clock = run.watched, run.clock
     h, size, least = clock.t_new - clock.t, 2 * watched.side.shape[0], -noise(settings, watched, e)
     for m in range(1, SAMPLES + 1):

@@ -1,4 +1,4 @@
-"""Signs of event functions where a run begins or its state jumps, and the record of their crossings."""
+"""Signs of event functions at the start of a run and after jumps of the state, and the record of zero crossings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HELD = 1e-13
 
 @kernel
 def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
-    """Record that event function e crosses zero at time t, with total energy `total`, J.
+    """Record that event function e crosses zero at time t (s), with total energy `total`, J.
 
     The direction `way` is 1 if the function rises and -1 if it falls.
     """

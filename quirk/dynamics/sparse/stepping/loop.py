@@ -1,4 +1,4 @@
-"""The step loop of all methods: take, accept or reject steps, and compute output states within them."""
+"""The step loop of all methods: compute, accept or reject steps, and store output states within them."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
 
 @kernel
 def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Accept a step in a run without event functions."""
+    """Accept a step without a search for events, in a run without event functions."""
     return StepOutcome.GONE_ON
 
 
 @kernel
 def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
-    """Start a step in a run without event functions."""
+    """Start a step without the signs of event functions, in a run without event functions."""
     run.counts.unsettled = 0
     return StepOutcome.GONE_ON
 
 
 @kernel
 def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Try a step; if its error is within the tolerance, the run is then at its end (StepPosition.TAKEN).
+    """Try a step; if its error is within the tolerance, the run is then at the end of the step (StepPosition.TAKEN).
 
     Returns GONE_ON in this case, or if the step must be repeated with another size; otherwise the code of a failure or
     of a jump that must be searched for.
@@ -102,7 +102,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-    """Record the step just taken, and move to its end; return False if a state within it is not finite."""
+    """Record the step just taken, and advance the run to its end; return False if a state within it is not finite."""
     clock, work = run.clock, mechanism.work
     turn_on(run.counter, run.y, run.y_new, clock.t_new - clock.t)
     if not leave_trail(mechanism, stepper, settings, run):
@@ -150,7 +150,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
     def take_steps(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, most_steps: int
     ) -> StepOutcome:
-        """Take steps until the run ends or fails, or `most_steps` have been tried."""
+        """Take steps until the run ends or fails, or `most_steps` have been tried; return the reason as a code."""
         clock, counts, tried = run.clock, run.counts, 0
         if counts.restarts != Restart.NONE:
             begin_anew(mechanism, settings, run)

@@ -1,6 +1,7 @@
-"""Kernels of the integration methods, chosen by the class of the stepper, a record with the data of a method.
+"""Register of the kernels (compiled functions) of each integration method, by the class of its stepper.
 
-The field `exponent` of the record is the inverse of the order of the error in the step size.
+A stepper is a record with the data of a method. Its field `exponent` is the inverse of the order of the error in the
+step size.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def as_rejected(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
-    """Do nothing: the size of the step after a rejected one is that chosen by the error control."""
+    """Do nothing: after a rejected step, keep the step size chosen by the error control."""
 
 
 # take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the
@@ -56,7 +57,16 @@ def implement(
     parts: Callable[..., Any] = one_part,
     replan: Callable[..., Any] = as_rejected,
 ) -> None:
-    """Register the kernels of the method whose data are in records of the class `stepper`."""
+    """Register the kernels of an integration method, whose data are in records of the class `stepper`.
+
+    Parameters
+    ----------
+    take : function that computes a step
+    between, estimate : functions that compute the state at a time within the step, and an approximation of that state
+    close : function that prepares the next step
+    parts : function that returns the number of parts into which a recorded step is divided
+    replan : function that chooses the size of the step after a rejected one
+    """
     given = {"take": take, "between": between, "estimate": estimate, "close": close, "parts": parts, "replan": replan}
     for name, one in given.items():
         globals()[name].add(stepper, one)

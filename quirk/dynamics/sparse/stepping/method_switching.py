@@ -1,4 +1,4 @@
-"""Switching between an explicit method and an implicit one: the one that advances faster for its cost is used.
+"""Switching between an explicit and an implicit method, to the method that advances further for its cost.
 
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component that has
 already decayed is stiff; or round-off limits the error estimate. In the second case step sizes may be well below the
@@ -58,7 +58,7 @@ AFRESH = 1e-8
 
 @dataclass(frozen=True)
 class Judged:
-    """Cost statistics for method switching, which are kept when parts are enabled or disabled.
+    """Cost statistics for method switching; they are kept when constraints or forces are enabled or disabled.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ GIVEN = ("_solver", "_settings", "_switch", "_stepper", "_explicit", "_spacing",
 
 
 class MethodSwitching:
-    """Decides between two methods for an adaptive run, at increasing intervals of work.
+    """Decisions between two methods for an adaptive run, at increasing intervals of computational work.
 
     Parameters
     ----------
@@ -127,22 +127,22 @@ class MethodSwitching:
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return a copy of all data on which later decisions depend."""
+        """Return a copy of all data on which later decisions depend, by name."""
         return {name: copy(value) for name, value in vars(self).items() if name not in GIVEN}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Restore the data that `snapshot` returned."""
+        """Restore the data of a `snapshot`."""
         vars(self).update({name: copy(value) for name, value in saved.items()})
 
     @property
     def switches(self) -> bool:
-        """Whether the run may switch to an implicit method where the system is stiff."""
+        """Whether the run may switch to an implicit method if the system is stiff."""
         return self._looking and self._switch is not None
 
     def start(self, t: float, judged: Judged) -> MethodChange | None:
         """Start an interval at time t (s) with the cost statistics `judged` of the preceding interval.
 
-        Returns the switch to the method with which the preceding interval ended, or None if that method is in use.
+        Returns a switch to the last method of the preceding interval, or None if that method is in use.
         """
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
@@ -159,13 +159,13 @@ class MethodSwitching:
         return change
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the cost statistics at time t (s), after `tried` steps."""
+        """Return the cost statistics at time t (s), after `tried` attempted steps."""
         if self._looking:
             self._account(t, tried)
         return self._judged
 
     def due(self, tried: int) -> int:
-        """Return the number of steps from now, after `tried` steps, to the next call of `other`."""
+        """Return the number of steps from the present, after `tried` steps, to the next decision by `other`."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -173,16 +173,19 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` must be called after `tried` steps."""
+        """Whether `other` must be called, after `tried` attempted steps, to decide on the method."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
     def _every(self) -> int:
-        """Number of steps tried from one call of `other` to the next."""
+        """Number of attempted steps between two calls of `other`."""
         return TRIAL // 2 if self._trial is not None else self._spacing
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Decide on the method between two steps; return the switch to another method, or None."""
+        """Decide on the method between two steps; return a switch to another method, or None to keep the present one.
+
+        `tried` is the number of attempted steps.
+        """
         if not self._looking or tried < self._noting:
             return None
         t = float(run.clock.t)
@@ -207,7 +210,7 @@ class MethodSwitching:
         return change
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Discard the recorded motion at a jump of the state or of loads, at time t after `tried` steps.
+        """Discard the recorded motion at a jump of the state or of loads, at time t (s) after `tried` attempted steps.
 
         Recording starts again at once if `soon`; otherwise later, because jumps may be so frequent that there are few
         steps between two of them.
@@ -220,9 +223,9 @@ class MethodSwitching:
             self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the switch to another method where the present one fails, or None if there is no other.
+        """Return a switch to another method after a failure of the present one, or None if there is no other.
 
-        If `stalled`, the present method makes no progress.
+        If `stalled`, the present method makes no progress. `tried` is the number of attempted steps.
         """
         if not self.switches:
             return None
@@ -250,9 +253,9 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the steps since the last call to the cost statistics: their cost, and the time that they covered.
+        """Add the cost of the steps since the last call, and the time that they advanced, to the cost statistics.
 
-        t is the present time (s) and `tried` the number of steps tried.
+        t is the present time (s) and `tried` the number of attempted steps.
         """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
@@ -260,7 +263,7 @@ class MethodSwitching:
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Start a new interval between decisions; return the time (s) over which the run advanced in the last one."""
+        """Start a new interval between decisions; return the time (s) by which the run advanced in the last one."""
         self._account(t, tried)
         known = self._judged
         self._judged = Judged(known.implicit, known.work + known.spent)
@@ -282,7 +285,10 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Record the present state, the step size that the error allows, and the interval between breaks."""
+        """Record the present state, the step size allowed by the error, and the interval between breaks.
+
+        A break is a time at which a step must end.
+        """
         t = float(run.clock.t)
         if not self._times or t > self._times[-1]:
             self._times.append(t)
@@ -296,9 +302,10 @@ class MethodSwitching:
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
     def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
-        """Return the switch to the implicit method if that is faster; otherwise None.
+        """Return the switch to the implicit method if that is faster at state y and time t (s); otherwise None.
 
-        If there is no implicit method, a warning is issued instead. The last decision was made `since` (s) before.
+        If there is no implicit method, a warning is issued instead. `since` is the time since the last
+        decision, s.
         """
         if self._rough or len(self._pieces) != 1:
             return None
@@ -330,7 +337,7 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Whether the implicit method is worth its preparation, compared with explicit steps of size h.
+        """Whether the implicit method saves more than its preparation costs, compared with explicit steps of size h.
 
         `rate` is the rate of decay of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.
         """
@@ -348,7 +355,7 @@ class MethodSwitching:
         return MethodChange(self._explicit, told=False)
 
     def _compare(self, t: float, tried: int) -> MethodChange:
-        """Return the switch to the method that advanced further for its cost, at the end of a trial."""
+        """End a trial of the explicit method; return the switch to the method that advanced further for its cost."""
         assert self._trial is not None
         (_, pace), (since, before) = self._trial, self._half
         if (t - since) / ((tried - before) * self._explicit.stages) < pace:

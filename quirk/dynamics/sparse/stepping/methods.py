@@ -1,4 +1,4 @@
-"""Steppers: the arrays and compiled step loops of all integration methods.
+"""Steppers: arrays and compiled step loops of all integration methods.
 
 A slope is the derivative y' at a state, a stage is an evaluation within a step, and `size` is the number of elements of
 a state.
@@ -39,7 +39,7 @@ class RungeKuttaStepper:
     ----------
     record : coefficients and arrays of the method
     loop, watched_loop : step loops without events, and with events
-    memory : arrays with data of this step that the next step uses
+    memory : arrays of this step that are needed by the next step
     """
 
     loop, watched_loop = staticmethod(runge_kutta_steps), staticmethod(runge_kutta_steps_with_events)
@@ -57,16 +57,16 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays with data of this step that the next step uses."""
+        """Arrays of this step that are needed by the next step."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
-        """Store the slope at the start of the run."""
+        """Store the slope y' at the start of the run."""
         self.record.k[: self._size] = slope
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the stages of the last step, one after the other, for error messages."""
+        """Slopes y' at the stages of the last step, concatenated, for error messages."""
         return self.record.k[: self._size * (self.record.weights.stages + 1)]
 
 
@@ -105,17 +105,17 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays with data of this step that the next step uses."""
+        """Arrays of this step that are needed by the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Store the slope at the start of the run; the first step evaluates it again, with all derivatives."""
+        """Store the slope y' at the start of the run; the first step evaluates it again, with all derivatives."""
         self.record.slope[:] = slope
         self.record.known.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
-        """Stage vectors of the last step, one after the other, for error messages."""
+        """Stage vectors of the last step, concatenated, for error messages."""
         return self.record.u
 
 
@@ -156,17 +156,17 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays with data of this step that the next step uses."""
+        """Arrays of this step that are needed by the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Store the slope at the start of the run; the first step evaluates it again."""
+        """Store the slope y' at the start of the run; the first step evaluates it again."""
         self.record.slope[:] = slope
         self.record.known.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the collocation points of the last step, one after the other, for error messages."""
+        """Slopes y' at the collocation points of the last step, concatenated, for error messages."""
         return self.record.f
 
 
@@ -191,11 +191,11 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays with data of this step that the next step uses."""
+        """Arrays of this step that are needed by the next step."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:
-        """Store the slope at the start of the run; the first step evaluates it again, with the series."""
+        """Store the slope y' at the start of the run; the first step evaluates it again, with its Taylor series."""
         self.record.slope[:] = slope
         self.record.known.since = np.nan
 

@@ -1,4 +1,4 @@
-"""Runs that pause within a step, at times requested one after the other."""
+"""Runs that pause within a step, at successively requested times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class PausingRun(CompiledRun):
     """
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state y at time t, with joint angles (K, 3), rad; y satisfies the constraints."""
+        """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
+
+        `flow` is the right-hand side; `pace` holds the step size and counters with which the run continues.
+        """
         self.paused = self._unknown = False
         super().enter(flow, t, y, angles, pace)
         self.run.counts.pauses = 1
@@ -39,7 +42,7 @@ class PausingRun(CompiledRun):
         self.run.asked[0], self.run.counts.passed, self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
-        """Set the time scale below which times are negligible, from the requested time t (s) and the step size.
+        """Set the scale of negligible times from the requested time t (s) and the step size.
 
         Other runs derive this time scale from their end time; a run that pauses has no end time.
         """
@@ -66,7 +69,7 @@ class PausingRun(CompiledRun):
         return super().proceed(most)
 
     def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next entry; a value of `most` limits it further."""
+        """Return the maximum number of steps of the next call of compiled code, at most `most` if given."""
         run, method = self.run, self.method
         closes = not self.between and not run.counts.restarts
         if closes and (method.across is not None or method.pacing.looks(steps_tried(run))):
@@ -76,7 +79,7 @@ class PausingRun(CompiledRun):
         return super()._limit(most)
 
     def _called(self, most: int) -> int:
-        """Try at most `most` steps; return a return code of `run_state`."""
+        """Try at most `most` steps; return the reason for the end of the call, a code of `run_state.StepOutcome`."""
         if self._calls_python:
             return super()._called(most)
         # Ctrl-C may arrive before the results of compiled code have been stored.
@@ -87,7 +90,7 @@ class PausingRun(CompiledRun):
         return outcome
 
     def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code; return a return code of `run_state`."""
+        """Try at most `most` steps in compiled code; return a code of `run_state.StepOutcome`."""
         self._unknown = True
         return super()._enter(most)
 
@@ -95,15 +98,15 @@ class PausingRun(CompiledRun):
         """Store nothing: the only output is the state at the pause, which `keep_now` stores."""
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store whether the run has paused, and which event functions with actions cross zero at the present time.
+        """Store whether the run has paused, and the event functions with actions that cross zero at the present time.
 
-        `outcome` is the return code of the last entry.
+        `outcome` is the return code of the last call of compiled code.
         """
         self.paused, self._unknown = outcome == StepOutcome.PAUSED and bool(self.run.counts.passed > 0), False
         super()._note_outcome(outcome)
 
     def resume(self) -> bool:
-        """Continue to the requested time if this lies within the last step, and return True; otherwise return False."""
+        """Continue to the requested time if it lies within the last step, and return True; otherwise return False."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
         if counts.position == StepPosition.BETWEEN or counts.restarts or not run.asked[0] < run.clock.t_new:
             return False
@@ -137,12 +140,15 @@ class PausingRun(CompiledRun):
 
     @property
     def lanes_now(self) -> np.ndarray:
-        """State at the time `now`, in blocks of eight bodies."""
+        """State at the time `now`, in the layout of compiled code: blocks of eight bodies."""
         return self.run.states[: self.solver.size] if self.paused else self.run.y
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Counted quadrants (2 K,) of the joint angles at the time `now`."""
+        """Quadrants (2 K,) of the two plane vectors that represent the angles of each of K joints at the time `now`.
+
+        They are counted over full turns.
+        """
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
 

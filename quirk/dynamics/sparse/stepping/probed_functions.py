@@ -58,10 +58,10 @@ AT_NODE = 1e-13
 
 
 def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
-    """Return the entries of force laws that may switch on and off.
+    """Return tables of the force laws that may switch on and off, one list of integers per law.
 
-    Their loads and the rates of their internal variables are monitored. If the step size is `fixed`, only laws with
-    user functions, which may jump in time, are included.
+    Their loads and the rates of their internal variables are monitored for jumps. If the step size is `fixed`, only
+    laws with user functions, which may jump in time, are included.
     """
     applied, entries = solver.applied, []
     for e, (element, _) in enumerate(solver.model.forces):
@@ -79,7 +79,10 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Return the entries of functions of time in force laws, whose values are monitored."""
+    """Return tables of the functions of time in force laws, one list of integers each.
+
+    Their values are monitored for jumps.
+    """
     table, entries = solver.applied.table, []
     for e, (element, _) in enumerate(solver.model.forces):
         first, motion = (table.entries[ELEMENT_SIZE * e + which] for which in (PROFILES, LAW_MOTION))
@@ -91,9 +94,9 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return the entries of constraints with user functions.
+    """Return tables of the constraints with user functions, one list of integers each.
 
-    The second derivative of the residual of each row with respect to time is monitored.
+    The second time derivative of the residual of each row is monitored for jumps.
     """
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
@@ -106,7 +109,10 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Return the entries of functions of time in constraints, whose first and second derivatives are monitored."""
+    """Return tables of the functions of time in constraints, one list of integers each.
+
+    Their first and second derivatives are monitored for jumps.
+    """
     table, entries = solver.related.table, []
     for r, placed in enumerate(solver.model.relations):
         for m, motion in enumerate(placed.relation.motions):
@@ -118,7 +124,7 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
-    """Return the address of motion m, a function of time, and the index of its numbers: where it reports bad values."""
+    """Return the address of motion m, a function of time, and its index for reports of invalid values."""
     e = MOTION_SIZE * m
     return int(table.entries[e + MOTION_ADDRESS]), int(table.entries[e + MOTION_NUMBERS])
 
@@ -137,7 +143,7 @@ class Functions:
     count : number of functions
     asked : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
-    strikes : for each function the number of abrupt changes that were found not to be jumps
+    strikes : for each function the number of abrupt changes that turned out not to be jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -179,12 +185,12 @@ class Functions:
         return slice(e[FIRST_OUT], e[FIRST_OUT] + e[OUTS] * e[STRIDE], e[STRIDE])
 
     def returned(self, p: int) -> np.ndarray:
-        """Return the monitored outputs (n, OUTS) of function p at the n nodes."""
+        """Return the monitored outputs (n, OUTS) of function p at the n interpolation nodes of a step."""
         e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Whether outputs of function p at a stage with b_i = 0 are far outside their range at the other stages.
+        """Whether outputs of function p at a stage of zero weight b_i are far outside their range at the other stages.
 
         `theta` is the fraction of the step at this stage. See
         `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
@@ -206,7 +212,7 @@ class Functions:
         return basis(fractions, theta) @ at_stages
 
     def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
-        """Call function p at time t with the given inputs; return its outputs, which are NaN if the call fails."""
+        """Call function p at time t (s) with the given inputs; return its outputs, which are NaN if the call fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         arguments, returned = self.ins[e[KIND]], self.outs[e[KIND]]
         there = slice(e[FIRST_IN], e[FIRST_IN] + e[INS])
@@ -224,7 +230,7 @@ class Functions:
 
 @dataclass(frozen=True)
 class ProbedStretch:
-    """Times (s) of a step that is searched for jumps.
+    """Times (s) of a step that is searched for jumps of user functions.
 
     Attributes
     ----------
@@ -245,16 +251,16 @@ class ProbedStretch:
         return self.t + 0.5 * self.h
 
     def part(self, t: float) -> float:
-        """Return time t as a fraction of the step."""
+        """Return time t (s) as a fraction of the step, 0 at its start and 1 at its end."""
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times (s) at given fractions of the step, limited to `low` and `high`."""
+        """Return the times (s) at the given fractions of the step, limited to the range from `low` to `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes of interpolation: the stages with b_i > 0 or b_i < 0, the start and the end of the step.
+    """Return the interpolation nodes of a step: its start, its end, and the stages with nonzero weight b_i.
 
     The first result is the indices of the stages (n,), the second their abscissae c_i (n,), ascending.
     """

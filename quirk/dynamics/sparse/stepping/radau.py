@@ -79,7 +79,7 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
-    """Complete the step with the converged increments; return the ratio of error to tolerance."""
+    """Complete a step of size h with the converged increments; return the ratio of error to tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
     show_at(mechanism, stepper, s - 1, run.y_new)
@@ -115,7 +115,7 @@ def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> N
 def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t within the step from the polynomial; return False if it is not finite."""
+    """Compute the state at time t (s) within the step from the polynomial; return False if it is not finite."""
     on_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -123,7 +123,7 @@ def between(
 
 @kernel
 def estimate(stepper: Radau, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Fill the state at fraction x of a step of size h from its polynomial."""
+    """Compute the state at fraction x of a step of size h from the polynomial of the step, in `state`."""
     on_polynomial(stepper, run.clock.t + x * h, state)
 
 
@@ -144,7 +144,10 @@ implement(Radau, take=take, between=between, estimate=estimate, close=close)
 
 @entry(needed_by="stiff runs need", effort=8)
 def radau_steps(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int) -> int:
-    """Step loop of Radau IIA methods; see `loop`."""
+    """Take steps of a Radau IIA method, at most `most_steps`; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
@@ -152,5 +155,8 @@ def radau_steps(mechanism: Mechanism, stepper: Radau, settings: Settings, run: R
 def radau_steps_with_events(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Radau IIA methods with events; see `loop`."""
+    """Take steps of a Radau IIA method, at most `most_steps`, and search them for events; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -34,7 +34,10 @@ ROUGH = 0.03
 
 @kernel
 def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Compute the increments of all work variables of a step; no other component of the state depends on work."""
+    """Compute the increments of all work variables in a step of size h.
+
+    No other component of the state depends on work.
+    """
     s, size = stepper.points, stepper.slope.shape[0]
     for o in range(mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables, size):
         for i in range(s):
@@ -73,7 +76,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the order of the error estimate divided by the order of the error, for a method with `points` points."""
+    """Return the ratio of the orders of the error estimate and the error, for `points` collocation points."""
     return (points + 1) / (2.0 * points)
 
 
@@ -81,12 +84,12 @@ def of_estimate(points: int) -> float:
 def work_ratio(
     mechanism: Mechanism, stepper: Radau, change: np.ndarray, h: float, tolerance: float, least: float
 ) -> float:
-    """Return the ratio of the error of all work to `tolerance`, J, from the error estimate in `change`.
+    """Return the ratio of the error of all work to the tolerance, from the error estimate in `change`.
 
     The estimate has lower order than the error and is much larger. Therefore it is compared with a power of the
     relative tolerance instead, as for the motion, or with the fraction `least` if this is larger. Here the relative
-    tolerance is the tolerance over the work that the largest mechanical power in the step would do during the whole
-    step. For Gaussian pulses, nine of ten steps then have an error no larger than the estimate.
+    tolerance is `tolerance` (J) over the product of the largest mechanical power and the step size h. For Gaussian
+    pulses, nine of ten steps then have an error no larger than the estimate.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):

@@ -46,7 +46,7 @@ NEAR, SHRUNK = 0.1, 0.5
 
 @kernel
 def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
-    """Compute all derivatives for the linear systems, and choose the rotating axes.
+    """Compute all derivatives for the linear systems of a step of size h, and choose the rotating axes.
 
     The derivatives are taken at the extrapolated state in the middle of the step.
     """
@@ -158,7 +158,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
     """Solve the linear systems of one Newton iteration for corrections of the increments z.
 
-    z and the slopes f are (s size,), at the s collocation points.
+    z and the slopes f = y' are (s size,), at the s collocation points.
     """
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse

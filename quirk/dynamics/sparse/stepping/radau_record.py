@@ -23,17 +23,17 @@ from .rotating_axes import TURNED, let_turn, see, show, turn_axes
 
 @fields
 class StepData(Fields):
-    """Times, step sizes and convergence data of the last steps of a Radau IIA method; times in s.
+    """Times (s), step sizes (s) and convergence data of the last steps of a Radau IIA method.
 
     Attributes
     ----------
-    since : time of `slope`
-    past, past_step, past_centre : start and size of the step of `past`, size 0 if there is none, and the time at which
-        its axes coincided with the inertial ones
-    derived, centre : 1 while derivatives are usable, and their time, at which axes coincided
+    since : time at which `slope` was evaluated
+    past, past_step, past_centre : start and size of the last completed step, size 0 if there is none, and the time at
+        which its axes coincided with the inertial axes
+    derived, centre : 1 while derivatives are usable, and their time, at which rotating and inertial axes coincide
     step : step size of the matrices
     rate, bound : convergence rate of iterations, and a bound of the error of the last correction over its size
-    least, greatest : smallest and largest of the smallest pivots at the points of the step
+    least, greatest : minimum and maximum, over the points of the step, of the smallest pivot of the constraint rows
     """
 
     since: float
@@ -63,7 +63,7 @@ class Radau(NamedTuple):
     nodes, inverse, e : (s,) coefficients
     highest : (2 s + 2,) coefficients of the two highest terms of interpolation polynomials
     implicit : data of the linear systems
-    matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex ones
+    matrices : (s implicit.size,) the real matrix, then real and imaginary parts of the complex matrices
     z, f : (s size,) increments and slopes at the points, in rotating axes
     w, u : (s size,) right-hand sides and solutions of the linear systems
     turned : rotations of the axes at the start and at all points, as quaternions
@@ -74,7 +74,7 @@ class Radau(NamedTuple):
     seen, stage, change : (size,) scratch arrays for states and their changes
     apart : scratch array for rotations of axes, as quaternions
     basis : (s,) weights of the points in the polynomial at one time
-    known : numbers of the last steps
+    known : times, step sizes and convergence data of the last steps
     """
 
     points: int
@@ -122,7 +122,7 @@ def clear(array: np.ndarray) -> None:
 def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
     """Add a weighted sum of `count` consecutive arrays in `of`, times `factor`, to `out`.
 
-    `first` is the index of the weight of the first array.
+    `weights[first]` is the weight of the first array.
     """
     size = out.shape[0]
     for j in range(count):
@@ -133,7 +133,7 @@ def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor:
 
 @kernel
 def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
-    """Compute the state at time t from the polynomial of the last step."""
+    """Compute the state at time t (s) from the polynomial of the last step, in `state`."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
     weigh_points(stepper, (t - stepper.known.past) / stepper.known.past_step)
     copy(stepper.past_base, stepper.seen)
@@ -146,7 +146,7 @@ def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Compute the weights of the collocation points in the polynomial at fraction x of the step, in `basis`."""
+    """Compute the weights of the collocation points in the polynomial of the step at fraction x, in `stepper.basis`."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):
@@ -169,7 +169,7 @@ def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int,
 
 @kernel
 def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
-    """Compute the state at collocation point i.
+    """Compute the state at collocation point i of the step.
 
     The state is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
     """
@@ -183,7 +183,7 @@ def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> No
 
 @kernel
 def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform the slope y' of the state in `seen` to the rotating axes; the result is written to `out`.
+    """Transform the slope y' of the state in `stepper.seen` to the rotating axes; the result is written to `out`.
 
     The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """

@@ -1,4 +1,4 @@
-"""Data with which a run continues after parts have been enabled or disabled."""
+"""Data for the continuation of a run after constraints or forces have been enabled or disabled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .watched_quantities import Sides
 
 @dataclass(frozen=True)
 class ResumePoint:
-    """Data with which a run continues after parts have been enabled or disabled.
+    """Data for the continuation of a run after constraints or forces have been enabled or disabled.
 
     Attributes
     ----------

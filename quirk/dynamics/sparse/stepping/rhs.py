@@ -18,7 +18,7 @@ from ..tangent.jacobian import Jacobian
 
 
 class SparseFlow:
-    """Vector field of a system on the manifold of its constraints.
+    """Right-hand side y' = f(t, y) of a system with constraints.
 
     Attributes
     ----------
@@ -48,7 +48,10 @@ class SparseFlow:
         return self.solver.applied.trouble
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the exception."""
+        """Return y' (13 n + k,) at time t (s) and state y (13 n + k,), or NaN if it cannot be computed.
+
+        `trouble` then holds the exception.
+        """
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
@@ -83,12 +86,15 @@ class SparseFlow:
         self.solver.applied.refer(t, angles, rates)
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return joint angles (3,), rad, at time t, by name of the joint, extrapolated linearly from the reference."""
+        """Return the joint angles (3,), rad, at time t (s) by name of the joint.
+
+        They are extrapolated linearly from the reference of `refer`.
+        """
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected onto the constraints if `on_constraints`.
+        """Return the state y at time t (s) with unit quaternions, projected onto the constraints if `on_constraints`.
 
         Returns None if the projection fails.
         """

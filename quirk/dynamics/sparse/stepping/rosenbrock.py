@@ -41,8 +41,8 @@ class Factorized(Fields):
 
     Attributes
     ----------
-    since : time of the derivatives, s
-    step : multiple e of the step size in the last factorization
+    since : time at which the derivatives were evaluated, s
+    step : coefficient e = gamma h of the last factorization, with the step size h, s
     """
 
     since: float
@@ -143,7 +143,7 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
 
 @kernel
 def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute all stages of a step of size h; return False if the run must stop."""
+    """Compute all stages of a step of size h (s); return False if the run must stop."""
     size, e = run.y.shape[0], stepper.gamma * h
     for i in range(stepper.stages):
         if i == 0:
@@ -166,7 +166,7 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
 
 @kernel
 def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
-    """Compute the Jacobian and the partial time derivative of y' at the start of a step.
+    """Compute the Jacobian and the partial time derivative of y' at the start of a step, time t (s) and state y.
 
     The state y must have been evaluated last.
     """
@@ -196,7 +196,7 @@ def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, facto
 
 @kernel
 def estimate(stepper: RosenbrockMethod, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Fill the state at fraction x of a step of size h from the continuous extension."""
+    """Compute the state at fraction x of a step of size h from the continuous extension, in `state`."""
     for o in range(0, run.y.shape[0], 8):
         store(state, o, (1.0 - x) * load(run.y, o) + x * load(run.y_new, o))
     power = x * (1.0 - x)
@@ -209,7 +209,7 @@ def estimate(stepper: RosenbrockMethod, run: RunState, x: float, h: float, state
 def between(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Fill the state at time t within the step from the continuous extension."""
+    """Compute the state at time t (s) within the step from the continuous extension, in `state`."""
     h = run.clock.t_new - run.clock.t
     x = (t - run.clock.t) / h
     estimate(stepper, run, x, h, state)
@@ -220,13 +220,19 @@ def between(
 
 @kernel
 def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
-    """Return the index of the first work variable in a state; work variables follow the internal variables."""
+    """Return the index of the first work variable in a state: a component that holds work, J.
+
+    Work variables follow the internal variables.
+    """
     return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
 
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the rates of all work variables at times within the step; return False if the run must stop."""
+    """Compute the power (W) of all elements whose work is integrated, at times within a step of size h (s).
+
+    Returns False if the run must stop.
+    """
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         for node in range(1, NODES.shape[0] - 1):
@@ -241,7 +247,7 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
 
 @kernel
 def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> None:
-    """Compute all work variables at the end of the step."""
+    """Compute all work variables (J) at the end of the step."""
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
@@ -250,7 +256,10 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
 
 @kernel
 def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: int) -> None:
-    """Store the rates of all work variables at one of the NODES; `first` is the index of the first rate in `slope`."""
+    """Store the rates (W) of all work variables at quadrature node `node` of the step.
+
+    `first` is the index of the first rate in the slope y'.
+    """
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, node * count + n, at(slope, first + n))
@@ -258,7 +267,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 
 @kernel
 def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
-    """Compute all work variables at fraction x of the step."""
+    """Compute all work variables (J) at fraction x of the step, in `state`."""
     first, h, nodes = first_work(mechanism, stepper), run.clock.t_new - run.clock.t, NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -273,7 +282,7 @@ def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: flo
 
 @kernel
 def work_change(mechanism: Mechanism, stepper: RosenbrockMethod, h: float, change: np.ndarray) -> None:
-    """Compute the error estimates of all work variables at the end of a step of size h, in `change`."""
+    """Compute the error estimates (J) of all work variables at the end of a step of size h (s), in `change`."""
     first, nodes = first_work(mechanism, stepper), NODES.shape[0]
     count = stepper.power.shape[0] // nodes
     for o in range(count):
@@ -327,7 +336,10 @@ implement(RosenbrockMethod, take=take, between=between, estimate=estimate, close
 def rosenbrock_steps(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Rosenbrock methods; see `loop`."""
+    """Take steps of a Rosenbrock method, at most `most_steps`; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
@@ -335,5 +347,8 @@ def rosenbrock_steps(
 def rosenbrock_steps_with_events(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Rosenbrock methods with events; see `loop`."""
+    """Take steps of a Rosenbrock method, at most `most_steps`, and search them for events; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -1,9 +1,8 @@
 """Axes that rotate with the bodies, for the computations of implicit steps, in compiled code.
 
-Loads are stiff in directions that are often fixed in bodies. In axes that rotate with the bodies, at constant rates
-during a step, these directions are constant. The derivatives are then also about constant, as Newton's method requires,
-which evaluates them at one state only. Each body has two sets of axes: one for its translation and one for its
-rotation.
+Stiff loads often have directions fixed in bodies. In axes that rotate with the bodies, at constant rates during a step,
+these directions are constant. The derivatives are then nearly constant, too, as Newton's method requires, which
+evaluates them at a single state. Each body has two sets of axes: one for its translation and one for its rotation.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ TURNED = 64
 
 @kernel
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
-    """Choose the angular velocities of the axes from the state evaluated last; `ydot` is the result of that evaluation.
+    """Choose the angular velocities of the rotating axes from the state y evaluated last, with y' in `ydot`.
 
     The axes for the translation of a body do not rotate if its velocity varies less in fixed axes, as for a wheel on a
-    straight road.
+    straight road. `axes` is written.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
         block, lane = slot // 8, slot % 8
@@ -52,7 +51,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Write the quaternions of all axes after a time `time` (s) to `turned`, from element `first` on."""
+    """Write the quaternions of all axes, rotated for a time `time` (s), to `turned`, from element `first` on."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -97,7 +96,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 @kernel
 def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract the rate due to the rotation of the axes from the slope of a state y in rotating axes."""
+    """Subtract the rate due to the rotation of the axes from `slope`, the slope y' of a state y in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -126,7 +125,10 @@ def rotated(w: Any, x: Any, a: Any) -> Any:
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Multiply the quaternions at element q of y by quaternions (w, x) from the left; `out` receives the products."""
+    """Multiply quaternions of eight bodies, from element q of y on, by the quaternions (w, x) from the left.
+
+    The products are written to `out`.
+    """
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))
     store3(out, q + 8, plus(plus(times(u, w), times(x, v)), cross(x, u)))

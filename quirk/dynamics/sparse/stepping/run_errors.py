@@ -21,7 +21,7 @@ from .watched_quantities import EventMonitor
 def error_of(
     outcome: int, run: RunState, method: ActiveMethod, output: RunOutput, breaks: Breaks, watch: EventMonitor
 ) -> BaseException:
-    """Return the exception for the return code of an entry in which the run has failed."""
+    """Return the exception for a run that has failed in compiled code with the return code `outcome`."""
     clock, rows = run.clock, output.rows
     t, y, y_new = float(clock.t), rows(run.y)[0], rows(run.y_new)[0]
     explicit = isinstance(method.present, Tableau) and not method.pacing.switches
@@ -43,10 +43,10 @@ def error_of(
 
 
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
-    """Raise an InputError for a force whose function returns other values when called again with the same arguments.
+    """Raise an InputError for a force whose user function is not repeatable.
 
-    The function is called at the state y and time t, which must have been evaluated just before. Functions that change
-    their own data are excluded; for these a `StatefulWarning` is issued.
+    The function is called twice with the same arguments, at time t (s) and state y, which must have been evaluated just
+    before. Functions that change their own data are excluded; for these a `StatefulWarning` is issued.
     """
     applied, remembers = solver.applied, solver.refuse.remembers
     before = applied.table.outputs.copy()

@@ -1,4 +1,4 @@
-"""Events that compiled code has located in a run."""
+"""Events located by compiled code in a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunEvents:
     Attributes
     ----------
     hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
-    latest : events of the last call of `take`: index of the event function, time, s, direction and total energy, J
+    latest : events returned by the last call of `take`: index of the event function, time, s, direction, energy, J
     """
 
     def __init__(self, watch: EventMonitor) -> None:
@@ -34,7 +34,7 @@ class RunEvents:
         self.latest: list[tuple[int, float, int, float]] = []
 
     def note_hits(self) -> None:
-        """Store which event functions with actions cross zero at the present time."""
+        """Store the event functions with actions that cross zero at the present time, in `hit`."""
         table, guards = self._watch.table, self._watch.guards
         self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
@@ -63,7 +63,7 @@ class RunEvents:
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
 
     def take_back(self, run: RunState, now: float) -> None:
-        """Reset the signs of event functions to those at the time `now` (s) within the present step.
+        """Reset the signs of event functions to their values at the time `now` (s) within the present step.
 
         The rest of the step is discarded.
         """

@@ -39,12 +39,12 @@ class RunPart:
 
 
 class RunOutput:
-    """Arrays that compiled code fills with output, and the output copied from them since the last call of `enter`.
+    """Arrays that compiled code fills with output, and the output copied from them.
 
     Parameters
     ----------
     solver : Solver
-    asked : requested output times, s, or None to keep the states of all steps
+    asked : requested output times, s, or None to store the states of all steps
     trailing : whether to record all steps
 
     Attributes
@@ -52,7 +52,7 @@ class RunOutput:
     asked : requested output times, s, or None
     room : maximum number of output states of one call of compiled code
     states, trail : arrays of a `RunState`
-    kept : output states
+    kept : copied output states
     parts : recorded steps
     """
 
@@ -75,13 +75,17 @@ class RunOutput:
         return self._slots.state_from_lanes(lanes.reshape(-1, self._size))
 
     def add(self, t: float, lanes: np.ndarray, quadrants: np.ndarray) -> None:
-        """Store the state (size,) at time t (s), with the counted quadrants (2 K,) of the joint angles."""
+        """Store the state (size,) at time t (s), with the counted quadrants (2 K,) of the angles of K joints.
+
+        `lanes` is the state in blocks of eight bodies.
+        """
         self.kept.add(np.array([t]), self.rows(lanes), quadrants)
 
     def take(self, run: RunState, method: Method, here: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Copy the output of compiled code from its arrays.
 
-        If steps are recorded, `here` is the state (13 n + k,) and the joint angles (K, 3), rad, from which they began.
+        If steps are recorded, `here` is the state (13 n + k,) and the joint angles (K, 3), rad, at the start of the
+        first step.
         """
         kept = run.counts.stored
         if kept:

@@ -80,7 +80,7 @@ def snapshot(course: PausingRun) -> RunMemory:
 
 
 def recall(course: PausingRun, saved: RunMemory) -> None:
-    """Restore a snapshot of a run, or of another run of the same system; the run must have been started before."""
+    """Restore a snapshot of this run, or of another run of the same system, in a run that has been started."""
     method = course.method
     if saved.method != method.present.name:
         course.run = method.change_to(course.run, method.named(saved.method))
@@ -101,7 +101,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
 
 
 def learned(course: PausingRun) -> tuple[Any, ...]:
-    """Return data that a later run with the same enabled parts can use.
+    """Return data of a run that can be reused by a later run with the same enabled constraints and forces.
 
     The data are the present method, the settings, and limits and counters of the search for jumps of user functions.
     """
@@ -111,7 +111,7 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
 
 
 def take_over(course: PausingRun, data: tuple[Any, ...]) -> None:
-    """Take the data of another run with the same enabled parts, as returned by `learned`.
+    """Apply the data of another run with the same enabled constraints and forces, as returned by `learned`.
 
     This must be done before the first start.
     """

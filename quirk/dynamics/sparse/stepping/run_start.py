@@ -1,4 +1,4 @@
-"""Start of a compiled run: its arrays, the initial slope, and the size of the first step."""
+"""Start of a compiled run: its arrays, the initial slope y', and the size of the first step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def new_run(
 ) -> RunState:
     """Return the arrays of a run that continues from a state y (13 n + k,) at time t (s).
 
-    `pace` holds the step size and the numbers of completed fixed steps and output times.
+    The state has n bodies and k auxiliary states. `pace` holds the step size and the numbers of completed fixed steps
+    and output times.
     """
     solver, asked = method.solver, output.asked
     counts, clock, best_rank = solver.counts, Clock(), solver.counts.best_rank
@@ -72,9 +73,9 @@ def begin(
     y: np.ndarray,
     angles: np.ndarray,
 ) -> None:
-    """Evaluate the slope at the initial state y (13 n + k,), and choose the size of the first step.
+    """Evaluate the slope y' at the initial state y (13 n + k,), and choose the size of the first step.
 
-    `flow` is the right-hand side, and `angles` (K, 3), rad, are the joint angles.
+    `flow` is the right-hand side, and `angles` (K, 3), rad, are the angles of K joints.
     """
     solver, t = flow.solver, float(run.clock.t)
     piece, carried = breaks.piece(t), solver.model.carried

@@ -56,10 +56,10 @@ class Settings(NamedTuple):
 class StepOutcome(IntEnum):
     """Reasons for the return of the step loop.
 
-    AGAIN: it is to be called again. DONE: end of the run. COLLAPSED to STOPPED: failures, and interruption. SUSPECT: a
-    function may change abruptly in the step just computed. EVENT: an event with an action is at the end of the step.
-    UNDEFINED: an event function is nan. SINGULAR: another method must take the step. PAUSED: within a step, after the
-    last output time. GONE_ON: returned by parts of the loop that give no reason.
+    AGAIN: the loop must be called again. DONE: end of the run. COLLAPSED to STOPPED: failures, and interruption.
+    SUSPECT: a function may change abruptly in the step just computed. EVENT: an event with an action is at the end of
+    the step. UNDEFINED: an event function is NaN. SINGULAR: another method must take the step. PAUSED: the run pauses
+    within a step, after the last output time. GONE_ON: no reason to return.
     """
 
     AGAIN = 0
@@ -80,7 +80,7 @@ class StepOutcome(IntEnum):
 
 
 class StepPosition(IntEnum):
-    """Position of a run in a step.
+    """Position of a run relative to a step.
 
     BETWEEN: between two steps. TAKEN: at the end of an accepted step. DENSE: as TAKEN, and the additional stages of
     dense output have been computed.
@@ -92,7 +92,7 @@ class StepPosition(IntEnum):
 
 
 class Restart(IntEnum):
-    """Time from which the rest of a step is discarded because the caller has changed loads; NONE to discard nothing."""
+    """Time from which the rest of a step is discarded because the caller has changed loads; NONE if there is none."""
 
     NONE = 0
     AT_STEP_START = 1
@@ -114,7 +114,7 @@ class Clock(Fields):
     cleared : time up to which functions need no search
     cap : time of an event at which the step must end, or infinity
     pivot : fraction of the pivots at the start of the step with which those at its end are compared
-    exchanged : sum of the magnitudes of all work up to the start of the step, J
+    exchanged : sum of the magnitudes of all work done up to the start of the step, J
     earlier : start of the previous step
     requested : time up to which the motion is requested, the scale of negligible times
     restart : time at which the rest of a step is discarded
@@ -142,18 +142,18 @@ class Counts(Fields):
 
     Attributes
     ----------
-    corrections, factorisations : steps and factorizations of projections
-    steps, rejected, evaluations : steps accepted and rejected, and evaluations of y'
+    corrections, factorisations : numbers of steps and factorizations of projections
+    steps, rejected, evaluations : numbers of steps accepted and rejected, and of evaluations of y'
     was_rejected : 1 if the last step was rejected
-    passed, stored : output times passed, and output states stored since the last entry
+    passed, stored : output times passed, and output states stored since the last call of compiled code
     position : a `StepPosition` in the step
     best_rank : largest number of independent rows so far
-    stall : steps since Clock.mark
+    stall : number of steps since Clock.mark
     piece : index of the interval between breaks
     grid : number of completed fixed steps
     rest : number of suspicious steps that follow without a search for jumps
     fresh : 1 if the slope must be evaluated again
-    happened : number of events since the last entry
+    happened : number of events since the last call of compiled code
     retaken, capped : number of repetitions of the step to end at an event, and index of the event function
     missed : number of successive steps that ended just before an event
     eventful : 1 if an event with an action is at the end of the step

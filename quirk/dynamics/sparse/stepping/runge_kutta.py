@@ -98,9 +98,9 @@ def stage_slope(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool,
     loads: bool,
 ) -> None:  # fmt: skip
-    """Compute y' at time t and state y as `slope_at` does, by recursion where the system allows it.
+    """Compute y' at time t (s) and state y as `slope_at` does, by recursion over the joints if the system allows it.
 
-    `loads` is true if the multipliers are used where work of force elements is integrated.
+    `loads` is true if the multipliers are needed because the work of force elements is integrated.
     """
     forces, stabilized = mechanism.forces, settings.alpha > 0.0 or settings.beta > 0.0
     if not recursive(mechanism) or stabilized or (loads and forces.work < forces.work_end):
@@ -125,7 +125,7 @@ def least_before(mechanism: Mechanism) -> float:
 def between(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t within the step by dense output; return False if it is not finite.
+    """Compute the state at time t (s) within the step by dense output; return False if it is not finite.
 
     Additional stages are computed at the first call in a step.
     """
@@ -145,7 +145,7 @@ def between(
 
 @kernel
 def estimate(stepper: RungeKutta, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Fill the state at fraction x of a step of size h from its cubic Hermite interpolant."""
+    """Compute the state at fraction x of a step of size h from its cubic Hermite interpolant, in `state`."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         y, change = load(run.y, o), load(run.y_new, o) - load(run.y, o)
@@ -156,7 +156,7 @@ def estimate(stepper: RungeKutta, run: RunState, x: float, h: float, state: np.n
 
 @kernel
 def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
-    """Copy the slope at the end of a step to the start of the next step."""
+    """Copy the slope y' at the end of a step to the start of the next step."""
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         store(stepper.k, o, load(stepper.k, stages * size + o))
@@ -199,7 +199,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return a bound for the ratio of error to tolerance that is due to round-off of accelerations alone.
+    """Return a bound for the ratio of the error caused by round-off of accelerations to the tolerance.
 
     If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """
@@ -219,7 +219,7 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
 
 @kernel
 def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -> None:
-    """Choose the size of the step after a rejected one of size h so that no stage is near a singular configuration."""
+    """Choose the size of the step after a rejected step of size h so that no stage is near a singular configuration."""
     keep_before_singular(mechanism, run, h)
 
 
@@ -230,7 +230,10 @@ implement(RungeKutta, take=take, between=between, estimate=estimate, close=close
 def runge_kutta_steps(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Runge-Kutta methods; see `loop`."""
+    """Take steps of a Runge-Kutta method, at most `most_steps`; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
@@ -238,5 +241,8 @@ def runge_kutta_steps(
 def runge_kutta_steps_with_events(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Runge-Kutta methods with events; see `loop`."""
+    """Take steps of a Runge-Kutta method, at most `most_steps`, and search them for events; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

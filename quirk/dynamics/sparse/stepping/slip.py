@@ -1,4 +1,4 @@
-"""Switching between explicit and implicit method while bodies slide in a plane.
+"""Switching between an explicit and an implicit method while bodies slide in a plane.
 
 Friction with coefficient mu and normal force N rotates the slip velocity v of a mass m into the direction of the
 driving loads, at a rate mu N / (m |v|). When bodies begin to slide, or slide slowly, this rate is far above all others:
@@ -31,7 +31,9 @@ UNSOLVABLE = 0.02
 
 
 class SlipPacing:
-    """Switches the method according to the rate at which slip directions settle; this rate is tested every few steps.
+    """Switches the method according to the rate at which slip directions approach the direction of the driving loads.
+
+    The rate is tested every few steps.
 
     Parameters
     ----------
@@ -46,17 +48,17 @@ class SlipPacing:
         self._implicit, self._judged = False, Judged()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return a copy of all data on which later decisions depend."""
+        """Return a copy of all data on which later decisions depend, by name."""
         return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
-        """Restore the data that `snapshot` returned."""
+        """Restore the data of a `snapshot`."""
         vars(self).update(saved)
 
     def start(self, t: float, judged: Judged) -> MethodChange:
-        """Start at time t with the explicit method.
+        """Start at time t (s) with the explicit method; return the switch to it.
 
-        The cost statistics `judged` of the preceding interval are kept unchanged.
+        The cost statistics `judged` of the preceding interval are not changed.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, told=False)
@@ -66,15 +68,18 @@ class SlipPacing:
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Restart the interval until the next test of the slip: the state jumps at time t after `tried` steps."""
+        """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
+
+        `tried` is the number of attempted steps.
+        """
         self._since, self._tried = t, tried
 
     def due(self, tried: int) -> int:
-        """Return the number of steps from now, after `tried` steps, to the next test of the slip by `other`."""
+        """Return the number of steps from the present, after `tried` steps, to the next test of the slip by `other`."""
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Whether the slip must be tested by a call of `other`, after `tried` steps."""
+        """Whether the slip must be tested by a call of `other`, after `tried` attempted steps."""
         return tried - self._tried >= self._every
 
     @property
@@ -82,7 +87,10 @@ class SlipPacing:
         return LOOK_BACK if self._implicit else LOOK
 
     def other(self, run: RunState, tried: int) -> MethodChange | None:
-        """Test the slip between two steps; return the switch to another method, or None."""
+        """Test the slip between two steps; return a switch to another method, or None.
+
+        `tried` is the number of attempted steps.
+        """
         count, t = tried - self._tried, float(run.clock.t)
         if count < self._every or not t > self._since:  # all steps since then may have been rejected
             return None
@@ -95,7 +103,7 @@ class SlipPacing:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return the switch to the explicit method if the implicit one fails; None if the explicit one is in use."""
+        """Return a switch to the explicit method if the implicit one fails; None if the explicit one is in use."""
         if not self._implicit:
             return None
         self._since, self._tried = float(run.clock.t), tried
@@ -107,7 +115,7 @@ class SlipPacing:
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
-    """Return the exception for friction that grows without bound at a state y, or None.
+    """Return the exception for friction that grows without bound at time t (s) and state y, or None.
 
     The exception names the friction element with the largest force. The criterion is that the determinant of the
     friction equations, which is 1 if friction does not affect its own normal loads, approaches zero.
@@ -124,15 +132,15 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Whether a friction element has two slip components, so that the direction of its slip can change."""
+    """Whether the slip direction of a friction element can change, because its slip has two components."""
     return bool((solver.frictions.size > 1).any())
 
 
 def settling_rate(solver: Solver, y: np.ndarray, t: float) -> float:
-    """Return the largest rate (1/s) at which the slip direction of a body settles at a state y.
+    """Return the largest rate (1/s) at which a slip direction approaches its limit, at time t (s) and state y.
 
-    If the slip speed of a friction element is below its smallest resolved speed, its direction is fixed and has no
-    rate.
+    If the slip speed of a friction element is below its smallest resolved speed, its direction is constant and is
+    ignored.
     """
     solver.rates(t, y)
     table, outputs, inputs = solver.frictions, solver.applied.table.outputs, solver.applied.table.inputs

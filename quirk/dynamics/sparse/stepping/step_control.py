@@ -55,10 +55,10 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return the time (s) at which y' is evaluated for time t of the step.
+    """Return the time (s) at which y' is evaluated for the time t (s) of a stage.
 
-    The time t is limited to the interval between the two breaks that contains the step, so that no stage is beyond a
-    jump.
+    The time t is limited to the interval between the two breaks that contain the step, so that no stage is beyond a
+    jump. A break is a time at which the motion or its derivatives may jump.
     """
     o = PIECE_SIZE * run.counts.piece
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
@@ -66,7 +66,10 @@ def in_piece(run: RunState, t: float) -> float:
 
 @kernel
 def choose_end(settings: Settings, run: RunState) -> float:
-    """Set the end of the next step, clock.t_new, limited by breaks, events and max_step; return the step size, s."""
+    """Set the end of the next step, clock.t_new, limited by breaks, events and max_step; return the step size, s.
+
+    Breaks are times at which steps must end.
+    """
     clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts.piece + END]
     if settings.fixed > 0:
         clock.t_new = min(whole_step(settings, run), end)
@@ -82,7 +85,7 @@ def choose_end(settings: Settings, run: RunState) -> float:
 
 @kernel
 def shortest(settings: Settings, run: RunState) -> float:
-    """Return the smallest step size (s) that the resolution of the times allows; it does not depend on the end time."""
+    """Return the smallest step size (s) that round-off of the times allows; it does not depend on the end time."""
     return max(SMALLEST_STEP_ULPS * EPSILON * abs(run.clock.t), LEAST)
 
 
@@ -97,7 +100,7 @@ def whole_step(settings: Settings, run: RunState) -> float:
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
     """Return whether a step of size h is accepted, and set the size of the next step.
 
-    `error` is the ratio of error to tolerance; the error is proportional to h to the power 1 / `exponent`.
+    `error` is the ratio of error to tolerance; it is proportional to h to the power 1 / `exponent`.
     """
     clock, counts = run.clock, run.counts
     if not error <= 1.0:
@@ -153,13 +156,13 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 
 @kernel
 def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
-    """Shorten the next step if a rejected step leads across a singular configuration.
+    """Shorten the next step if a rejected step of size h leads across a singular configuration.
 
-    The step is first shortened until the singular configuration is far from all stages. If it is then rejected again,
-    it is shortened to end before the singular configuration, at such a distance that a second step of equal size has
-    the singular configuration in its middle part. If the second step is too long, both are shortened. A step that ended
-    just before the singular configuration would be followed by one whose error is mostly round-off of stages close to
-    it.
+    The step is first shortened until the singular configuration is far from all stages. If the shorter step is
+    rejected, too, it is shortened to end before the singular configuration, at such a distance that a second step of
+    equal size has the singular configuration in its middle part. If the second step is too long, both are shortened.
+    Otherwise a step might end just before the singular configuration, and the error of the next step would be mostly
+    round-off.
     """
     if not leads_across_singular(mechanism, run, h):
         return

@@ -1,4 +1,4 @@
-"""Kernels that all methods share: projection onto the constraints, slopes, and the tolerance of work."""
+"""Kernels used by all methods: projection onto the constraints, slopes y', and the tolerance of work."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
     """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
     Returns False if the state is not finite, or too far from the constraints. `away` is true if the factorization in
-    `work` belongs to a state that is not close to y_new.
+    `mechanism.work` belongs to a state that is not close to y_new.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -48,9 +48,9 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 def slope_at(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
 ) -> None:
-    """Compute y' at time t and state y, and store it in `slope`.
+    """Compute y' at time t (s) and state y, and store it in `slope`.
 
-    If y satisfies the constraints, `on_rows` must be true; the selection of independent rows is then checked.
+    `on_rows` must be true if y satisfies the constraints; the selection of independent rows is then checked.
     """
     alpha, beta = settings.alpha, settings.beta
     if on_rows:
@@ -64,9 +64,9 @@ def slope_at(
 def tolerance_of_work(
     mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> tuple[float, float]:
-    """Return the tolerance of the work in a step: a part in J, and a part per step size in W; see `work_error`.
+    """Return the tolerance of the work in a step: a constant in J, and a part per step size in W; see `work_error`.
 
-    The state y, whose rates are `slope`, must have been evaluated last.
+    The state y, whose rates y' are `slope`, must have been evaluated last.
     """
     before = run.clock.exchanged + exchanged(mechanism.forces, run.y, y)
     h = run.clock.t_new - run.clock.t

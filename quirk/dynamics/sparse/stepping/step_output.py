@@ -35,7 +35,7 @@ MOST_NOTED = 2 * SAMPLES
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Whether an output state of this step has not been stored yet: at its end, or at a requested output time."""
+    """Whether an output state of this step is not yet stored: the state at its end, or at a requested output time."""
     if settings.every:
         return run.counts.passed < run.counts.steps
     return run.counts.passed < run.asked.shape[0] and run.asked[run.counts.passed] <= run.clock.t_new
@@ -55,7 +55,7 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def full(run: RunState) -> bool:
-    """Whether the buffers have no space for another step or its events."""
+    """Whether the output buffers have no space for another step or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts.recorded + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]
@@ -66,7 +66,7 @@ def full(run: RunState) -> bool:
 
 @kernel
 def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Store the output states within the step just taken; return a return code of `run_state`."""
+    """Store the output states within the step just taken; return a code of `run_state.StepOutcome`."""
     clock, counts, size = run.clock, run.counts, run.y.shape[0]
     while wanted(settings, run):
         if counts.stored >= run.times.shape[0]:

@@ -1,4 +1,4 @@
-"""Taylor series of the present and of the next step, and their evaluation."""
+"""Taylor series of the present and the next step, and their evaluation."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from .step_kernels import tolerance_of_work
 
 @fields
 class SeriesData(Fields):
-    """Times, step sizes and tolerances of the present and of the next step of Taylor series.
+    """Times, step sizes and tolerances of the present and the next step of the Taylor series method.
 
     Attributes
     ----------
     since : start time of the present step, s
-    half : the half of the arrays with its coefficients
-    longest, last, sure : maximum size of the present step, s, last order in use, and size up to which no force law
+    half : index (0 or 1) of the half of the arrays that holds the coefficients of the present step
+    longest, last, sure : maximum size of the present step, s, highest order in use, and size up to which no force law
         changes its branch, s
     next_longest, next_last, next_sure : the same quantities of the next step
     of_work, of_power : tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last
@@ -75,7 +75,7 @@ class StepSeries(NamedTuple):
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
     slope, ahead : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
-    known : numbers of the two steps
+    known : times, step sizes and tolerances of the two steps
     """
 
     exponent: float
@@ -104,8 +104,8 @@ def coefficients(stepper: StepSeries, which: float) -> Pair:
 def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
-    The copied coefficients are those of order `order` of poses, and of order `order` - 1 of all other components of the
-    state. The arrays `found` hold `orders` coefficients of each component.
+    The coefficients have order `order` for poses, and order `order` - 1 for all other components of the state. The
+    arrays `found` hold `orders` coefficients of each component.
     """
     bodies, carried = found
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
@@ -139,7 +139,7 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 def defect(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
 ) -> float:
-    """Return the error of the series at time h after the start of a step, as a multiple of the tolerance.
+    """Return the ratio of the error of the series at time h (s) after the start of a step to the tolerance.
 
     The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
     by the size `whole` of the step over the number of terms. Where force laws may change their branch, this factor
@@ -179,9 +179,9 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
-    """Return the largest ratio of error to tolerance of the motion in work.motion, at the state y.
+    """Return the largest ratio of error to tolerance of the errors in work.motion, at the state y.
 
-    The motion consists of changes of poses or of velocities, as `level` selects. `beside` is true if rows are nearly
+    The errors are those of poses or of velocities, as `level` selects. `beside` is true if constraint rows are nearly
     dependent: round-off of all velocities is then proportional to the largest velocity, and errors are measured
     relative to that velocity.
     """
@@ -203,9 +203,9 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 @kernel
 def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
-    """Compute the difference between y' in `ahead` and the derivative of the series at time h, times `weight`.
+    """Compute `weight` times the difference between y' and the derivative of the series at time h (s), in `change`.
 
-    The result is written to `change`.
+    y' is in `stepper.ahead`.
     """
     ahead, change, last = stepper.ahead, stepper.change, int(stepper.known.last)
     bodies, carried = coefficients(stepper, stepper.known.half)

@@ -42,12 +42,12 @@ def stability_interval(name: str) -> float:
 
 
 def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues (k,), 1/s, of the k fastest modes at a state y, and the residual (k,) of each.
+    """Return the eigenvalues (k,), 1/s, and the residuals (k,) of the k fastest modes at time t (s) and state y.
 
     The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
     Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
-    lengths per h, so that displacements and velocities of fast modes are of similar magnitude and the modes are far
-    from parallel.
+    lengths per h, so that displacements and velocities of fast modes have similar magnitude and the modes are well
+    separated.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -55,9 +55,9 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
 
 def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues (k,), 1/s, and residuals (k,) of k modes with time scales of about h, s.
+    """Return eigenvalues (k,), 1/s, and residuals (k,) of k modes with time scales of about h (s), at time t (s).
 
-    The modes are computed with difference quotients of y'.
+    The modes are computed with difference quotients of y' at the state y.
     """
     slots, n = solver.slots, solver.slots.bodies
     length, bodies = solver.model.length, slice(0, solver.slots.first_carried)
@@ -89,10 +89,10 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return the size of the displacements for which differences of y' are computed, in lengths of the system.
+    """Return the size of the displacements for difference quotients of y', in characteristic lengths of the system.
 
-    Loads that depend on velocities, such as friction near standstill, may be linear only for smaller displacements.
-    `start` is y' at the state y.
+    Loads that depend on velocities, such as friction near standstill, may be linear only for small displacements.
+    `start` is y' at time t (s) and state y.
     """
     slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
     states = slots.body_states(y)
@@ -103,7 +103,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the norms (n,) of velocities of n bodies, or of their rates, in lengths of the system."""
+        """Return the norms (n,) of the velocities of n bodies, or of their rates, in lengths of the system."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 
@@ -114,7 +114,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
     """Whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
 
-    `states` are (times, n, 13). Positions are not tested, as they are integrals of velocities.
+    `states` (m, n, 13) are the states at m `times`, s. Positions are not tested, as they are integrals of velocities.
     """
     if len(times) < FEWEST:
         return False

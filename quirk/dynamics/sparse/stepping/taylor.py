@@ -1,7 +1,7 @@
 """Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
 
 `method_kernels` describes the kernels of a method. `stepper` holds the data of the method. A guard is a
-quantity that changes sign where a force law changes its branch.
+quantity whose sign changes when a force law changes its branch.
 """
 
 from __future__ import annotations
@@ -83,17 +83,17 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def unseen(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size (s) of a step that is not tested at times within the step.
+    """Return the maximum size (s) of a step that is tested at its end only.
 
-    The size is zero if guards show that force laws may change their branch: for example, a damper may act so briefly
-    that its load is zero at both ends of the step.
+    The size is zero if force laws may change their branch: for example, a damper may act so briefly that its load is
+    zero at both ends of the step.
     """
     return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
 
 
 @kernel
 def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
-    """Return the time (s) after the start of a step, at most h, up to which the series agrees with y'.
+    """Return the time (s) after the start of a step of size h up to which the series agrees with y'.
 
     The series is compared with y' at several times, because a load may act in a part of the step only, without effect
     on the series at either end. A shortened step is tested again, at more times.
@@ -112,8 +112,7 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 
     The two are compared at increasing times, with intervals of at most `settings.look`. The result is h if they agree
     at all times; otherwise the last time at which they agree, but at least the first time, because a step that ends
-    there is tested at its end. If a law has guards, which show that the law may change its branch, more times are
-    compared within the first interval.
+    there is tested at its end. If a force law may change its branch, more times are compared within the first interval.
     """
     first, sure = min(h, settings.look), stepper.known.sure
     if stepper.elements.guards.shape[0] > 0:
@@ -142,7 +141,7 @@ def astray(
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the state at the end of a step, its y' and its series; return False if one of them cannot be computed."""
+    """Compute the state at the end of a step of size h, its y' and its Taylor series; return False at failure."""
     sum_up(stepper, h, run.y_new)
     if not land(mechanism, settings, run, True):
         return False
@@ -160,7 +159,7 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t within the step from the series; return False if it is not finite."""
+    """Compute the state at time t (s) within the step from the Taylor series; return False if it is not finite."""
     sum_up(stepper, t - run.clock.t, state)
     normalise(mechanism.constants, state)
     return finite(state)
@@ -168,13 +167,13 @@ def between(
 
 @kernel
 def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.ndarray) -> None:
-    """Fill the state at fraction x of a step of size h from the series."""
+    """Compute the state at fraction x of a step of size h from the Taylor series, in `state`."""
     sum_up(stepper, x * h, state)
 
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Use the series at the end of a step, with its maximum step size, as the series of the next step."""
+    """Make the Taylor series at the end of a step, with its maximum step size, the series of the next step."""
     known = stepper.known
     known.since, known.half = run.clock.t_new, 1.0 - known.half
     known.longest, known.last, known.sure = known.next_longest, known.next_last, known.next_sure
@@ -202,7 +201,10 @@ implement(StepSeries, take=take, between=between, estimate=estimate, close=close
 
 @entry(needed_by="runs by Taylor series need", effort=8)
 def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
-    """Step loop of Taylor series; see `loop`."""
+    """Take steps by Taylor series, at most `most_steps`; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
 
@@ -210,5 +212,8 @@ def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, 
 def taylor_steps_with_events(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Step loop of Taylor series with events; see `loop`."""
+    """Take steps by Taylor series, at most `most_steps`, and search them for events; see `loop`.
+
+    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -44,9 +44,9 @@ def find(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Compute the Taylor series of this step, or of the next one if `ahead`, and the maximum size of the step.
+    """Compute the Taylor series of the present step, or of the next one if `ahead`, and the maximum size of the step.
 
-    The series starts from the state y at time t, evaluated last with the result `slope`.
+    The series starts from the state y at time t (s), evaluated last, with y' in `slope`.
     """
     known, orders = stepper.known, stepper.elements.orders
     which = 1.0 - known.half if ahead else known.half
@@ -73,11 +73,11 @@ def find(
 def reach(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
 ) -> float:
-    """Return the maximum step size (s) that the terms of one order of the series allow.
+    """Return the maximum step size (s) at which the terms of one order of the series are within the tolerance.
 
     The terms are those of `order` for poses, and of `order` - 1 for all other components of the state. If constraint
-    rows are nearly dependent, only the part of the terms tangential to the constraints must satisfy the tolerance in
-    full, because projection removes the normal part.
+    rows are nearly dependent, only the component of the terms tangential to the constraints must satisfy the tolerance
+    in full, because projection removes the normal component.
     """
     constants, change = mechanism.constants, stepper.change
     take_terms(found, stepper.elements.orders, order, change)
@@ -100,7 +100,7 @@ def reach(
 
 @kernel
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """Return the maximum step size (s) that one order of the series of the work allows.
+    """Return the maximum step size (s) at which one order of the series of the work is within the tolerance.
 
     The tolerance of the work grows with the step size. If all velocities and loads are zero, there is no limit; the
     error is then tested at the end of the step.
@@ -120,7 +120,7 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
     """Return the largest component, over all bodies, of quaternion coefficients parallel to the quaternion of the body.
 
     `change` holds one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
-    These components change the length of a quaternion and do not rotate the body. In the series of a rotation they
+    Parallel components change the length of a quaternion and do not rotate the body. In the series of a rotation they
     alternate with components that rotate it. For a body that starts to rotate from rest, only every fourth term is a
     rotation.
     """
@@ -134,7 +134,7 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 
 @kernel
 def scaled_down(change: np.ndarray) -> float:
-    """Divide the terms by their largest magnitude, and return this magnitude.
+    """Divide the terms in `change` by their largest magnitude, in place, and return this magnitude.
 
     Without scaling, squares of coefficients would overflow for motions that last microseconds, and underflow for
     motions that last years.
@@ -153,9 +153,9 @@ def scaled_down(change: np.ndarray) -> float:
 
 @kernel
 def length_for(ratio: float, size: float, order: int) -> float:
-    """Return the step size (s) at which the terms of one order are below the tolerance; 0 if the terms are not finite.
+    """Return the step size (s) at which the terms of one order are below the tolerance; 0 if they are not finite.
 
-    At a step size of 1 s the terms are `size` times `ratio` times the tolerance.
+    At a step size of 1 s the largest term is `size` times `ratio` times the tolerance.
     """
     if ratio == 0.0:
         return np.inf

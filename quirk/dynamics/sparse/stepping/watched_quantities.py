@@ -60,8 +60,8 @@ class EventMonitor:
 
     Attributes
     ----------
-    table : WatchedTables
-    guards : event functions in the order of the table: those with laws come first
+    table : tables of all event functions for compiled code
+    guards : event functions in the order of the table: those in the form of force laws come first
     laws : compiled force laws that compute event functions
     """
 
@@ -100,17 +100,16 @@ class EventMonitor:
 
     @property
     def sides(self) -> Sides:
-        """Data of each event function by key.
+        """Signs, rates and magnitudes of all event functions, by key.
 
-        The data are the sign, the magnitude of the rate if the function crosses zero at the present time, and the
-        largest magnitude.
+        The rate is its magnitude if the function crosses zero at the present time; the magnitude is the largest so far.
         """
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
-        """Set the signs of event functions at the start of a run.
+        """Set the signs of event functions at the start of a run to those in `sides`.
 
         The signs of functions that are not in `sides` are unknown.
         """
@@ -118,7 +117,7 @@ class EventMonitor:
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
     def trouble(self, t: float) -> Exception | None:
-        """Return the exception for an event function that is NaN at time t, or None."""
+        """Return the exception for an event function that is NaN at time t (s), or None."""
         if self.laws.trouble is not None:
             return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
         bad = np.flatnonzero(
@@ -132,7 +131,7 @@ class EventMonitor:
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
-    """Return a copy of the model whose force elements are replaced by event functions."""
+    """Return a copy of the model whose force elements are replaced by the event functions `quantities`."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))

@@ -96,7 +96,7 @@ class StopRun:
 
 @dataclass(frozen=True)
 class After:
-    """Action that takes another action at a given occurrence of its event and at all later ones; see `after`."""
+    """Action that executes another action only from a given occurrence of its event onward; see `after`."""
 
     count: int
     actions: tuple[Any, ...]
@@ -113,9 +113,9 @@ def enable(
 ) -> Enable:
     """Return the action that enables constraints and forces during a run.
 
-    When constraints are enabled, velocities jump to the nearest ones, in the mass metric, that satisfy all active
+    When constraints are enabled, velocities jump to the nearest velocities, in the mass metric, that satisfy all active
     constraints: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved unless
-    bodies are constrained relative to the ground. If the poses violate a constraint, they are moved to the nearest ones
+    bodies are constrained relative to the ground. Poses that violate a constraint are projected to the nearest poses
     that satisfy all active constraints, provided that no body moves by more than `tolerance`.
 
     Parameters
@@ -253,7 +253,7 @@ def set_velocity(
 ) -> SetVelocity:
     """Return the action that sets the velocity (3,), inertial frame, m/s, or angular velocity (3,), body axes, rad/s.
 
-    If constraints do not allow it, all bodies then receive the nearest allowed velocities.
+    If this velocity violates constraints, the velocities of all bodies are then projected onto the constraints.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def set_velocity(
 
 @remembered
 def after(count: int, action: ActionLike) -> After:
-    """Return the action that is taken at occurrence `count` of its event in a run, and at each later one.
+    """Return an action that executes `action` at occurrence `count` of its event in a run, and at all later ones.
 
     ``quirk.after(10, "stop")`` ends a run at the tenth occurrence.
 
@@ -286,7 +286,7 @@ def after(count: int, action: ActionLike) -> After:
 
 
 def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
-    """Return the actions in a user's argument as a tuple; "record" and None add nothing.
+    """Return the actions in a user's argument as a tuple; "record" and None are not actions and are omitted.
 
     The argument is "record", "stop", an action, a function, or a list of these. `title` names the object in errors.
     """

@@ -1,4 +1,4 @@
-"""Events: a quantity, the direction in which it crosses a level, and the actions taken then."""
+"""Events: a watched quantity, the level and direction of its crossing, and the actions at the crossing."""
 
 from __future__ import annotations
 

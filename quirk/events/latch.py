@@ -20,7 +20,7 @@ from .quantity import Quantity
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """Function of a latch that falls through zero when its two frames come close enough.
+    """Watched function of a latch, which becomes negative when its two frames are within the capture limits.
 
     The value is the largest of three squared ratios, minus one: distance, angle and relative speed of the frames, each
     divided by its limit. Squares are smooth at zero.
@@ -64,8 +64,8 @@ class Latch(Event):
     joint : Joint
         The joint to be closed, with active=False.
     distance : float
-        Distance, m, of the origins of its frames at which it closes; at least 1e-6 of their previous separation, to be
-        distinguished from round-off.
+        Distance between the origins of the joint's frames at which the latch closes, m; at least 1e-6 of their previous
+        separation, to be distinguished from round-off.
     angle : float, optional
         Largest angle between the frames at closing, rad.
     speed : float, optional

@@ -136,7 +136,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Apart:
-    """Function of (t, state) that returns the distance of two points, each fixed in a body.
+    """Function of (t, state) that returns the distance between two points, each fixed in a body.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Apart:
     points: tuple[tuple[float, ...], tuple[float, ...]]
 
     def __call__(self, t: Any, state: Any) -> Any:
-        """Return the distance of the two points, m."""
+        """Return the distance between the two points, m, at time t (s); `state` is a `StateView`."""
         one, two = (state[name].point(point) for name, point in zip(self.names, self.points, strict=True))
         return ((two - one) @ (two - one)).sqrt()
 
@@ -160,7 +160,7 @@ def clock(t: Any, state: Any) -> Any:
 
 @dataclass(frozen=True)
 class Separation:
-    """Distance of two points of two bodies, as a quantity for events; see `distance_between`."""
+    """Distance between points of two bodies, as a quantity for events; see `distance_between`."""
 
     body_i: Any
     body_j: Any
@@ -223,7 +223,7 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 
 
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
-    """Return the watched quantity for a distance of two points, `of`.
+    """Return the watched quantity for `of`, a distance between two points.
 
     `title` and `event` are the title and the name of the event, and `level`, m, is its level.
     """
@@ -233,7 +233,7 @@ def separation(title: str, event: str, of: Separation, level: float) -> Quantity
 
 
 def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Split a text such as "rod.position.x" into the name of a part and the list of the remaining words.
+    """Split a text such as "rod.position.x" into the name of a part of the system and the list of the remaining words.
 
     Names of parts may contain dots; the longest name that exists in `parts` is taken.
     """

@@ -102,7 +102,7 @@ class Quantity(ForceElement):
         return Jet([float(value)], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1: with this multiplier, the loads of the law are the gradient of the value."""
+        """Return 1, the multiplier with which the loads of this force law are the gradient of the watched value."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
@@ -145,7 +145,7 @@ class Quantity(ForceElement):
         return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
-        """Return the quantity itself, because `coordinate` already works on a compilable copy of a user function."""
+        """Return the quantity itself, because `coordinate` already calls a compilable copy of a user function."""
         return self
 
     def __str__(self) -> str:
@@ -195,7 +195,7 @@ class Gap(ForceElement):
         return gap + self.slack
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1: with this multiplier, the loads of the law are those of a unit multiplier of the gap."""
+        """Return 1, the multiplier with which the loads of this force law are the gradient of the gap."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:

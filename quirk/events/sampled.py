@@ -17,8 +17,8 @@ class Sampled(Immutable):
     """A function that a run calls at equal intervals, and that sets inputs of the system: a digital controller.
 
     The function is called at ``start + k * period``, k = 0, 1, ..., from the start of a run up to its end, exclusive;
-    its values are held in between. Only runs call it (`simulate`, `Run`, `sweep`). Everything else, such as
-    `System.acceleration` and `System.linearize`, uses the numbers with which the elements were constructed.
+    its values are held in between. Only runs call the function (`simulate`, `Run`, `sweep`). All other methods, such as
+    `System.acceleration` and `System.linearize`, use the constant inputs with which the elements were constructed.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Sampled(Immutable):
         name, or its text, such as "-20*hinge.angle - 5*hinge.angle_rate", gives one number; several inputs take a list.
         If the function has a method ``reset()``, each run calls it at its start.
     inputs : list of str
-        Names of the force elements whose number it sets, constructed with a number: the effort of an `Actuator`,
+        Names of force elements constructed with a constant, which the function replaces: the effort of an `Actuator`,
         `JointTorque` or `JointForce`, the vector (3,) of a `Force` or `Torque`, or the target of a `Controller`.
 
     Examples

@@ -35,7 +35,7 @@ def sensors(
     others : list as for `family`, optional
         Bodies that the sensors detect; default: those of `family`, where each pair is watched once.
     radius : float
-        Distance of the event, m.
+        Distance at which the event occurs, m.
     action : as for `Event`
 
     Examples

@@ -28,9 +28,9 @@ class CenterLine:
     Parameters
     ----------
     owner : str
-        The beam, for messages.
+        Name of the beam, for error messages.
     length : float
-        m.
+        Unloaded length, m.
     point, tangent : functions of arc lengths (k,), m
         Points (k, 3), m, and unit tangents (k, 3), inertial frame.
     up : (3,) or None

@@ -40,11 +40,10 @@ def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple
 
 
 def _chord(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the vectors (..., 3) from start to end of helices, from their strains integrated over the length.
+    """Return the vectors (..., 3), m, from the start to the end of helices, in axes rotated by half of `v`.
 
-    The integrated strains are `u` (..., 3), m, and the rotation vectors `v` (..., 3), rad. In the axes rotated by half
-    of v, the component of u along v is unchanged, and the perpendicular component is multiplied by sin(h) / h, with
-    h = |v|/2.
+    The strains integrated over the length are `u` (..., 3), m, and the rotation vectors `v` (..., 3), rad. The
+    component of u along v is unchanged, and the perpendicular component is multiplied by sin(h) / h, with h = |v|/2.
     """
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
     shortening = np.sinc(half / np.pi)

@@ -22,8 +22,8 @@ class BeamPiece:
     node : (3,) m, inertial frame
     axes : (3, 3) section axes at the node as columns, inertial frame
     mass : kg
-    center : (3,) center of mass from the node, m, in these axes
-    inertia : (3, 3) about the center of mass, kg m^2, in these axes
+    center : (3,) center of mass from the node, m, section axes
+    inertia : (3, 3) about the center of mass, kg m^2, section axes
     """
 
     node: np.ndarray
@@ -81,6 +81,6 @@ def _piece(
 
 
 def _spread(r: np.ndarray) -> np.ndarray:
-    """Return the matrices r.r 1 - r r^T (k, 3, 3) of vectors r (k, 3), m; times a mass they are its inertia at r."""
+    """Return the inertias per mass (k, 3, 3), m^2, of point masses at positions r (k, 3), m: r.r 1 - r r^T."""
     square = (r * r).sum(axis=1)
     return np.asarray(square[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :])

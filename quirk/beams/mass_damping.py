@@ -13,15 +13,15 @@ from ..forces.place import Place
 class MassDamping(ForceElement):
     """Mass-proportional damping of a body.
 
-    The force is opposite to the momentum, and the torque opposite to the angular momentum about the center of mass;
-    both are these momenta times a rate.
+    The force is minus `rate` times the momentum, and the torque minus `rate` times the angular momentum about the
+    center of mass.
 
     Parameters
     ----------
     name : str
     body : Body
     rate : float
-        1/s.
+        Ratio of the load to the momentum, 1/s.
     """
 
     drawing = ""
@@ -33,6 +33,6 @@ class MassDamping(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, body: Place) -> Any:
-        """Return the damping force (N) and torque (N m) on the body, inertial frame."""
+        """Return the damping force (N) and torque about the center of mass (N m) on the body, inertial frame."""
         momentum = body.body_rotation @ (self.inertia @ body.angular_velocity)
         return -self.rate * self.mass * body.center_velocity, -self.rate * momentum

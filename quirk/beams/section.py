@@ -63,7 +63,7 @@ class Section(Immutable):
     Raises
     ------
     InputError
-        If a value is missing, has the wrong shape, or is not possible.
+        If a value is missing, has the wrong shape, or is physically impossible.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Section(Immutable):
     @classmethod
     @remembered
     def rectangle(cls, width: float, height: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return a rectangle, with `width` along y and `height` along z.
+        """Return the section of a solid rectangle, with `width` along y and `height` along z.
 
         The shear correction is that of Cowper, the torsional stiffness that of Saint-Venant.
 
@@ -146,7 +146,7 @@ class Section(Immutable):
     @classmethod
     @remembered
     def circle(cls, radius: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return a solid circle; `young`, `poisson` and `density` as for `rectangle`.
+        """Return the section of a solid circle, radius in m; `young`, `poisson` and `density` as for `rectangle`.
 
         Examples
         --------
@@ -165,7 +165,7 @@ class Section(Immutable):
     @classmethod
     @remembered
     def tube(cls, outer_radius: float, inner_radius: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return a circular tube; `young`, `poisson` and `density` as for `rectangle`.
+        """Return the section of a circular tube, radii in m; `young`, `poisson` and `density` as for `rectangle`.
 
         Examples
         --------
@@ -234,7 +234,7 @@ class Section(Immutable):
 
 
 def _pair(argument: str, value: Any) -> list[float]:
-    """Return two numbers, for y and z, from the user's `value`, which is one number or two."""
+    """Return two numbers, for y and z, from the user's `value` of an argument: one number for both, or two."""
     numbers = validate.numbers(value)
     if numbers is not None and numbers.shape == ():
         return [float(numbers)] * 2
@@ -294,7 +294,10 @@ def _check_rigid(inertia: np.ndarray, mass: float, center: np.ndarray) -> None:
 
 
 def _torsion_of_rectangle(width: float, height: float) -> float:
-    """Return the torsion constant of a rectangle, m^4 (Timoshenko and Goodier, Theory of Elasticity, section 109)."""
+    """Return the torsion constant of a rectangle, m^4; its sides are in m.
+
+    Source: Timoshenko and Goodier, Theory of Elasticity, section 109.
+    """
     a, b = max(width, height), min(width, height)
     odd = 2 * np.arange(TORSION_TERMS) + 1
     return float(a * b**3 / 3 * (1 - 192 / np.pi**5 * b / a * (np.tanh(odd * np.pi * a / (2 * b)) / odd**5.0).sum()))

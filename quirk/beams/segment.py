@@ -97,17 +97,17 @@ class BeamSegment(ForceElement):
         return 0.5 * self.length * (x @ (self.stiffness @ x))
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the loads of the damping along the six strains, for their rates."""
+        """Return the damping loads (6,) conjugate to the strains, N m and N m^2, for strain rates `rate` (6,)."""
         return list(-self.length * (self.damping @ np.array(rate))) if self.damps else [0] * len(STRAINS)
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved: the segment has no damping."""
+        """Whether the segment conserves energy because it has no damping."""
         return not self.damps
 
 
 def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return (u, v) (..., 6), the strains times the length of the segment, of node j relative to node i.
+    """Return the strains of a segment times its length, (u, v) (..., 6), m and rad.
 
     `position` (..., 3), m, and `turn` (..., 3), rad, are the position and the rotation vector of node j in the axes of
     node i.
@@ -118,9 +118,9 @@ def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _bend(square: Any) -> Any:
-    """Return the factor b of the module's formula, 1/rad^2, from `square`, which is |v|^2 / 4.
+    """Return (1 - x cot(x)) / (4 x^2), with x = |v|/2 and `square` = x^2, for a rotation vector v (rad).
 
-    The function uses the continued fraction x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
+    The result is the factor b of the formula for strains, by x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
     """
     rest: Any = float(DENOMINATORS[-1])
     for denominator in reversed(DENOMINATORS[:-1]):

@@ -45,7 +45,7 @@ class Batch:
     Parameters
     ----------
     system : System
-        The system of all members; differences are given by `vary`, `state` and `inputs`.
+        The system of all members, which differ by `vary`, `state` and `inputs`.
     count : int
         Number of members.
     vary : mapping, optional
@@ -162,7 +162,7 @@ class Batch:
     def reset(self, members: ArrayLike | None = None) -> None:
         """Reset members to their initial state and time.
 
-        `members` are numbers of members or a mask (count,); default: all members.
+        `members` are indices of members or a mask (count,); default: all members.
         """
         chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
         if members is None:
@@ -205,7 +205,7 @@ class Batch:
         return self._systems[k][1]
 
     def advance(self, duration: float) -> None:
-        """Advance each member by a duration from its own time; those that have failed or stopped keep their state.
+        """Advance each member by a duration from its own time; members that have failed or stopped keep their state.
 
         Parameters
         ----------
@@ -301,11 +301,7 @@ class Batch:
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
     def summary(self) -> str:
-        """Return a text about the computation of the members.
-
-        The text states whether the members are computed eight at a time in vector lanes or one by one, and in the
-        latter case the reason.
-        """
+        """Return a text that states whether members are computed eight at a time in vector lanes, or why one by one."""
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"
         text = f"{self.count} members, eight at a time in vector lanes"
@@ -378,7 +374,7 @@ def _timeless(force: ForceElement) -> bool:
 
 
 def _chosen(members: Any, count: int) -> np.ndarray:
-    """Return the numbers of the members that the user has selected, by number or by a mask (count,)."""
+    """Return the indices of the members that the user has selected, by index or by a mask (count,)."""
     given = np.atleast_1d(np.asarray(members))
     if given.dtype == bool and given.shape == (count,):
         return np.flatnonzero(given)

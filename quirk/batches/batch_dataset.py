@@ -65,8 +65,8 @@ def dataset_of(
 ) -> xarray.Dataset:
     """Return the data of all members as one Dataset.
 
-    The values that differ between members are the coordinates; vectors have a dimension of their own. `varied` are
-    these values, `outcomes` the stored data of each member.
+    The parameters that differ between members, `varied`, are its coordinates; vectors have a dimension of their own.
+    `outcomes` are the stored data of each member, `times` the output times, s, and `duration` is in s.
     """
     from ..sweeps.dataset import RUN, dataset
 

@@ -45,7 +45,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
 
     def settable(self, system: System) -> System:
-        """Return the system with force elements whose inputs are parameters of their laws, in place of the original."""
+        """Return the system with its force elements replaced by elements whose inputs can be set during a run."""
         return with_settable(system, self.slots.values())
 
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
@@ -58,7 +58,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         return changed
 
     def members(self, k: int) -> np.ndarray:
-        """Return all inputs of member k in one array."""
+        """Return all inputs of member k as an array (total number of components,)."""
         return np.concatenate([np.zeros(0), *(np.ravel(values[k]) for values in self._values.values())])
 
     def put(self, name: str, values: np.ndarray) -> None:

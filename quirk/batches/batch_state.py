@@ -73,11 +73,11 @@ class BatchState:
 
     @property
     def bodies(self) -> np.ndarray:
-        """Copy of the states of all bodies, (count, n, 13)."""
+        """Copy of the states of all n bodies in all members, (count, n, 13)."""
         return np.concatenate([getattr(self, name) for name in PARTS], axis=2, dtype=float)
 
     def put_bodies(self, members: np.ndarray, states: np.ndarray, angles: Mapping[str, np.ndarray]) -> None:
-        """Set the states of the bodies of some members, and the angles of joints whose turns are counted.
+        """Set the states of the bodies of some members, and the angles of joints whose full turns are counted.
 
         `states` (members, n, 13) and `angles` (members, 3), by name of the joint, are those of the members with the
         numbers `members`.

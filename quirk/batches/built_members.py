@@ -21,7 +21,7 @@ from .member_numbers import elements_of
 
 
 def structure_of(system: System) -> Hashable:
-    """Return a key that is equal for systems of about the same size that differ only in numbers."""
+    """Return a key that is equal for systems of similar size that differ only in numerical parameters."""
     model = system.model
     table = model.table
     return (
@@ -42,8 +42,8 @@ class BuiltMembers:
 
     Parameters
     ----------
-    system : one of the systems, from which the others differ in numbers alone
-    plan : its tables for vector lanes
+    system : one of the systems, from which the others differ only in numerical parameters
+    plan : tables for the computation of this system in vector lanes
     runs : LaneRuns
     """
 
@@ -52,7 +52,7 @@ class BuiltMembers:
 
     @classmethod
     def of(cls, system: System, state: State, options: Mapping[str, Any]) -> Self | None:
-        """Return the members that are like a system, or None if vector lanes cannot compute it.
+        """Return the object for systems with the structure of `system`; None if vector lanes cannot compute them.
 
         Parameters
         ----------
@@ -70,8 +70,8 @@ class BuiltMembers:
     def fits(self, system: System) -> bool:
         """Whether a system of the same structure can be computed in lanes together with the others.
 
-        It cannot if redundant rows are omitted, or if a force law counts the turns of an angle, and its geometry
-        differs.
+        A system with different geometry is rejected if redundant constraint rows are omitted, or if a force law counts
+        the full turns of an angle.
         """
         if not (self._plan.drops or self.system.model.reads_angles):
             return True
@@ -81,7 +81,7 @@ class BuiltMembers:
     def motions(
         self, systems: Sequence[System], states: Sequence[State], start: float, end: float, times: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the motions of systems, or None if an output time lies within a step.
+        """Return the states of systems at the output times, or None if an output time lies within a step.
 
         Parameters
         ----------

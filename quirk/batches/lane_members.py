@@ -36,7 +36,7 @@ class LaneMembers:
     solver : compiled solver of the system of the batch
     numbers : parameters of all members
     runs : LaneRuns
-    axes : (count, k, 2, 3) of each member, or (1, k, 2, 3) of all, see `aligned_axes`
+    axes : (count, k, 2, 3) aligned axes of the joints of each member, or (1, k, 2, 3) for all; see `aligned_axes`
     """
 
     def __init__(self, solver: Solver, numbers: MemberNumbers, runs: LaneRuns, axes: np.ndarray | None = None) -> None:
@@ -93,23 +93,23 @@ class LaneMembers:
         times: np.ndarray,
         tracked: Iterable[str] = (),
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
-        """Return the motions of some members from their present states.
+        """Return the states of some members at the output times, from their present states.
 
-        None if an output time lies within a step, or a user function has changed since the machine code was made.
+        The result is None if an output time lies within a step, or if a user function has changed since compilation.
 
         Parameters
         ----------
         members : numbers of the members
-        state, inputs : present states and inputs of all members; without inputs these are as constructed
+        state, inputs : present states and inputs of all members; None for the inputs of their construction
         start, end : interval of time, s
         times : (nt,) output times, s
-        tracked : names of joints whose turns are counted
+        tracked : names of further joints whose full turns are counted
 
         Returns
         -------
         states : (members, nt, n, 13) at the output times
         good : (members,) mask of those whose states are valid
-        angles : (members, 3) final angles, rad, by name of each joint whose turns a force law counts or that is tracked
+        angles : final angles (members, 3), rad, by name of each joint that is tracked or has its full turns counted
         """
         steps = self._runs.outputs_at_steps(start, end, times)
         if steps is None or prints_of_laws(self._solver.model) != self._prints:
@@ -153,7 +153,7 @@ class LaneMembers:
         return facing
 
     def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
-        """Set the references from which force laws count turns to the joint angles and rates of members at `start`."""
+        """Set the references for counting full turns to the joint angles and rates of members at time `start`, s."""
         if not self._turning:
             return
         joints = self._solver.model.joints
@@ -171,7 +171,7 @@ class LaneMembers:
             )
 
     def _counted(self, numbers: LaneNumbers, states: np.ndarray, end: float) -> dict[str, np.ndarray]:
-        """Return the angles (members, 3), rad, at time `end` (s) of joints whose turns force laws count, by name.
+        """Return the angles (members, 3), rad, at time `end` (s) of joints whose full turns are counted, by name.
 
         The number of full turns follows from the last references of the laws. `states` are the final states.
         """
@@ -189,7 +189,7 @@ class LaneMembers:
 
 
 def aligned_axes(model: Model) -> np.ndarray:
-    """Return the axes (k, 2, 3) of frames i and j, in body coordinates, that joints keep in the same direction."""
+    """Return the k pairs of axes of frames i and j, (k, 2, 3) in body coordinates, that joints hold aligned."""
     axes = [
         [frame.matrix[:, axis] for frame in (joint.frame_i, joint.frame_j)]
         for joint, _ in model.joint_bodies

@@ -35,7 +35,7 @@ SOLIDS = (Body.box, Body.cylinder, Body.sphere, Body.ellipsoid)
 def member_numbers(
     system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], count: int
 ) -> MemberNumbers | None:
-    """Return the parameters of all members; None if their force laws differ in more than the values of inputs.
+    """Return the parameters of all members; None if their force laws differ in structure and not only in input values.
 
     Parameters
     ----------
@@ -86,9 +86,9 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 
 
 def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
-    """Return the angles whose revolutions force elements count: index, name of the joint, and axis.
+    """Return the joint angles whose revolutions force elements count, as (index, name of the joint, axis).
 
-    The index locates, among the inputs of all force laws, the reference from which the turns are counted.
+    The index is that of the reference angle, from which revolutions are counted, among the inputs of all force laws.
     """
     return [
         (first + element.layout().parameters + REFERENCE * k, name, axis)
@@ -98,7 +98,7 @@ def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
 
 
 def elements_of(solver: Solver) -> list[tuple[int, Any]]:
-    """Return the force elements, each after the index of its first input among the inputs of all force laws."""
+    """Return pairs (index, force element); the index is that of its first input among the inputs of all force laws."""
     entries = solver.applied.table.entries
     return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
 
@@ -121,7 +121,7 @@ def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np
 
 
 def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNumbers) -> bool:
-    """Write a varied parameter of all members to `numbers` without constructing the parts of each member.
+    """Try to write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
     This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. This
     is verified by constructing the parts of the members with the smallest and largest values; an invalid value raises

@@ -63,10 +63,10 @@ class VariedNumber:
 
 
 def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumber]:
-    """Return the parameters that differ between members.
+    """Return the parameters that differ between members, after validation.
 
-    An InputError is raised if a name or an array does not fit. `vary` is the argument of `Batch`, and `count` the
-    number of members.
+    An InputError is raised for an unknown name or a wrong shape of an array. `vary` is the argument of `Batch`, and
+    `count` the number of members.
     """
     if not isinstance(vary, Mapping):
         raise InputError(
@@ -110,7 +110,7 @@ def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.nd
 
 
 def _value_of(part: Any, parameter: str) -> np.ndarray:
-    """Return the present value of a parameter.
+    """Return the present value of a parameter of a part of the system.
 
     If there is no parameter of this name, an InputError that lists all names is raised.
     """
@@ -142,14 +142,14 @@ def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
 
 
 def varied_system(system: System, changes: Changes, gravity: np.ndarray | None = None) -> System:
-    """Return a system with other arguments of some parts; parts that refer to them are constructed again, too.
+    """Return a system with changed arguments of some parts; parts that refer to these parts are constructed again, too.
 
-    The initial state and the set of enabled parts are taken from the given system.
+    The initial state and the set of enabled parts are those of `system`. `gravity` (3,) is in m/s^2.
 
     Raises
     ------
     InputError
-        If a part refuses an argument, or an argument changes the initial pose of a body.
+        If an argument of a part is invalid, or changes the initial pose of a body.
     """
     maker = MemberMaker(system, changes)
     owners: list[Body | Constraint | ForceElement] = [*system.bodies, *system.constraints, *system.forces]
@@ -168,7 +168,7 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
 
 
 def refuse_moved(old: Body, new: Body, changes: Changes) -> None:
-    """Raise an InputError if a body that was constructed again with changed arguments has another initial pose."""
+    """Raise an InputError if a body constructed with changed arguments, `new`, has another initial pose than `old`."""
     if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
         raise InputError(
             f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "
@@ -177,7 +177,7 @@ def refuse_moved(old: Body, new: Body, changes: Changes) -> None:
 
 
 class MemberMaker:
-    """Constructs the parts of a system again with changed arguments; each part is constructed once."""
+    """Factory that constructs copies of the parts of a system with changed arguments, once per part."""
 
     def __init__(self, system: System, changes: Changes) -> None:
         self._changes = changes
@@ -185,7 +185,7 @@ class MemberMaker:
         self._made: dict[int, Any] = {}
 
     def made(self, part: Any) -> Any:
-        """Return a part with its changed arguments, or the part itself if nothing to which it refers has changed."""
+        """Return a copy of a part with its changed arguments, or the part itself if no argument has changed."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
             self._made[id(part)] = new = self._again(part)
@@ -219,7 +219,7 @@ class MemberMaker:
         return remade(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
-        """Return an argument with all parts in it replaced, or the argument itself if it contains no replaced part."""
+        """Return an argument in which all changed parts are replaced, or the argument itself if it contains none."""
         if id(x) in self._parts:
             return self.made(x)
         if isinstance(x, tuple | list):

@@ -51,9 +51,10 @@ BODY = 8 * BODY_LOAD
 def close_row(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int
 ) -> None:
-    """Compute the force and moments of a unit multiplier of closing row c, inertial axes, and its right-hand side b.
+    """Compute the loads of a unit multiplier of constraint row c, inertial axes, and the right-hand side b of the row.
 
-    The integers of the row are read from `closing` and its constants from `numbers`; the results are written to `work`.
+    The row closes a loop of the spanning forest. Its integers are read from `closing` and its constants from `numbers`;
+    the force and moments are written to `work`.
     """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
@@ -112,7 +113,7 @@ def unit(zero: Any, component: int) -> Any:
 def close_deviation(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int, level: int
 ) -> None:
-    """Set the right-hand side of closing row c to minus its violation; `level` is 0 for poses, 1 for velocities."""
+    """Set the right-hand side of loop-closing row c to minus its violation; `level`: 0 for poses, 1 for velocities."""
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
     ki, kj = KIN * i, KIN * j
@@ -141,7 +142,7 @@ def close_deviation(
 
 @traced
 def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
-    """Return the product of a closing row and the accelerations of its two bodies.
+    """Return the product of a loop-closing constraint row and the accelerations of its two bodies.
 
     The row begins at element o of `work`; the accelerations of bodies i and j begin at elements i and j of `motion`.
     """
@@ -152,7 +153,7 @@ def row_times(work: Any, o: Any, motion: Any, i: Any, j: Any) -> Any:
 
 @kernel
 def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Compute the accelerations X of the forest due to unit multipliers of the closing rows A, and factorize A X.
+    """Compute the accelerations X due to unit multipliers of the loop-closing constraint rows A, and factorize A X.
 
     `ground` is the index of the ground, which equals the number of bodies.
     """
@@ -202,7 +203,7 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
 
 @kernel
 def close_loops(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Solve for the multipliers of the closing rows, and add their effect to the accelerations of the forest."""
+    """Solve for the multipliers of the loop-closing rows, and add their effect to the accelerations."""
     closing, rows, size = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, BODY * (ground + 1)
     for c in range(rows):
         o, e = 8 * CLOSING_WORK * c, ROW_ENTRIES * c

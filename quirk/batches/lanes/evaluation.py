@@ -73,13 +73,13 @@ def applied_in_lanes(
     forces: Forces, sides: np.ndarray, inputs: np.ndarray, t: float, y: np.ndarray, kin: np.ndarray, settled: bool,
     probes: LaneProbes, group: int, stage: int, before: float, notes: np.ndarray,
 ) -> None:  # fmt: skip
-    """Fill FORCE and TORQUE of all bodies in `kin` with the applied loads at time t (s).
+    """Write the applied loads on all bodies at time t (s) to the entries FORCE and TORQUE of `kin`.
 
     The force laws are called for one member after the other. `inputs` are the inputs of the laws of the eight members,
-    and `sides` the integers of the frames of the laws. `settled` is true at the end of a step, where the references
-    from which turns are counted are renewed. User functions are recorded in `probes` at `stage` of a step, see `probe`;
-    `group` is the index of the members, and `before` the start of the step that ends here. If a function may have
-    jumped in it, ABRUPT is set in `notes`.
+    and `sides` the integers of the frames of the laws. `settled` is true at the end of a step, where the reference
+    angles for counting full turns are renewed. User functions are recorded in `probes` at `stage` of a step, see
+    `probe`; `group` is the index of the group of members, and `before` the start time of the step. If a function may
+    have jumped in the step, ABRUPT is set in `notes`.
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -114,7 +114,7 @@ def applied_in_lanes(
 
 @traced
 def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Set the inertia of body b, and its bias load, in inertial axes.
+    """Compute the inertia of body b and its bias load, inertial axes.
 
     The bias load is minus the sum of weight, applied loads and gyroscopic torque.
     """
@@ -128,7 +128,7 @@ def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, loa
 
 @traced
 def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Set the inertia of body b and its bias load as `begin_body` does, for a body whose axes are principal axes."""
+    """Compute the inertia of body b and its bias load, inertial axes, if the body axes are principal axes."""
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
     unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
@@ -139,10 +139,10 @@ def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any
 def _begin(
     constants: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any, R: Any, turned: Any, momentum: Any
 ) -> None:
-    """Set the inertia of body b and its bias load, see `begin_body`.
+    """Compute the inertia of body b and its bias load, inertial axes; see `begin_body`.
 
-    `R` are the rows of its rotation matrix, and `turned` those of R J; `momentum` is its angular momentum in body axes,
-    less that of a sphere with the middle moment of inertia.
+    `R` holds the rows of the rotation matrix of the body, and `turned` the rows of R J. `momentum` is its angular
+    momentum in body axes minus that of a sphere with the middle principal moment of inertia.
     """
     k, c, f = KIN * b, CON * b, BODY * b
     mass = load(constants, c + 8 * MASS)
@@ -222,10 +222,10 @@ def evaluate_in_lanes(
 
 @kernel
 def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Add the effect of the closing rows to the accelerations of the forest.
+    """Add the effect of the loop-closing rows to the accelerations of the spanning forest.
 
-    The rows are computed at the states y of the group with index `group`, and factorized; projections use the
-    factorization again.
+    The rows are computed at the states y of the group with index `group`, and factorized; projections reuse the
+    factorization.
     """
     closing, rows, ground = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
@@ -292,7 +292,7 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
 def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
     """Project the states y of a group onto the constraints with the last factorization.
 
-    The last corrections of each lane, relative to the largest allowed ones, are stored in work.notes.
+    The last corrections of each lane, divided by the largest allowed corrections, are stored in work.notes.
     """
     size = y.shape[0] // STATE
     constants = numbers.constants[CON * size * group : CON * size * (group + 1)]

@@ -102,7 +102,7 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 
 @kernel
 def freedoms_at(joints: np.ndarray, e: int) -> int:
-    """Return the offset of the first rotational degree of freedom of a joint in its work.
+    """Return the offset of the first rotational degree of freedom of a joint in the work array of the joint.
 
     The integers of the joint begin at element e of `joints`.
     """
@@ -113,8 +113,8 @@ def freedoms_at(joints: np.ndarray, e: int) -> int:
 def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
     """Replace the normals of the 1 to 3 rotation rows of a joint by their dual vectors.
 
-    The normals begin at DUALS in the work of the joint, at element o. The free axis of a joint with two rotation rows
-    is stored at element `axis`.
+    The normals begin at offset DUALS from element o of `work`, where the data of the joint begin. The free axis of a
+    joint with two rotation rows is stored at element `axis`.
     """
     a = load3(work, o + 8 * DUALS)
     if rows == 1:
@@ -167,8 +167,8 @@ def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
     """Return an articulated inertia I after elimination of one degree of freedom n: I - U U^T / (n . U), U = I n.
 
-    `momentum` is U, the momentum for unit velocity along n, as linear and angular part, followed by n . U. It is stored
-    with the work of the degree of freedom, at element f of `joints`.
+    `momentum` holds U, the momentum for unit velocity along n, as linear and angular part, followed by n . U. These
+    values are stored at element f of `joints`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -180,10 +180,10 @@ def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
 
 @traced
 def store_bias(work: Any, o: Any, inertia: Any) -> None:
-    """Compute the load that gives an inertia the acceleration prescribed by the rows of its joint.
+    """Compute the load that gives an articulated inertia the acceleration prescribed by the rows of its joint.
 
-    The inertia and the load refer to the point of the joint, whose work begins at element o of `work`; the load is
-    stored there.
+    Inertia and load refer to the point of the joint. The load is stored with the data of the joint, which begin at
+    element o of `work`.
     """
     shifts, mixed, turns = inertia
     shift, turn = load3(work, o + 8 * SHIFT), load3(work, o + 8 * TURN)
@@ -196,8 +196,8 @@ def store_bias(work: Any, o: Any, inertia: Any) -> None:
 def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
     """Return a child's articulated inertia, referred to the point of its joint instead of its center of mass.
 
-    The inertia begins at element `child` of `inertia`. The result is also stored in the work of the joint, which begins
-    at element o of `work`, with the load that gives it the prescribed acceleration.
+    The inertia begins at element `child` of `inertia`. The result is also stored with the data of the joint, which
+    begin at element o of `work`, together with the load that produces the acceleration prescribed by the joint.
     """
     there = shifted(inertia_at(inertia, child), load3(work, o + 8 * REACH_CHILD))
     store_inertia(work, o + 8 * INERTIA, there)
@@ -209,7 +209,7 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of a child after elimination of the degree of freedom of a hinge.
 
-    The work of the degree of freedom begins at element f of `work`; for the other arguments see `at_point`.
+    The data of the degree of freedom begin at element f of `work`; for the other arguments see `at_point`.
     """
     there = at_point(work, o, inertia, child)
     return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
@@ -219,8 +219,8 @@ def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of a child after elimination of the three rotations of a ball joint.
 
-    Only its block of translations is not zero, because a ball joint transmits no moments. The work of the three degrees
-    of freedom begins at element f of `work`; for the other arguments see `at_point`.
+    Only its block of translations is not zero, because a ball joint transmits no moments. The data of the three degrees
+    of freedom begin at element f of `work`; for the other arguments see `at_point`.
     """
     left = at_point(work, o, inertia, child)
     for k in range(3):
@@ -236,7 +236,7 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
     """Add the inertia `left`, which refers to the point of a joint, to the inertia of the parent body.
 
-    The inertia of the parent begins at element `parent` of `inertia`, the work of the joint at element o of `work`.
+    The inertia of the parent begins at element `parent` of `inertia`, the data of the joint at element o of `work`.
     """
     gather_inertia(inertia, parent, shifted(left, times(load3(work, o + 8 * REACH_PARENT), -1.0)))
 
@@ -273,7 +273,7 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
 
 @kernel
 def prescribe(work: np.ndarray, t: int) -> None:
-    """Compute the load that gives the child of joint t the relative acceleration that the rows prescribe."""
+    """Compute the load that gives the child body of joint t the relative acceleration that the joint prescribes."""
     o = 8 * JOINT_WORK * t
     store_bias(work, o, inertia_at(work, o + 8 * INERTIA))
 
@@ -373,7 +373,7 @@ def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, pre
 def deviate(
     joints: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int, level: int
 ) -> None:
-    """Set the relative displacement that the rows of joint t prescribe to minus the violation of the rows.
+    """Set the relative displacement prescribed by the constraint rows of joint t to minus their violation.
 
     `level` is 0 for poses and 1 for velocities.
     """

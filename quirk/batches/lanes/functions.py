@@ -26,7 +26,7 @@ from quirk.jit.llvm_functions import Native, native
 def law_print(element: ForceElement) -> Hashable | None:
     """Return a key of the functions and motions of a force element; None if they may change or are not comparable.
 
-    Elements with equal structures and keys differ only in numbers.
+    Elements with equal structures and equal keys differ only in numerical parameters.
     """
     if not element.built_in:
         return None
@@ -67,9 +67,9 @@ def _motion_print(motion: Motion) -> Hashable | None:
 
 
 def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
-    """Write the parameters and frames of a force law to its inputs, and keep the addresses of its functions.
+    """Write the parameters and frames of a force law to `inputs`, except for the addresses of functions.
 
-    `inputs` and `fixed` are the inputs of the law, the latter as from `fixed_inputs`.
+    `fixed` holds the new values of the inputs, as from `fixed_inputs`.
     """
     inputs[: layout.first_function] = fixed[: layout.first_function]
     inputs[layout.first_motion :] = fixed[layout.first_motion :]

@@ -151,7 +151,7 @@ class LaneRuns:
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
-    """Return a mask (count,) of the members whose initial states the projection has not moved.
+    """Return a mask (count,) of the members whose initial states were not changed by the projection.
 
     `before` and `after` (count, n, 13) are the states, and `length` (m) is the characteristic length.
     """

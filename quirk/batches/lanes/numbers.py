@@ -99,7 +99,7 @@ def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_lanes(rows: np.ndarray) -> np.ndarray:
-    """Return data (count, k) of the members as a flat array for SIMD.
+    """Return data (count, k) of the members as a flat array in the memory layout of SIMD vectors.
 
     The members are taken in groups of eight. For each group the k values follow one another, and each value takes eight
     adjacent elements, one for each member (lane). The last group is filled up with copies of the last member.

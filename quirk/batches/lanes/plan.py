@@ -1,4 +1,4 @@
-"""Selection of the systems that are computed in lanes, and tables that all members have in common."""
+"""Selection of the systems whose members are computed in vector lanes, and the tables common to all members."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INDEPENDENT = 1e-3
 
 @dataclass(frozen=True)
 class LanePlan:
-    """Tables of a system whose members are computed in lanes.
+    """Tables of a system whose members are computed in vector lanes.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LanePlan:
     rows : indices of the primitives of each joint of the forest: of its coincidence, -1 for none, and of its rotation
         rows
     closing : index of the primitive of each closing row
-    drops : whether redundant closing rows are left out
+    drops : whether redundant closing rows are omitted
     """
 
     tables: LaneTables

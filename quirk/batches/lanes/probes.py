@@ -31,11 +31,11 @@ class LaneProbes(NamedTuple):
 
     Attributes
     ----------
-    asked : functions of one member, into which the numbers of each member are copied
+    asked : functions of one member, into which the data of each member are copied
     memory : (members, size) changes, inputs and outputs of the functions of each member, see `Asked`
     gap : maximum interval between two calls of a function, s
     stages : number of stages of a step
-    nothing : (0,) stands for the arrays of relations
+    nothing : (0,) empty array in place of the arrays of gap functions, which are not used
     """
 
     asked: Asked
@@ -46,13 +46,13 @@ class LaneProbes(NamedTuple):
 
 
 def probes_of(solver: Solver, method: str) -> LaneProbes:
-    """Return the user functions of a system for steps of a method, without arrays for the members."""
+    """Return the probes of the user functions of a system for an integration method, without arrays for the members."""
     functions = Functions(solver, TABLEAUX[method], True)
     return LaneProbes(functions.asked, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
 
 
 def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
-    """Return the functions with arrays for all members, at the start of their runs.
+    """Return probes of user functions with arrays for `members` members, initialized for the start of a run.
 
     The arrays hold changes, inputs and outputs of the functions; `gap` is the maximum interval between two calls, s.
     """
@@ -62,7 +62,7 @@ def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
 
 
 def for_thread(probes: LaneProbes) -> LaneProbes:
-    """Return a copy of the functions for use by one thread; only the arrays of the members are shared."""
+    """Return a copy of the probes for use by one thread, which shares only the arrays of the members."""
     a = probes.asked
     own = a._replace(
         limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
@@ -73,7 +73,7 @@ def for_thread(probes: LaneProbes) -> LaneProbes:
 
 @kernel
 def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
-    """Copy the numbers of a member from its memory to `probes.asked`, or back."""
+    """Copy the data of a member from `probes.memory` to `probes.asked`, or in the other direction if `back`."""
     asked = probes.asked
     c, i, o = asked.changes.shape[0], asked.inputs.shape[0], asked.outputs.shape[0]
     place = (c + i + o) * member
@@ -96,10 +96,10 @@ def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
 
 @kernel
 def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: float, t: float) -> bool:
-    """Record the functions of a member at a stage at time t (s); at the end of a step, test it for a missed jump.
+    """Record the inputs and outputs of a member's user functions at a stage at time t (s), and test the step for jumps.
 
-    The laws of the member must have been evaluated last. Stage number `stages` is the end of the step that has begun at
-    time `before` (s). Returns whether a single run would search the step for jumps.
+    The test is made at the end of the step, stage number `stages`; the step has begun at time `before` (s). The last
+    evaluated force laws must be those of the member. Returns whether a single run would search the step for jumps.
     """
     asked = probes.asked
     ins = forces.inputs, forces.outputs, probes.nothing, probes.nothing

@@ -1,4 +1,4 @@
-"""Check that a state satisfies the constraints, and assembly: the nearest state that does.
+"""Check of the constraints at a state, and assembly: the nearest state that satisfies them.
 
 Rows are the m scalar equations of all active constraints. The violation of a row is a length (m) or an angle (rad).
 """
@@ -80,8 +80,8 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the violations of m constraint rows, m or rad, and their rates, both (..., m), from their residuals.
 
-    `found` (..., m, 2) are the residuals Phi and their rates. Residuals of some rows are sines of angles or squares of
-    lengths; the violations are the angles and lengths themselves.
+    `found` (..., m, 2) holds the residuals Phi and their rates. Some residuals are sines of angles or squares of
+    lengths; the corresponding violations are the angles and lengths themselves.
     """
     phi, phi_dot = np.moveaxis(found, -1, 0)
     # An extra entry at the end represents rows without a primitive.
@@ -135,8 +135,8 @@ def _check(
 ) -> None:
     """Raise an InconsistentStateError if violations `miss` (m,) at time t, s, exceed the tolerance.
 
-    The tolerance of each row is a fraction of `size` (m,), a typical value. `what` names the quantity in the message.
-    The violations are those of poses for `derivative` 0, of velocities for 1.
+    The tolerance of each row is a fraction of its typical value in `size` (m,). `what` names the quantity in the
+    message. The violations are those of poses for `derivative` 0, of velocities for 1.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
@@ -151,17 +151,17 @@ def _check(
 
 
 def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentStateError:
-    """Return an error from the parts of its message: the violation, its possible cause, and the remedy."""
+    """Return an InconsistentStateError whose message consists of the violation, its possible cause, and the remedy."""
     error = InconsistentStateError(f"{violation}{placed}{remedy}, {CURE}")
     error.violation = violation + remedy
     return error
 
 
 def _prescribed(system: System, state: State, t: float, row: int, what: str, derivative: int) -> str:
-    """Return a text for errors with the values that a driver prescribes and has at a state and time t, s.
+    """Return a text for errors with the prescribed and the actual value of a driver at a state and time t, s.
 
-    The text is empty if the row is not that of a driver. The values are those of the coordinate for `derivative` 0, its
-    rate for 1.
+    The values are those of the coordinate for `derivative` 0, of its rate for 1. The text is empty if the constraint
+    row with index `row` does not belong to a driver.
     """
     for placed in system.model.relations:
         motions = placed.relation.motions
@@ -176,9 +176,9 @@ def _prescribed(system: System, state: State, t: float, row: int, what: str, der
 
 
 def _placed(constraint: Any, system: System, state: State) -> str:
-    """Return a text for errors with the poses at which a constraint was declared, or an empty string.
+    """Return a text for errors with the poses of the bodies at the construction of a constraint, or an empty string.
 
-    The text is empty if no body has moved since the declaration.
+    The text is empty if no body has moved since the construction.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
@@ -203,14 +203,14 @@ def _placed(constraint: Any, system: System, state: State) -> str:
 
 
 def of_member(error: InconsistentStateError, number: int) -> InconsistentStateError:
-    """Return the error of a batch member, with the remedy for this member in place of those for a system."""
+    """Return a copy of an error with a remedy for the batch member with index `number`, instead of one for a system."""
     if not error.violation:
         return error
     return InconsistentStateError(f"{error.violation}, {CURE_OF_MEMBER.format(number)}")
 
 
 def assemble(system: System, start: State, t: float) -> State:
-    """Return the state nearest to `start` that satisfies all constraints at time t, s.
+    """Return the state nearest to `start`, in the mass metric, that satisfies all constraints at time t, s.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Closure errors of loops with redundant constraint rows.
 
-Where rounded coordinates make a loop fail to close exactly, assembly subtracts the remaining error from each row, as an
-offset. The system keeps the offsets.
+If a loop does not close exactly because of rounded coordinates, assembly subtracts the remaining error from each row,
+as an offset. The system stores the offsets.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure errors that `offsets` contain, by name of constraint.
+        """Return the closure errors for `offsets` of the constraint rows, by name of constraint.
 
-        An InputError is raised if the names or numbers do not fit the constraints. `tolerance` is in m.
+        An InputError is raised for an unknown constraint or a wrong number of offsets. `tolerance` is in m.
         """
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
@@ -84,7 +84,7 @@ class Closure:
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
     def among(self, constraints: Iterable[Constraint]) -> Closure:
-        """Return the closure errors of those constraints that have the same names as `constraints`."""
+        """Return the closure errors restricted to constraints with the names of `constraints`."""
         listed = list(constraints)
         names = {constraint.name for constraint in listed}
         return Closure.of(listed, self.tolerance, {name: x for name, x in self.offsets.items() if name in names})

@@ -1,4 +1,4 @@
-"""Assembly with prescribed joint coordinates and rates; the other coordinates close the loops.
+"""Assembly with prescribed joint coordinates and rates; the other coordinates follow from loop closure.
 
 A prescribed coordinate is a triple: the joint, the name of its coordinate, and the value in rad or m.
 """

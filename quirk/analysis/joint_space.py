@@ -42,8 +42,8 @@ class JointSpace:
     bias : (f,) effort at qdd = 0 without gravity: Coriolis and centrifugal loads, and those of enabled drivers
     gravity : (f,) efforts that balance the weight of all bodies
     applied : (f,) generalized forces of all force elements at this state
-    velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear ones in the inertial
-        frame, angular ones in body axes
+    velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear in the inertial frame,
+        angular in body axes
     """
 
     coordinates: list[str]
@@ -109,7 +109,7 @@ def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.n
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return a driver for each coordinate that keeps the coordinate constant.
+    """Return one driver per coordinate, which holds this coordinate constant.
 
     `coordinates` is the user's list of joint names or pairs (name, coordinate).
     """

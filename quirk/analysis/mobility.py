@@ -43,8 +43,8 @@ MOST_NAMED = 6
 class Uniqueness:
     """Whether force and torque of a joint are determined by the motion.
 
-    Each of the two is "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that only the sum
-    over all constraints between the same two bodies is determined, with torques about any common point.
+    The force and the torque are each "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that
+    only the sum over all constraints between the same two bodies is determined, with torques about any common point.
     """
 
     force: str
@@ -68,9 +68,9 @@ class Mobility:
     null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body
         axes; orthonormal in the mass metric
     nearly_dependent : independent rows that nearly depend on other rows, by label, each with its distance from the span
-        of these rows over its length, for equal bodies
-    singular_values : smallest nonzero singular values of the rows, scaled to unit length, for equal bodies; a value
-        close to zero means a nearly singular configuration
+        of these rows divided by its length, for bodies with equal mass and inertia
+    singular_values : smallest nonzero singular values of the rows, scaled to unit length, for bodies with equal mass
+        and inertia; a value close to zero means a nearly singular configuration
     loads : for each active constraint, whether its force and torque are unique
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
         constraints hold: the constraints carry their efforts, and nothing moves
@@ -135,7 +135,7 @@ def said_nearly(rows: dict[str, float]) -> str:
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the independent rows that nearly depend on others, each with its distance from these, by label.
+    """Return the labels of independent rows that nearly depend on other rows, each with its distance from their span.
 
     The row with the smallest distance is first. `verdict` has the mask of independent rows and the distance of each row
     from the others.
@@ -176,7 +176,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of the velocities that all constraints allow at fixed time; see `Mobility`."""
+    """Return a basis (f, n, 6) of the velocities that all constraints allow with drivers at rest; see `Mobility`."""
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     verdict = solver.verdict(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
@@ -206,7 +206,7 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
     """Return velocities of n bodies (f, n, 6) for f vectors (f, 6 n) in coordinates of a metric.
 
-    Linear parts are in the inertial frame, angular ones in body axes. `free` are the f vectors.
+    Linear parts are in the inertial frame, angular parts in body axes. `free` holds the f vectors.
     """
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)

@@ -1,12 +1,12 @@
 """Nearest state that satisfies the constraints, by sparse Gauss-Newton steps.
 
-In the mass metric, each step is the one closest to -g / h among those with A delta = -Phi: g is the gradient of half
-the squared distance to the start, and h estimates its curvature along the constraints from the last two steps (Barzilai
-and Borwein, IMA J. Numer. Anal. 8 (1988)).
+In the mass metric, each step delta is the vector closest to -g / h that satisfies A delta = -Phi: g is the gradient of
+half the squared distance to the start, and h estimates its curvature along the constraints from the last two steps
+(Barzilai and Borwein, IMA J. Numer. Anal. 8 (1988)).
 
-At a relative violation p of the constraints, dependent rows look independent by about p. Therefore rows whose distance
-from others is below p are left out of a step. They are satisfied when the other rows are; otherwise the threshold is
-separated from the violation and decreased to the rank tolerance.
+At a relative violation p of the constraints, dependent rows appear independent by about p. Therefore rows whose
+distance from the span of the others is below p are omitted from a step. Normally the omitted rows are satisfied when
+the other rows are; if not, the threshold is decreased independently of the violation, down to the rank tolerance.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Search:
     def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
         """Return the state after at most `most` steps from `state`, and whether the rows are satisfied.
 
-        With `pulled`, steps also reduce the distance to the start; otherwise they only reduce the violations.
+        If `pulled`, the steps also reduce the distance to the start; otherwise they only reduce the violations.
         """
         model, rest = self.model, np.zeros((len(state.position), 6))
         round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
@@ -185,7 +185,8 @@ def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
 def righted(system: System, start: State) -> State:
     """Return the state with bodies rotated so that no joint frames point in opposite directions.
 
-    Parallel and antiparallel axes both satisfy the rows; beyond 90 degrees the search would converge to the wrong one.
+    Parallel and antiparallel axes both satisfy the constraint rows; from deviations above 90 degrees the search would
+    converge to antiparallel axes.
     """
     state = start.copy()
     for constraint, (i, j) in system.model.joint_bodies:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def allowed_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities that the constraints allow.
+    """Return the state with the nearest velocities, in the mass metric, that the constraints allow at time t (s).
 
     See `System.remove_disallowed_velocity`.
     """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def virtual_work(system: System, state: State, t: float, displacement: Any) -> VirtualWork:
-    """Return the work of all applied and constraint loads, by name; see `System.virtual_work`."""
+    """Return the virtual work (J) of all applied and constraint loads, by name; see `System.virtual_work`."""
     model, given = system.model, _checked(displacement, len(system.bodies))
     kin, motion = solved(system, state, t, "sparse")
     # In the inertial frame, with zero for the ground.

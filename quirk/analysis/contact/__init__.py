@@ -1,1 +1,1 @@
-"""Contacts at one state: gaps, friction that slides or sticks, and which parts of surfaces touch."""
+"""Contacts at one state: gaps, sliding and sticking friction, and the touching parts of surfaces."""

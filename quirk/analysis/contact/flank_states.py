@@ -25,7 +25,7 @@ Key = tuple[str, int, str]
 
 
 class FlankStates:
-    """All elastic flanks with free play of a system."""
+    """The force elements of a system with two elastic flanks separated by free play."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -68,7 +68,7 @@ class FlankStates:
         Parameters
         ----------
         before : flanks in contact before the events
-        hit : event functions that cross zero now
+        hit : keys of the event functions that cross zero at time t, s
         """
         found: dict[str, int] = {}
         moving = MotionTower.of(Kinematics.of(state), 2) if self.all else None
@@ -85,9 +85,10 @@ class FlankStates:
 
 
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
-    """Return the flank in contact after events, 1 or -1, or 0 for none.
+    """Return the flank in contact after events: 1 or -1, or 0 in the free play.
 
-    The result follows from the flank in contact before, the crossings of event functions, the deviation x and its rate.
+    The arguments are the flank in contact before the events, the crossings of event functions, the coordinate x
+    (deviation from the middle of the play), and its rate.
     """
     if (flanks.name, MEETS) in crossed:
         return crossed[flanks.name, MEETS]

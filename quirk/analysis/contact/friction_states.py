@@ -39,7 +39,7 @@ STAYS = 1e-9
 
 @dataclass(frozen=True)
 class SlidingContact:
-    """State of one friction element, which slides or sticks.
+    """State of one friction element: sliding or sticking.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class SlidingContact:
         another element is watched instead
     load : while it slides on a contact, the rows that determine its normal load, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
-    floor : slip, m/s, below which the direction of slip is kept
+    floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
     value : coordinate, rad or m, at which a joint with constant friction sticks; None if only its rate is held
@@ -237,7 +237,7 @@ def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
 
 
 def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipAhead:
-    """Return the slip in the direction of sliding minus a level, m/s."""
+    """Return the watched quantity for the slip in the direction of sliding minus `level`, m/s."""
     if friction.takes == CONSTANT:
         return SlipAhead(friction, rub.direction[0], -level)
     return Reading(friction, "ahead", None, level)
@@ -262,7 +262,7 @@ def rub_of(
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
     side : side of the first surface, +1 or -1
-    floor : slip, m/s, below which the direction of slip is kept
+    floor : slip, m/s, below which the direction of the friction force is constant
     before : previous state of the element, or None
     load : rows that determine the normal load
     """

@@ -118,9 +118,9 @@ class Opening:
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the rates (c,) of all gaps and slip components that velocities of the bodies cause.
+        """Return the rates (c,) of all gaps, and the slip components, for given velocities of the bodies.
 
-        `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular ones in body axes, rad/s.
+        `change` (n, 6) holds linear velocities in the inertial frame, m/s, and angular velocities in body axes, rad/s.
         """
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
@@ -278,8 +278,8 @@ class Gaps:
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
         """Return the numbers that describe the touched part of a bounded surface, as {parameter: numbers}.
 
-        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter that has
-        them.
+        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter with these
+        numbers.
         """
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}

@@ -37,7 +37,7 @@ def part_at(system: System, contact: Contact, state: State, before: int | None =
 
 
 def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunction]:
-    """Return event functions that detect when a sphere leaves the part it touches.
+    """Return event functions that detect when a sphere leaves the touched face, edge or corner of a surface.
 
     `parts` gives the index of the touched part by name of contact.
     """

@@ -1,4 +1,4 @@
-"""Where elastic ropes stick, slip or are slack along a run, and the event functions for changes."""
+"""Stick, slip and slackness of elastic ropes along a run, and the event functions for changes."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class RopeState:
     ----------
     states : STICKS, AHEAD, BACK or FREE for each stop with friction
     slack : whether the rope is slack
-    below : for each stop with friction, how far (N) its margins ahead and back may be below zero while the rope sticks
-        This tolerance is the error of the ratio of tensions at the end of slip.
+    below : for each stop with friction, tolerances (N) by which its friction margins ahead and back may be negative
+        while the rope sticks; they cover the error of the ratio of tensions at the end of slip
     """
 
     states: tuple[int, ...]
@@ -67,13 +67,13 @@ class RopeStates:
         self.all = [force for force in system.forces if isinstance(force, ElasticRope) and force.switches]
 
     def configured(self, base: Configuration, known: Mapping[str, RopeState]) -> Configuration:
-        """Return a configuration with the ropes in their states."""
+        """Return the configuration `base` with each rope in the state `known` for its name."""
         return base.with_others(
             {rope.name: rope.in_state(known[rope.name].states) for rope in self.all if rope.name in known}
         )
 
     def guards(self, base: Configuration, known: Mapping[str, RopeState]) -> list[EventFunction]:
-        """Return the event functions of all ropes."""
+        """Return the event functions that detect changes of the rope states `known`, by name of rope."""
         found = []
         for rope in self.all:
             if rope.name in base.idle or rope.name not in known:
@@ -108,7 +108,7 @@ class RopeStates:
         Parameters
         ----------
         before : states before the events
-        hit : event functions that cross zero now
+        hit : keys of the event functions that cross zero at time t, s
         """
         found = {}
         for rope in self.all:
@@ -170,9 +170,9 @@ class _Instant:
         """Return the state of a taut rope: it sticks or slips at each stop at which friction is at its limit.
 
         At each of these stops the rope either slips in the direction of the limit, or its tensions move away from the
-        limit. These conditions are a linear complementarity problem. It is solved by principal pivoting: of the stops
-        with a violated condition the first is exchanged, which terminates for this class of matrices (K. G. Murty,
-        Linear Complementarity, 1988, chapter 4).
+        limit. This is a linear complementarity problem, solved by principal pivoting: the first stop with a violated
+        condition is exchanged, which terminates for this class of matrices (K. G. Murty, Linear Complementarity, 1988,
+        chapter 4).
         """
         limits = self._limits(former, marks)
         count = len(former.states)
@@ -232,13 +232,13 @@ class _Instant:
         return rate < -STILL * self._fastest * self.rope.stiffness / self._shortest
 
     def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return how far (N) the margins ahead and back of a stop may be below zero while the rope sticks there."""
+        """Return the amounts (N) by which the friction margins ahead and back at a stop may be negative."""
         least = ROUND_OFF * max(self._tensions(now, stop))
         ahead, back = (least + max(0.0, -now[f"{margin} {stop}"][0]) for margin in (MARGIN_AHEAD, MARGIN_BACK))
         return ahead, back
 
     def _tensions(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the tensions before and behind a stop, N."""
+        """Return the tensions (N) of the rope before and behind the stop with index `stop`."""
         spans = len(self.rope.sections.of_span)
         return now[f"tension {(stop - 1) % spans}"][0], now[f"tension {stop}"][0]
 

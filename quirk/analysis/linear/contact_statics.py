@@ -87,11 +87,11 @@ class Pushes:
         return np.array(found, dtype=float).reshape(len(self.elements))
 
     def at(self, state: State) -> np.ndarray:
-        """Return the contact forces (c,) that a state stores as internal variables, N or N m."""
+        """Return the contact forces (c,), N or N m, from the internal variables of a state."""
         return np.array([float(np.ravel(state.internal.get(element.name, 0.0))[0]) for element in self.elements])
 
     def noted(self, state: State, x: np.ndarray) -> State:
-        """Return a copy of the state in which the contact forces x (c,), N or N m, are stored."""
+        """Return a copy of the state with the contact forces x (c,), N or N m, as internal variables."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
@@ -114,7 +114,7 @@ class Pushes:
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:
-        """Return a copy of the state without contact forces, for the original system."""
+        """Return a copy of the state without the internal variables for contact forces, for the original system."""
         own = {element.name for element in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
         parts = (np.array(part) for part in state.parts)
@@ -135,7 +135,7 @@ class Pushes:
 
 
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step towards equilibrium, without a guess of the closed gaps.
+    """Return a step towards equilibrium, without an initial guess of the closed gaps.
 
     The step consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for
     which the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a

@@ -40,7 +40,7 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
 
 
 def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
-    """Return units (k,) of k internal variables for which their couplings with the other states are balanced.
+    """Return units (k,) of k internal variables that balance their couplings with the other states.
 
     `into` (k,) is the size of the effect of the other states on each variable, and `out` (k,) the size of the effect of
     each variable on the other states; `rate` is a typical rate, 1/s.

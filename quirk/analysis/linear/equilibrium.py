@@ -97,7 +97,7 @@ class Equilibrium(State):
         return {**found, **{name: JointLoad(np.zeros(3), np.zeros(3)) for name in none}}
 
     def of(self, name: str) -> float:
-        """Return a quantity at the equilibrium by name, such as "hinge.angle" or "hinge.force.x", in SI units."""
+        """Return the value of a quantity at the equilibrium, such as "hinge.angle" or "hinge.force.x", in SI units."""
         return value_of("Equilibrium.of", self.system, self.copy(), self.time, name)
 
     @cached_property
@@ -107,7 +107,7 @@ class Equilibrium(State):
 
     @property
     def stable(self) -> bool:
-        """Whether no small motion grows: no eigenvalue has a positive real part. Undamped motions do not decay."""
+        """Whether no eigenvalue has a positive real part; undamped oscillations count as stable."""
         values = self.eigenvalues
         return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
 
@@ -138,7 +138,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 
 
 def _found(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
-    """Return the best state that searches with dense matrices find from `state`, and its residual.
+    """Return the best state found from `state` by searches with dense matrices, and its residual.
 
     `pushes` are the gaps of `system`.
     """
@@ -181,7 +181,7 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
 
 
 def _falls(free: NullSpaceBasis) -> bool:
-    """Whether most of the acceleration at a state is in directions without stiffness, as in free fall."""
+    """Whether most of the acceleration at the state of `free` is in directions without stiffness, as in free fall."""
     g, K, _ = accelerations(free, 0)
     return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
@@ -215,16 +215,16 @@ def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
 
 
 def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
-    """Return the best state that the search finds, and its residual.
+    """Search for an equilibrium from a state; return the best state found, and its residual.
 
     The residual is the largest acceleration, relative to the accelerations that the largest loads so far would cause.
     `pushes` are the gaps of the system.
 
-    Steps (k - K) du = g + G x are Newton steps for k = 0. If K has growing directions, k exceeds their rates. The step
-    is then an implicit step of a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)), unless the
-    state is so close to an equilibrium that Newton's method finds it. After a step that increases the residual k is
-    increased; otherwise the next step may be longer, because the path may be many times the size of the system. Contact
-    forces x satisfy complementarity in each step (Josephy 1979).
+    Steps (k - K) du = g + G x are Newton steps for k = 0. If K has positive eigenvalues, k exceeds them, unless the
+    state is so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit step of a
+    strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
+    residual, k is increased; otherwise the next step may be longer, because the path may be many times the size of the
+    system. Contact forces x satisfy complementarity in each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0
@@ -269,8 +269,8 @@ def _part(g: np.ndarray, size: float) -> float:
 def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
     """Return the damping k, 1/s^2, with which a step (k - K) du = g lowers the potential energy.
 
-    `longer` scales the largest step along directions without stiffness. With `definite`, k also makes the symmetric
-    part of k - K positive definite, which contacts require.
+    `longer` scales the largest step along directions without stiffness. If `definite`, the symmetric part of k - K is
+    also positive definite, as required for contacts.
     """
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())

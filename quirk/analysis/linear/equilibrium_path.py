@@ -74,7 +74,7 @@ class EquilibriumPath:
 
     @cached_property
     def stable(self) -> np.ndarray:
-        """Whether each equilibrium is stable, (p,) bool; at turning points round-off decides."""
+        """Whether each of the p equilibria is stable, (p,) bool; not reliable at turning points."""
         return np.array([state.stable for state in self.states])
 
     def of(self, name: str) -> np.ndarray:
@@ -95,14 +95,14 @@ class EquilibriumPath:
 
 @dataclass(frozen=True)
 class _Place:
-    """A point near the path: a state and a value of the parameter, with accelerations g and their derivative K.
+    """A point near the path of equilibria: a state and a parameter value, with accelerations g and their derivative K.
 
     Attributes
     ----------
     value : value of the parameter
     free : basis of free coordinates at the state
     size : norm of the accelerations that loads alone would cause at this state
-    loaded : largest such norm so far, the reference for residuals where all loads vanish
+    loaded : largest value of `size` so far, the reference for residuals where all loads vanish
     """
 
     value: float
@@ -116,7 +116,7 @@ class _Place:
 
     @property
     def left(self) -> float:
-        """Largest acceleration along a free coordinate; it is zero at an equilibrium."""
+        """Residual: largest acceleration along a free coordinate, zero at an equilibrium."""
         return float(np.abs(self.g).max(initial=0.0))
 
 
@@ -131,7 +131,7 @@ class _Follower:
         self.build, self.span = build, span
 
     def made(self, value: float) -> tuple[System, State]:
-        """Return the system, and the starting state, that the user's function builds for a value of the parameter."""
+        """Call the user's function for a value of the parameter, and return its system and the starting state."""
         made = self.build(value)
         system, state = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
@@ -159,7 +159,7 @@ class _Follower:
     def place(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> _Place:
         """Return the `_Place` of a state at a value of the parameter.
 
-        `loaded` is the largest norm of accelerations due to loads so far.
+        `loaded` is the largest value of `_Place.size` so far.
         """
         point = self.point(value, state, system)
         free = NullSpaceBasis.at(point)
@@ -205,9 +205,9 @@ class _Follower:
         return bodies, unit * along[v:-1], float(along[-1])
 
     def _way(self, at: _Place, slope: _Slope, row: np.ndarray) -> float:
-        """Return the sign of the determinant of the matrix of K and g_p, with the tangent `row` as its last row.
+        """Return the sign of the determinant of the matrix [K, g_p; row], in which `row` is the tangent of the path.
 
-        A path keeps this sign across corners. `at` is the point of K, and `slope` is g_p.
+        The sign is constant along a path, also across corners. `at` is the point with K, and `slope` is g_p.
         """
         return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
 
@@ -233,10 +233,7 @@ class _Follower:
         return _Step(self, here, there, turned, slope, BEYOND)
 
     def predicted(self, at: _Place, tangent: _Tangent, length: float) -> _Place:
-        """Return the point reached by a step of `length` along a tangent.
-
-        The step starts at the point `at`.
-        """
+        """Return the point reached from the point `at` by a step of `length` along a tangent."""
         state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
         return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
 
@@ -308,7 +305,10 @@ def _said(elements: Sequence[ForceElement]) -> str:
 
 @dataclass(frozen=True)
 class _Step:
-    """A step along the path: both ends, its length, the tangent at its start and the slope at its end."""
+    """A step along a path of equilibria: both end points, its length, the tangent at its start and g_p at its end.
+
+    g_p is the derivative of the accelerations with respect to the parameter.
+    """
 
     follower: _Follower
     here: _Place
@@ -362,8 +362,8 @@ def equilibrium_path(
     Parameters
     ----------
     build : function of a value
-        Returns the system, or a pair of the system and a starting state. The path begins at the equilibrium near that
-        state at `start`. The system has the same parts at all values, and no unilateral constraints.
+        Returns the system, or a pair of the system and a starting state. The path begins at `start`, at the equilibrium
+        near the starting state. The system has the same parts at all values, and no unilateral constraints.
     start, stop : float
         Range of the parameter. The path ends when it reaches `stop`, or an equal distance on the other side of `start`.
     step : float

@@ -21,10 +21,7 @@ LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return the size of the accelerations that loads would cause if they did not balance, kg^(1/2) m/s^2.
-
-    The size is measured along free coordinates.
-    """
+    """Return a bound of the accelerations along free coordinates if the loads did not cancel, kg^(1/2) m/s^2."""
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
@@ -36,7 +33,7 @@ def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.nda
     Returns
     -------
     g : (f,) accelerations, then rates of the other internal variables
-    K : (f, f) derivatives with respect to free coordinates and those variables
+    K : (f, f) derivatives of g with respect to free coordinates and the internal variables other than contact forces
     G : (f, c) derivatives with respect to the c contact forces
     """
     point, v = free.point, free.velocities.shape[1]

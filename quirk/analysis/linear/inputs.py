@@ -82,7 +82,7 @@ def _inputs(model: Model, what: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """Return the inputs for a parameter or motion of a force element or, without `parameter`, those for its load.
+    """Return the inputs for a parameter or motion of a force element; if `parameter` is None, those for its load.
 
     `number` is the index of the element in the model, and `name` its name.
     """
@@ -116,7 +116,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
 
 
 def _places(element: ForceElement) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return the shape of each numerical parameter of an element, and its first index among the inputs of the law."""
+    """Return the first law-input index and the shape of each numerical parameter of a force element, by name."""
     found, place = {}, 0
     for name in element.parameters:
         given = getattr(element, name)

@@ -38,8 +38,9 @@ class Linearization:
     about : "equilibrium"; "steady motion", in the co-moving axes of `frame`; or "instant" of a motion with time-varying
         coefficients
     directions : (n, 12, F)
-        Motion of the n bodies with each state: displacements of the centers of mass in the inertial frame, m, rotations
-        in body axes, rad, variations of velocities in the inertial frame, and of angular velocities in body axes.
+        Motion of the n bodies for a unit of each state: displacements of the centers of mass in the inertial frame, m,
+        rotations in body axes, rad, variations of velocities in the inertial frame, and of angular velocities in body
+        axes.
     output_values : (o,) values of the outputs at the state
     state, time : the operating point
     frame : the steady motion, with `velocity` of the point at the origin, `turning` in the inertial frame and `spin`

@@ -1,11 +1,10 @@
 """Newton's method for equilibria of elastic beams with strains as additional unknowns.
 
-Beams resist extension and shear much more than bending. The linear step of Newton's method stretches them, by the
+Beams resist extension and shear much more than bending. A linear Newton step stretches a beam, in proportion to the
 square of the rotation, so that the next residual is large and convergence is slow. Here the strains e of the segments
-are unknowns of their own, and e = strains(q) are further equations, with the displacements q. After elimination of e,
-Newton's method has the residual of q. But the loads in its derivative are those at the strains e, which follow the
-linearized strains and are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109
-(2017) 234).
+are additional unknowns, with the equations e = strains(q) for the displacements q. After elimination of e, the residual
+is the same as without e, but its derivative contains the loads at the strains e. These strains are updated linearly and
+are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
 """
 
 from __future__ import annotations
@@ -40,10 +39,11 @@ EXCITED = 1e-6
 
 
 def mixed_newton(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near an equilibrium to which a damped descent from the state could also lead.
+    """Return a state at rest near an equilibrium that a damped descent from `state` could also reach.
 
-    The equilibrium is stable, or the way to it does not excite the growing motions, as in a plane from which the beam
-    would buckle. The result is None if there are no beams, or if the iteration finds no such equilibrium.
+    The equilibrium is stable, or the displacements to it have no part along its growing motions, as for a beam that
+    deforms in a plane from which it would buckle. The result is None if there are no beams, or if the iteration finds
+    no such equilibrium. t is the time, s.
     """
     segments = BeamStrains.of(system)
     if not segments.names:
@@ -101,9 +101,10 @@ def excites(point: Point, growing: np.ndarray, start: State) -> bool:
 
 
 def _accelerations(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Return the accelerations of n bodies at a point as an array of motions (n, 12, 1).
+    """Return the accelerations of n bodies at a point (n, 12, 1), and the rates of k internal variables (k, 1).
 
-    The rates of the k internal variables, (k, 1), are returned as well.
+    The last six of the 12 components are linear acceleration, inertial frame, and angular acceleration, body axes; the
+    others are zero.
     """
     now = np.zeros((point.bodies, 12, 1))
     now[:, 6:9, 0], now[:, 9:, 0] = point.linear, point.angular
@@ -150,9 +151,9 @@ class BeamStrains:
 
     @contextmanager
     def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
-        """Context manager during which the segments exert the loads that belong to the strains `strains` (N, 6).
+        """Context manager in which the N segments exert the loads for the strains `strains` (N, 6).
 
-        The poses at the point give the strains `now` (N, 6); the reference strains are changed by the difference.
+        The actual strains at the point are `now` (N, 6); the reference strains are changed by the difference.
         """
         inputs = point.solver.applied.table.inputs
         places = self.first[:, None] + np.arange(strains.shape[1])
@@ -165,6 +166,6 @@ class BeamStrains:
 
 
 def _size_before(element: BeamSegment, parameter: str) -> int:
-    """Return the number of inputs of a beam segment's force law that precede those of one parameter."""
+    """Return the number of inputs of a beam segment's force law that precede the inputs for `parameter`."""
     names = element.parameters[: element.parameters.index(parameter)]
     return sum(np.size(getattr(element, name)) for name in names)

@@ -26,7 +26,7 @@ PICTURES = 48
 def as_result(system: System, modes: Modes, number: int, amplitude: float, periods: int) -> Result:
     """Return a mode as a motion about its state; see `Modes.result`.
 
-    In a steady motion the bodies stay at this state, and only the mode is shown.
+    For a mode of a steady motion, the steady motion itself is omitted: the bodies oscillate about the state.
     """
     from quirk.result.result import Result
     from quirk.result.segment import Segment

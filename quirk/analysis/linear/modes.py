@@ -73,7 +73,7 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the complex amplitude of a quantity in each mode, (k,); the quantity is named, as "hinge.angle"."""
+        """Return the complex amplitude (k,) of a quantity in each mode; `name` is its name, such as "hinge.angle"."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])

@@ -74,9 +74,9 @@ class NullSpaceBasis:
         return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
 
     def spread(self, z: np.ndarray) -> np.ndarray:
-        """Return D columns (6 n, D) in coordinates of the mass metric as motions of the bodies (n, 6, D).
+        """Return motions of the n bodies (n, 6, D) for D columns `z` (6 n, D) in coordinates of the mass metric.
 
-        Linear parts are in the inertial frame, angular ones in body axes.
+        Linear parts are in the inertial frame, angular parts in body axes.
         """
         return spread(self.point.metric, z)
 
@@ -106,7 +106,7 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Extend variations of parameters by the least variations of poses and velocities that satisfy the constraints.
+        """Add to variations of parameters the least variations of poses and velocities that satisfy the constraints.
 
         `directions` are changed in place and returned. The added variations are orthogonal to the basis in the mass
         metric.
@@ -127,9 +127,9 @@ class NullSpaceBasis:
 
 
 def spread(metric: Metric, z: np.ndarray) -> np.ndarray:
-    """Return D columns (6 n, D) in coordinates of a metric as motions of n bodies (n, 6, D).
+    """Return motions of n bodies (n, 6, D) for D columns `z` (6 n, D) in coordinates of a metric.
 
-    Linear parts are in the inertial frame, angular ones in body axes.
+    Linear parts are in the inertial frame, angular parts in body axes.
     """
     by_body = z.reshape(len(metric.translation), 6, -1)
     translation = metric.translation[:, None, None] * by_body[:, :3]
@@ -145,9 +145,9 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, alike: np.ndarray) -> None:
-    """Raise an InputError at a singular state, where independent rows become dependent and motions branch.
+    """Raise an InputError at a singular state, where independent constraint rows become dependent and motions branch.
 
-    `alike` (m, 6 n) are the rows in a metric of equal bodies.
+    `alike` (m, 6 n) holds the rows in the metric of bodies with equal mass and inertia.
     """
     kept = point.kept
     if not kept.any():

@@ -133,7 +133,7 @@ class Point:
 
     @property
     def frictions(self) -> list[Friction]:
-        """All sliding friction elements whose force is in proportion to a normal load."""
+        """All sliding friction elements whose force is proportional to a normal load."""
         return [element for element, _ in self.model.forces if isinstance(element, Friction)]
 
     @property
@@ -166,7 +166,7 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """Object that computes derivatives along directions; its arrays hold those along the last eight directions."""
+        """Object that computes derivatives along directions, and stores those along the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:

@@ -1,8 +1,8 @@
 """Search for equilibria whose potential energy has narrow curved valleys, by implicit pseudo-transient continuation.
 
-Such valleys occur for long levers on stiff bushings. The strongly damped motion du/dtau = g(u), with the accelerations
-g in free coordinates, first descends to the bottom of the valley and then along it. A single linear step leaves a
-curved bottom, by more the stiffer the sides are, so that only short steps reduce the residual. Implicit steps
+Such valleys of the potential energy occur for long levers on stiff bushings. The strongly damped motion du/dtau = g(u),
+with the accelerations g in free coordinates, first descends to the bottom of the valley and then along it. A linear
+step along a curved bottom ends on its steep sides, so that only short steps reduce the residual. Implicit steps
 
  k (u - u_0) = g(u),   k = 1 / dtau,
 
@@ -39,7 +39,7 @@ OVER_GROWTH = 1.5
 
 
 def followed(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near an equilibrium of lower potential energy, or None if the descent fails."""
+    """Return a state at rest near an equilibrium of lower potential energy than `state`; None if the descent fails."""
     try:
         return _followed(system, state, t)
     except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints

@@ -158,7 +158,7 @@ class QuantityDerivatives:
         return wrench, change
 
     def last_origin(self, number: int) -> np.ndarray:
-        """Return the derivatives (3, D) of the origin of the last frame on which an element acts, in body coordinates.
+        """Return the derivatives (3, D) of the origin of the last frame of a force element, in body coordinates.
 
         The origin varies only with the parameters of the element itself; `number` is the index of the element.
         """
@@ -255,7 +255,7 @@ def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
 
 
 def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
-    """Return arrays of dual numbers from N values (N,) and derivatives (N, D): one array for every eight directions."""
+    """Return arrays of N dual numbers, one array per eight directions, from values (N,) and derivatives (N, D)."""
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
         taken = np.zeros((len(values), WIDTH))
@@ -266,9 +266,9 @@ def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
 
 
 def _delta(taylor: list[Any], k: int) -> np.ndarray:
-    """Return the derivatives (8,) of time derivative k along eight directions; NaN if it is missing.
+    """Return the derivatives (8,) along eight directions of the time derivative of order k; NaN if it is not available.
 
-    `taylor` are Taylor coefficients in time, as dual numbers.
+    `taylor` holds Taylor coefficients in time, as dual numbers.
     """
     if k >= len(taylor):
         return np.full(WIDTH, np.nan)

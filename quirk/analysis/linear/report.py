@@ -28,10 +28,7 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(found: Equilibrium) -> str:
-    """Return the text that `print(equilibrium)` shows, about thirty lines at most for any system.
-
-    `found` is the equilibrium.
-    """
+    """Return the text shown by `print(equilibrium)`, at most about thirty lines; `found` is the equilibrium."""
     model, count = found.system.model, len(found.position)
     errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [

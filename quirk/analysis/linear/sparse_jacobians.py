@@ -1,8 +1,8 @@
 """Sparse Jacobians of the equations of motion of a large system, from evaluations along few directions.
 
 At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
-Many bodies are therefore varied in one direction, as long as no body depends on two of them (Curtis, Powell and Reid,
-IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
+Many bodies are therefore varied in one direction, provided that no body depends on two varied bodies (Curtis, Powell
+and Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
 from __future__ import annotations
@@ -105,9 +105,9 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 
 
 def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
-    """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions.
+    """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions, and a tangent.
 
-    The derivatives at multipliers that satisfy the constraints are returned as well, as a tangent.
+    The tangent holds the derivatives at multipliers that vary so that the constraints are satisfied.
     """
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
@@ -166,7 +166,7 @@ def _colors(near: Any) -> list[np.ndarray]:
 
 
 def _owners(touching: Any, members: np.ndarray) -> np.ndarray:
-    """Return for each row of a sparse matrix the body among `members` on which the row depends, or -1.
+    """Return for each row of a sparse matrix the index of the body in `members` on which the row depends, or -1.
 
     `touching` is the matrix; the nonzero entries of a row are the bodies on which it depends.
     """

@@ -6,8 +6,8 @@ mass metric, with the accelerations a, their derivative K at fixed multipliers, 
  K z + B^T x = -a,   B z = 0,
 
 so that nothing is eliminated and the matrix is as sparse as the system. The loads of beams in K are those of the
-strains of `mixed_newton`. What could make the result doubtful, such as motions without stiffness or internal variables,
-is left to the dense search.
+strains of `mixed_newton`. Systems for which the result could be wrong, such as systems with motions without stiffness
+or with internal variables, are left to the dense search.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ STIFFER = 1e3
 
 
 def sparse_newton(system: System, start: State, t: float) -> tuple[State, float] | None:
-    """Return an equilibrium and its residual, as `mixed_newton` followed by Newton's method find them, or None.
+    """Return an equilibrium near `start` at time t (s) and its residual, or None.
 
-    The residual is the norm of the accelerations, relative to those that the loads alone would cause. The result is
-    None if the system is small, if its matrices are not known to be safe here, or if the iteration fails.
+    The method is that of `mixed_newton`, followed by Newton's method, with sparse matrices. The residual is the norm of
+    the accelerations divided by the norm of the accelerations that the loads alone would cause. The result is None if
+    the system is small or unsuited for sparse matrices, or if the iteration fails.
     """
     if not _suits(system):
         return None
@@ -221,9 +222,9 @@ class _Linear:
         return None
 
     def _below(self, shift: float) -> bool:
-        """Whether the symmetric part of K has all its eigenvalues on motions that the constraints allow below a shift.
+        """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below a shift.
 
-        A false answer may also mean that the excluded motions have not been stiffened enough.
+        False may also be returned if the added stiffness of the motions that the constraints exclude is too small.
         """
         from scipy.linalg import LinAlgError, cholesky_banded
         from scipy.sparse import csr_array, eye_array

@@ -79,10 +79,7 @@ class States:
         return self._rates_of_names(frame)
 
     def input_matrix(self, directions: Directions) -> tuple[np.ndarray, OperatingVariation]:
-        """Return B (F, i) for i variations of parameters.
-
-        The variations of the motion that the parameters cause at constant x are returned as well.
-        """
+        """Return B (F, i) for i variations of parameters, and the variations of the motion at constant x."""
         point = self.free.point
         completed = self.free.completed(directions)
         if not self.coordinates:

@@ -1,4 +1,4 @@
-"""Steady motions: a common rigid motion of all n bodies, in which each body may also spin about an axis of its own.
+"""Steady motions: a common rigid motion of all n bodies, in which each body may also spin about a body-fixed axis.
 
 The velocities are those of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
 co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
@@ -73,7 +73,7 @@ class Steady:
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
-        """Return the state that a state reaches by this motion after a time tau, s."""
+        """Return the state that `state` reaches by this steady motion after a time tau, s."""
         spun = rotation.exp(self.spin * tau)
         whole = rotation.exp(self.turning * tau)
         R = rotation.matrix(whole)
@@ -115,7 +115,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
 
 
 def _internal_rests(point: Point) -> bool:
-    """Whether the rates of all internal variables are zero up to round-off."""
+    """Whether the rates of all internal variables at an operating point are zero up to round-off."""
     size = np.append(_internal_size(point), 1.0).max()
     return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
@@ -134,7 +134,7 @@ def load_rate(point: Point) -> float:
 
 
 def rate_of(point: Point) -> float:
-    """Return a typical rate of the system, 1/s: the larger of those of its loads and of its motion."""
+    """Return a typical rate of the system, 1/s: the larger of the rate of its loads and the rate of its motion."""
     return max(_scales(point))
 
 
@@ -157,9 +157,9 @@ def rests(point: Point) -> bool:
 
 
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3) and of angular ones (n, 3).
+    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3) and angular accelerations (n, 3).
 
-    Linear ones are divided by the characteristic length of the system.
+    Linear accelerations are divided by the characteristic length of the system.
     """
     return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
 
@@ -177,7 +177,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Whether accelerations depend on time although no body moves, because loads or drivers depend on it."""
+    """Whether accelerations at constant poses and velocities depend explicitly on time, through loads or drivers."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):

@@ -58,7 +58,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keyword arguments of those class methods of `Body` to which the initial pose is passed."""
+    """Keyword arguments of the class methods of `Body` that accept an initial pose."""
 
     position: ArrayLike
     orientation: OrientationLike

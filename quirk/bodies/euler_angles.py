@@ -56,9 +56,10 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors; see the beginning of the module.
+    """Return the matrix (4, 4) that maps a quaternion to two plane vectors whose directions give the Euler angles.
 
-    The first two rows give the first vector, the others the second. `sequence` names the axes, such as "zyx".
+    The first two rows give the first vector, the other rows the second; see the module docstring. `sequence` names the
+    axes, such as "zyx".
     """
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
@@ -138,7 +139,7 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
 def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
     """Return angles (n,), rad, shifted by multiples of `period`, rad, so that they vary continuously.
 
-    The differences of the results are those nearest to the known changes `told` (n - 1,), rad.
+    The differences of the results are as close as possible to the expected changes `told` (n - 1,), rad.
     """
     step = np.diff(angle)
     return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])

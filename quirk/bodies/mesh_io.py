@@ -18,7 +18,7 @@ COARSER = 1.25
 def triangles_of(owner: str, path: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the vertices (n, 3) and triangles (k, 3) of a mesh file; all parts of the file are combined.
 
-    Coordinates are in the unit of the file, except that Collada files state theirs and are converted to meters.
+    Coordinates are in the unit of the file, except those of Collada files, which state their unit: they are in meters.
 
     Raises
     ------

@@ -187,7 +187,7 @@ def angles_123(R: np.ndarray) -> np.ndarray:
     """Return the body-fixed 1-2-3 angles (..., 3), rad, of rotation matrices (..., 3, 3).
 
     R = R_x(a) R_y(b) R_z(c), with b in [-pi/2, pi/2]. At gimbal lock, b = +-pi/2, only a +- c is determined; a is then
-    read from R as elsewhere, and c follows from a, so that the three angles still give R.
+    computed by the same formula, and c is chosen for this a, so that the three angles still give R.
     """
     b = np.arctan2(R[..., 0, 2], np.hypot(R[..., 0, 0], R[..., 0, 1]))
     a = np.arctan2(-R[..., 1, 2], R[..., 2, 2])

@@ -65,7 +65,8 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def differences(one: Any, other: Any, where: str = "") -> list[str]:
     """Return a text for each difference between two descriptions from `likeness`.
 
-    In the texts `one` is the saved value and `other` the given one. `where` names the entry that contains them.
+    In the texts `one` is the saved value and `other` the value in the user's system. `where` names the entry that
+    contains both.
     """
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
@@ -89,7 +90,7 @@ def _alike(one: list[float], other: list[float]) -> bool:
 def _said(where: str, of: dict[str, Any], key: str) -> str:
     """Return the name of an entry for messages, with the name of the part that contains it.
 
-    `of` is the dict that contains `key`; `where` names it if it has no name of its own.
+    `of` is the dict that describes the part and contains `key`; `where` names the part if `of` has no entry "name".
     """
     owner = f'"{of["name"]}"' if isinstance(of.get("name"), str) else where
     return f"{key} of {owner}" if owner else key

@@ -1,6 +1,6 @@
 """Adding parts to a system and removing them.
 
-Parts are its bodies, constraints, forces and events. The remaining ones keep their state.
+Parts are bodies, constraints, forces and events. Parts that remain in the system keep their state.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_NAMED = 6
 
 
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
-    """Return the parts of a system without those named; `dependents` is as for `System.without`."""
+    """Return the parts of a system except those in `names`; `dependents` is as for `System.without`."""
     out = {id(part): part for part in (system[name] for name in names)}
     owners = [part for part in system if isinstance(part, Body | Beam | Constraint | ForceElement)]
     for owner in owners:

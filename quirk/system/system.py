@@ -317,7 +317,7 @@ class System(Renamed):
         linear, angular : (k, n, 3)
             Accelerations, jerk, ... of the centers of mass in the inertial frame, and derivatives of the components of
             angular velocities in body axes, as `derivatives` returns them; default: zero. The right-hand side of order
-            p depends on the first p - 2.
+            p depends on the first p - 2 of these derivatives.
         """
         order = validate.whole("System", "order", order)
         return at_state.constraint_derivatives(self, self.checked(state), self._time(t), linear, angular, order)
@@ -353,8 +353,8 @@ class System(Renamed):
         outputs : list of str
             Quantities such as "hinge.angle", "rod.position.x", "hinge.force.y", "spring.length", "energy.kinetic".
         coordinates : list of str, optional
-            Quantities of poses, such as "hinge.angle", one for each degree of freedom, which together with their rates
-            are the states. Default: an orthonormal basis, in the mass metric, of the motions that the constraints
+            Quantities of poses, such as "hinge.angle", one for each degree of freedom; x consists of these coordinates
+            and their rates. Default: an orthonormal basis, in the mass metric, of the motions that the constraints
             allow.
 
         Raises
@@ -388,9 +388,9 @@ class System(Renamed):
         """Return an equilibrium near a state, with its loads and stability; the system is not changed.
 
         Far from equilibrium a damped descent finds a stable equilibrium; near one, Newton's method converges to it,
-        stable or not. Bodies without stiffness stay where they are. Unilateral constraints push or are open; those that
-        close on the way are detected, and for small motions those that push are assumed to stay closed. Dry friction is
-        ignored.
+        stable or not. Bodies without stiffness do not move. Unilateral constraints are closed with a nonnegative load,
+        or open; constraints that close during the search are detected. For the stability, constraints with a load are
+        assumed to stay closed. Dry friction is ignored.
 
         Parameters
         ----------
@@ -402,12 +402,13 @@ class System(Renamed):
         -------
         Equilibrium
             A `State`, with `loads` of all active constraints by name, `touching`, the names of the unilateral
-            constraints that push, `stable`, and `eigenvalues`.
+            constraints that carry a load, `stable`, and `eigenvalues`.
 
         Raises
         ------
         ConvergenceError
-            If none is found; it names the body with the largest acceleration, and has the best state.
+            If no equilibrium is found; the error names the body with the largest acceleration and contains the best
+            state.
         InputError
             If drivers are in motion.
         """
@@ -456,7 +457,7 @@ class System(Renamed):
         state : State
             A state that satisfies the constraints.
         t : time, s
-        coordinates : names of joints, or pairs of a name and a coordinate as `Drive` has it, such as "translation z"
+        coordinates : names of joints, or pairs of a name and a coordinate as for `Drive`, such as "translation z"
             One coordinate for each degree of freedom, independent of each other.
 
         Raises
@@ -501,9 +502,10 @@ class System(Renamed):
     ) -> State:
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
-        Later runs start there. The result is a local minimum: from distant poses, other assembled poses may be nearer.
-        The poses and velocities are nearest in the mass metric: the least sum of ``m |dr|^2`` and ``theta.J theta``
-        over displacements and rotation vectors, then the least kinetic energy of the change of velocity.
+        Later runs start from these poses and velocities. The result is a local minimum: from distant poses, other
+        assembled poses may be nearer. The poses are nearest in the mass metric, with the least sum of ``m |dr|^2`` and
+        ``theta.J theta`` for displacements dr and rotation vectors theta; the velocities have the least kinetic energy
+        of the change of velocity.
 
         Parameters
         ----------
@@ -592,7 +594,7 @@ class System(Renamed):
 
     @property
     def companions(self) -> list[Part]:
-        """Parts that belong to others: planes of planar bodies, and flywheels of joints and actuators with rotors."""
+        """Parts created for other parts: planes of planar bodies, and flywheels of joints and actuators with rotors."""
         owners: list[Body | Constraint | ForceElement] = [*self.bodies, *self.constraints, *self.forces]
         return [companion for owner in owners for companion in owner.companions]
 
@@ -606,10 +608,10 @@ class System(Renamed):
         return orphans(self)
 
     def with_parts(self, *items: Part) -> System:
-        """Return a system with further parts; the present parts keep their state.
+        """Return a system with additional parts; the present parts keep their state.
 
-        Bodies keep their present initial state, constraints and forces stay enabled or disabled; new ones start as
-        declared.
+        Bodies keep their present initial state, constraints and forces stay enabled or disabled; new parts have the
+        state that they declare.
         """
         return self._with([*self, *items])
 
@@ -634,7 +636,7 @@ class System(Renamed):
         return self._with(remaining(self, names, dependents))
 
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
-        """Return a system with further constraints, all of them enabled."""
+        """Return a system with additional constraints, all of them enabled."""
         more = list(constraints)
         system = self._with([*self, *more])
         system._switch("with_constraints", more, True)
@@ -673,7 +675,7 @@ class System(Renamed):
     def checked(self, state: State) -> State:
         """Return a copy of a state with normalized quaternions.
 
-        An InputError is raised if it does not fit this system.
+        An InputError is raised if the state does not fit this system.
         """
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")

@@ -51,7 +51,7 @@ class ConstructorMeta(ABCMeta):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """Signature of the constructor, for help and tooltips; Python would otherwise show that of the metaclass."""
+        """Signature of the constructor, for help and tooltips; Python would otherwise show the metaclass's."""
         return construction(cls)
 
 
@@ -87,7 +87,7 @@ def with_keywords(constructor: Callable[..., Any], keywords: type) -> Callable[[
 
 
 class Binding:
-    """Assignment of the arguments of calls to their names, ten times as fast as `inspect.Signature.bind`.
+    """Assignment of the arguments of a call to parameter names, ten times as fast as `inspect.Signature.bind`.
 
     Parameters
     ----------

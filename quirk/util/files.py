@@ -62,7 +62,7 @@ def held(path: Path, longest: float) -> BinaryIO | None:
 
 
 def let_go(file: BinaryIO) -> None:
-    """Unlock and remove a file that `held` has locked."""
+    """Unlock and remove a file that was locked by `held`."""
     with contextlib.suppress(OSError):  # on Windows, waiting processes have it open
         os.unlink(file.name)
     file.close()

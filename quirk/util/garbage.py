@@ -1,4 +1,4 @@
-"""Pauses of the garbage collector while many objects are made that all stay in use."""
+"""Pause of the garbage collector while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the collection of unreachable cycles of objects; it goes on afterwards if it was enabled before.
+    """Context manager that disables the cyclic garbage collector, and restores its previous setting at the end.
 
-    The collector looks through all objects whenever their number has grown by a fraction. In the set-up of a system of
-    10^5 bodies nothing is unreachable, and these looks take a third of the time.
+    The collector traverses all objects whenever their number has grown by a certain fraction. When a system of 10^5
+    bodies is set up there is nothing to collect, and the traversals take a third of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,7 @@
-"""Runs of a sweep in vector lanes: fixed steps of systems that differ in numbers alone, eight at a time."""
+"""Runs of a sweep in vector lanes: eight systems that differ only in numbers are integrated together.
+
+This requires fixed steps.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Built:
 
 
 class Computer:
-    """Computes the runs of one job in a process: those that are suited in vector lanes, the others one by one."""
+    """Computes the runs of one job in a process: suitable runs in vector lanes, all others one by one."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -66,14 +69,14 @@ class Computer:
         yield from (outcomes[run.number] for run in runs)
 
     def _constructed(self, run: SweepRun) -> tuple[Hashable, Built]:
-        """Return the system of a run, after its structure; the structure is None if it is to be computed by itself."""
+        """Return the structure and the system of a run; the structure is None if the run does not suit vector lanes."""
         system, own = built(self._job, run)
         one = Built(run, system, own, system.initial_state())
         alone = set(own) - {"progress"} or system.sampled or one.state.switched or one.state.replaced
         return None if alone or system.closure is not None else structure_of(system), one
 
     def _of_group(self, key: Hashable, group: list[Built]) -> Iterator[Outcome]:
-        """Compute runs of systems of one structure; None is that of systems to be computed by themselves."""
+        """Compute the runs of systems with the structure `key`, or one by one if `key` is None."""
         job, good = self._job, np.zeros(len(group), dtype=bool)
         known = None if key is None else self._known(key, group[0])
         if known is not None:
@@ -90,7 +93,7 @@ class Computer:
                 yield guarded(one.run, partial(simulated, job, one.run, one.system, one.own))
 
     def _motions(self, members: BuiltMembers, chosen: Sequence[Built]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the motions (runs, nt, n, 13) of some runs, and a mask of those that are valid."""
+        """Return the motions (runs, nt, n, 13) of the runs `chosen`, and a mask (runs,) of the valid motions."""
         assert self._options is not None
         systems, states = [one.system for one in chosen], [one.state for one in chosen]
         start, duration = float(self._options["start"]), self._job.duration
@@ -103,7 +106,10 @@ class Computer:
         return self._job.times
 
     def _known(self, key: Hashable, first: Built) -> tuple[BuiltMembers, SweepTable] | None:
-        """Return the members of a structure, and a table of the stored data of one of them at one time."""
+        """Return the solver for systems with the structure `key`, and a table with the layout of the stored data.
+
+        The table contains the data of the run `first` at one time. The result is None if the structure is unsuited.
+        """
         if key not in self._members:
             while len(self._members) >= MOST_STRUCTURES:
                 del self._members[next(iter(self._members))]
@@ -129,13 +135,16 @@ class Computer:
 
 
 def _by_axes(group: Sequence[Built], suited: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the runs whose bodies all have principal axes as body axes, and the others; lanes are faster for these."""
+    """Return the indices of runs whose bodies all have principal axes as body axes, and the other indices.
+
+    `suited` are the indices in `group` to be divided. Vector lanes are faster for runs of the first kind.
+    """
     principal = [k for k in suited if not group[k].system.model.inertia[..., *np.triu_indices(3, 1)].any()]
     return principal, [k for k in suited if k not in set(principal)]
 
 
 def _with(table: SweepTable, motion: np.ndarray, times: np.ndarray) -> SweepTable:
-    """Return the stored data of a run from its motion (nt, n, 13); `table` has the names, units and labels."""
+    """Return the data to be stored for a run from its motion (nt, n, 13); `table` has the names, units and labels."""
     variables = {
         name: SweepVariable(variable.dims, motion[..., COMPONENTS[name]], variable.attributes)
         for name, variable in table.variables.items()

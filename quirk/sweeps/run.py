@@ -54,7 +54,7 @@ class Job:
     def lanes(self) -> dict[str, Any] | None:
         """Settings of the runs by name if they may be computed in vector lanes, see `quirk.sweeps.in_lanes`.
 
-        This requires fixed steps, the motions of all bodies as the stored data, and no option that lanes do not have.
+        This requires fixed steps, the motions of all bodies as the stored data, and only options that lanes support.
         """
         given = {name: x for name, x in self.options.items() if x is not None and name != "progress"}
         if self.reduce is not None or tuple(self.quantities) != MOTION or not IN_LANES.issuperset(given):
@@ -91,12 +91,12 @@ class Outcome:
 
 
 def outcome(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; an error becomes part of the outcome."""
+    """Compute one run; an error is recorded in the outcome."""
     return guarded(run, lambda: simulated(job, run, *built(job, run)))
 
 
 def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
-    """Return the value of a function; an error becomes the outcome of the run."""
+    """Return the value of the function `compute`; an error is returned as the failed outcome of the run."""
     try:
         return compute()
     except BaseException as error:  # user functions may raise any error

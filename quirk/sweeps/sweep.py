@@ -99,8 +99,8 @@ def sweep(
         Dataset with dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is
         the status of its result, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns the
         runs computed so far. Values at output times after the early end of a run are NaN. The values equal those of a
-        single run on the same machine to the last bit, or to round-off for fixed steps of explicit methods, which are
-        computed for eight runs at a time where the systems differ in numbers alone.
+        single run on the same machine to the last bit. Fixed steps of explicit methods are computed for eight systems
+        at a time if these differ only in numbers, with values equal to round-off.
 
     Raises
     ------
@@ -182,8 +182,8 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
     """Return all runs of a sweep, and the seeds of their random numbers.
 
-    The seeds are by name of the argument of `build` that takes them, if there is one. `rows` are the parameters of each
-    run.
+    The seeds are arrays (runs,) in a dict by name of the argument of `build`; the dict is empty if `build` takes no
+    seed. `rows` are the parameters of each run.
     """
     if not callable(build):
         raise InputError(f"{OWNER}: build must be a function that returns a system; got {build!r}")
@@ -230,7 +230,7 @@ def _warn_of_failures(found: Sequence[Outcome]) -> None:
 def _collected(
     stream: Generator[Outcome | None, None, None], count: int, progress: bool | None, stop: np.ndarray
 ) -> list[Outcome | None]:
-    """Return the outcome of each run, or None for runs that Ctrl-C has prevented.
+    """Return the outcome of each run, or None for runs not computed because of Ctrl-C.
 
     `stream` yields the outcomes, `count` is the number of runs; Ctrl-C sets `stop`.
     """

@@ -148,7 +148,7 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, own: int) -> None:
-        """Compute runs until none is left, in the thread with the index `own`."""
+        """Compute runs in the thread with the index `own` until no run is left."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -169,7 +169,7 @@ class Crew:
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
 
     def _compute(self, own: int, batch: list[SweepRun]) -> None:
-        """Compute several runs; one whose process dies is repeated in another process."""
+        """Compute several runs; a run whose process dies is repeated in another process."""
         deaths: list[str] = []  # of the first run
         sought = False  # whether the first run is computed alone, to find out which one ends the process
         while batch and not self._ended:

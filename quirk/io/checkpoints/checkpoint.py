@@ -108,8 +108,8 @@ class Checkpoint:
     ) -> None:
         """Write an interval of the run to the disk.
 
-        If undamaged records on disk continue from its end, they are restored; `restart_point` and `status` of the
-        checkpoint are then those of the last one.
+        If undamaged records on disk continue from the end of the interval, they are restored; `restart_point` and
+        `status` of the checkpoint are then those of the last record.
 
         Parameters
         ----------

@@ -21,7 +21,8 @@ KEPT = "all earlier complete records are kept"
 class Journal:
     """A file of records (dicts of plain values), one on each line after its checksum.
 
-    Opening it changes nothing. The first `append` removes an incomplete last line, left by a process that was killed.
+    The file is not changed when it is opened. The first `append` removes an incomplete last line, left by a process
+    that was killed.
 
     Parameters
     ----------

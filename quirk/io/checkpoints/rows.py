@@ -32,7 +32,7 @@ class DamagedRowsError(Exception):
 
 
 class Location(NamedTuple):
-    """Where the rows of a segment are stored.
+    """Location of the stored rows of a segment.
 
     Attributes
     ----------
@@ -72,15 +72,12 @@ class RowFile:
         self.locations: list[Location] = []
 
     def put(self, kept: OutputBuffer) -> None:
-        """Write the rows that `kept` has buffered if there are many of them."""
+        """Write the rows buffered in `kept` if there are many."""
         if kept.numbers >= WAITING:
             self._write(kept.take())
 
     def take(self, kept: OutputBuffer) -> Rows | None:
-        """Write the rows that `kept` has buffered, and end a segment.
-
-        All rows since the last call are returned, or None if there are none.
-        """
+        """Write the rows buffered in `kept`, end the segment, and return its rows; None if there are none."""
         if kept.numbers:
             self._write(kept.take())
         if not self._rows:

@@ -57,8 +57,8 @@ def export_fmu(
     path : name of the file, ".fmu"
     system : System
     inputs : list of str
-        Force elements whose value is an input, as for `Run`. That of a `Force` or `Torque` is three inputs, such as
-        "push.x", "push.y" and "push.z"; the targets of a `ComputedTorque` are one for each joint, as "control.hinge".
+        Force elements whose value is an input, as for `Run`. A `Force` or `Torque` has three inputs, such as
+        "push.x", "push.y" and "push.z"; a `ComputedTorque` has one for each joint, such as "control.hinge".
     outputs : list of str
         Quantities, as for `Run.observe`, such as "hinge.angle" and "rod.position.x", in SI units and rad.
     fmi_version : 2 or 3

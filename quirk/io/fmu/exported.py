@@ -84,7 +84,7 @@ class Exported:
         return float(self._observed[1][k])
 
     def _begun(self) -> Run:
-        """Return the run; it is begun at the first call."""
+        """Return the run, which is started at the first call."""
         if self._run is None:
             options = self._interface.options | {"rtol": self._rtol}
             self._run = Run(self._system, inputs=self._interface.inputs, start=self._start, **options)
@@ -111,7 +111,7 @@ class Exported:
         self._begun()
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """Advance to the next time of communication, through events; return False if an event has stopped the run."""
+        """Advance the run by one communication step (s), through events; return False if an event has stopped it."""
         run, end = self._begun(), current_time + step_size
         while run.time < end:
             if run.advance_to(end) == "stopped":

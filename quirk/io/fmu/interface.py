@@ -36,7 +36,7 @@ class Interface:
 
     @classmethod
     def read(cls, path: Path) -> Interface:
-        """Return the interface of a file."""
+        """Return the interface stored in a file."""
         return cls(**json.loads(path.read_text(encoding="utf-8")))
 
 

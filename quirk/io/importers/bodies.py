@@ -102,8 +102,8 @@ class Bodies:
     def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
         """Return the inertia (3, 3), kg m^2, of a link, or the nearest physically possible one if repair is allowed.
 
-        If it is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` is true if the
-        body is fixed to the ground.
+        If repair is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` is true if
+        the body is fixed to the ground.
         """
         fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
         if fault is None:
@@ -165,7 +165,7 @@ class Bodies:
 
 
 def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link], bool]]:
-    """Return groups of links that are welded together; with each, whether it is welded to the ground."""
+    """Return groups of links that are welded together, each with a flag for groups welded to the ground."""
     leader: dict[str | None, str | None] = {None: None, **{link.name: link.name for link in links}}
 
     def lead(name: str | None) -> str | None:

@@ -102,7 +102,7 @@ def _coupled(
 ) -> list[Any] | str:
     """Return a constraint that makes a joint coordinate constant, or a polynomial of another joint coordinate.
 
-    Unsupported equalities return a text that describes them.
+    For an unsupported equality, a text that describes it is returned.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _tendon(
 ) -> list[Any] | str:
     """Return the spring and the rope equivalent to a straight tendon between two sites, or over several sites.
 
-    Other tendons return a text that describes them. `number` is the number of the tendon.
+    For other tendons, a text that describes them is returned. `number` is the number of the tendon.
     """
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
@@ -171,7 +171,8 @@ def _tendon(
 def _over_sites(model: MjcfModel, number: int, bodies: Bodies, names: DescriptionNames) -> list[Any] | str:
     """Return the elastic rope equivalent to a tendon over several sites with a spring that only pulls.
 
-    Other tendons return a text that describes them. A spring of stiffness k and length L is a rope with EA = k L.
+    For other tendons, a text that describes them is returned. The rope of a spring of stiffness k and length L has the
+    axial stiffness EA = k L.
     """
     m, name = model.m, model.name("TENDON", number)
     first, count = m.tendon_adr[number], m.tendon_num[number]
@@ -203,7 +204,7 @@ def _actuator(
 ) -> list[Any] | str:
     """Return the motor or servo of one joint coordinate, with its initial control as a constant input.
 
-    Other actuators return a text that describes them. `number` is the number of the actuator.
+    For other actuators, a text that describes them is returned. `number` is the number of the actuator.
     """
     m = model.m
     joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))

@@ -152,7 +152,7 @@ def read_pose(element: Element | None) -> Pose:
 def relative_to(element: Element) -> tuple[Pose, str | None]:
     """Return the pose of an element, and the name of the frame to which it is relative, None for the default.
 
-    Before SDF 1.7 the attribute with this name was called frame.
+    The name is in the attribute `relative_to`, which was called `frame` before SDF 1.7.
     """
     pose = element.one("pose")
     return read_pose(pose), None if pose is None else (pose.get("relative_to") or pose.get("frame") or None)

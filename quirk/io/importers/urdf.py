@@ -143,8 +143,9 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
     """Set the initial coordinates of joints.
 
-    A coordinate is zero, or the middle of limits that exclude zero; that of a joint that mimics another follows from
-    it. `listed` are the joints of the file by name; `limits` is whether limits are imported.
+    A coordinate is zero, or the middle of limits that exclude zero; the coordinate of a joint that mimics another one
+    follows from the other coordinate. `listed` are the joints of the file by name; `limits` is whether limits are
+    imported.
     """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper

@@ -65,7 +65,7 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
-        """Return the part with this name, created on first use, or FLAWED.
+        """Return the part with this name, created on first use; FLAWED if the file has a mistake in it.
 
         `asked_at` is the path of the argument that refers to it, `what` the argument's description in messages.
         """
@@ -99,7 +99,7 @@ class PartMaker:
         depth: int = 0,
         wanted: Any = None,
     ) -> Any:
-        """Return the object described by a table, or FLAWED.
+        """Return the object described by a table, or FLAWED after recording a mistake in the table.
 
         Parameters
         ----------
@@ -202,16 +202,16 @@ class PartMaker:
             self.declared[name] = path
 
     def event_of_run(self, number: int, table: dict[str, Any]) -> Any:
-        """Return the event in a table of the section [run], which exists only in that run, or FLAWED."""
+        """Return an event of the section [run], which exists only in that run; FLAWED if its table has a mistake."""
         return self._checked(table, "event", ("run", "event", number))
 
     def _checked_part(self, path: Path) -> Any:
-        """Return the part whose table has this path, or FLAWED."""
+        """Return the part whose table has this path; FLAWED if the table has a mistake."""
         family, number = str(path[0]), path[1]
         return self._checked(self.tables[family][number], family, path)
 
     def _checked(self, table: dict[str, Any], family: str, path: Path) -> Any:
-        """Return the part described by a table, or FLAWED; a part of another family is a mistake."""
+        """Return the part described by a table; FLAWED if the table has a mistake or the part is of another family."""
         kind = table.get("kind", DEFAULT_KINDS.get(family, family))
         title = f'{kind} "{table.get("name", "?")}"' if isinstance(kind, str) else f"[[{family}]]"
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:

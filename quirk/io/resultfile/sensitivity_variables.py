@@ -122,7 +122,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 
 def told_of(result: Result) -> dict[str, Any]:
-    """Return a description of the parameters of derivatives as JSON data, with that of the objective."""
+    """Return JSON data that describe the parameters of the derivatives, and the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters

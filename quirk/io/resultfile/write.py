@@ -74,7 +74,7 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
     result : Result
     told : JSON data of the result
     text : the system as text
-    trouble : the reason if it has no text
+    trouble : the reason if the system could not be written as text
     """
     table, segments, model = VariableTable(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
@@ -174,9 +174,10 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
-    """Return the system as text, with those events of the run that have replaced parts, and "".
+    """Return the system as text, with the events of the run that have replaced parts, and an error message.
 
-    If the system cannot be written, "" and an error message are returned. `told` is the JSON data of the result.
+    The message is empty; if the system cannot be written, the text is empty instead. `told` is the JSON data of the
+    result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system

@@ -334,8 +334,7 @@ class ResultOutput:
 
         Between two outputs, bodies follow the polynomials of degree 9 through positions, velocities, accelerations,
         jerk and snap at both outputs, projected onto the constraints; the degree is lower if jerk or snap are not
-        available.
-        Accelerations, loads and all other quantities are computed from the equation of motion.
+        available. Accelerations, loads and all other quantities are computed from the equation of motion.
 
         Parameters
         ----------

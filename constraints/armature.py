@@ -105,7 +105,11 @@ def initial_coordinate(joint: Joint, rotates: bool) -> tuple[float, float]:
 
 
 def _frame(joint: Joint, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return origin, axes, velocity and angular velocity of a joint frame, inertial frame, at the initial state."""
+    """Return the motion of frame i or j (`end` 0 or 1) of a joint at the initial state, in the inertial frame.
+
+    The results are the origin (3,), m, the axes (3, 3) as columns, the velocity (3,) of the origin, m/s, and the
+    angular velocity (3,), rad/s.
+    """
     body, frame = joint.ends[end]
     R = rotation.matrix(body.orientation)
     origin = initial_point(body, frame.origin)

@@ -30,7 +30,7 @@ PLACE = 12
 
 
 class Coupling(Constraint):
-    """A coordinate of joint j is a polynomial of one of joint i: x_j = c0 + c1 x_i + c2 x_i^2 + ..., 1 row.
+    """A coordinate of joint j is a polynomial of a coordinate of joint i: x_j = c0 + c1 x_i + c2 x_i^2 + ..., 1 row.
 
     The coordinates are those of ``result[joint]``, m or rad. The load is the force or torque along or about the axis of
     joint j that its body i exerts on its body j; joint i carries the reaction.
@@ -123,7 +123,7 @@ class Coupling(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The bodies and frames of joint j, followed by those bodies of joint i that are not bodies of joint j."""
+        """The bodies and frames of joint j, followed by the bodies of joint i that do not belong to joint j."""
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:

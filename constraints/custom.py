@@ -59,7 +59,7 @@ class OfBodies(Constraint):
         return tuple((body, Frame()) for body in self.members)
 
     def _inputs(self, layout: RelationLayout) -> np.ndarray:
-        """Return frames, positions and velocities of all bodies at the initial poses, in one array for a relation."""
+        """Return the initial frames, poses and velocities of all bodies as one flat array; see `RelationLayout`."""
         parts = []
         for body in self.members:
             R = rotation.matrix(body.orientation)

@@ -70,7 +70,7 @@ def _per(owner: str, argument: str, value: Any, count: int, what: str) -> np.nda
 
 
 def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, path: RopePath) -> list[float]:
-    """Return the coefficient of friction at each stop; it is zero at the ends."""
+    """Return the checked coefficients of friction (n,) at the n stops of a rope; zero at the ends."""
     inner = list(path.inner)
     what = "stop" if path.closed else "stop between the ends"
     found = np.zeros(len(path.path))
@@ -90,7 +90,7 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
 
 
 def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarray:
-    """Return the tension of each section at the initial poses, N."""
+    """Return the checked tensions (sections,), N, of the sections of a rope at the initial poses."""
     given = _per(owner, "pretension", value, len(sections.of_span), "span")
     found = np.zeros(sections.count)
     found[list(sections.of_span)] = given

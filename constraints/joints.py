@@ -253,9 +253,9 @@ class Universal(TwoAxisJoint):
 
     @staticmethod
     def joint_axes(owner: str, axis_i: np.ndarray, axis_j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes of both joint frames, as columns in the inertial frame.
+        """Return the axes (3, 3) of both joint frames, as columns in the inertial frame.
 
-        `axis_i` is x of frame i, `axis_j` is y of frame j, and z is common.
+        The unit vector `axis_i` (3,) is x of frame i, `axis_j` (3,) is y of frame j, and z is common.
         """
         if abs(axis_i @ axis_j) > PERPENDICULAR:
             angle = np.degrees(np.arccos(np.clip(axis_i @ axis_j, -1, 1)))

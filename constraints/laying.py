@@ -46,7 +46,7 @@ class RopeStop(NamedTuple):
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """Return the radius (m) of this stop: negative if its axis is opposite to that of `drum`, zero for a point."""
+        """Return the radius (m) of this stop: negative for an axis opposite to the axis of `drum`, zero for a point."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
@@ -79,7 +79,7 @@ class Lay(NamedTuple):
         return float(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
 
     def section_lengths(self, sections: Any, path: RopePath, weights: np.ndarray) -> np.ndarray:
-        """Return the lengths of the sections of an elastic rope, m, see `quirk.forces.elastic_rope`."""
+        """Return the lengths (sections,), m, of the sections of an elastic rope; see `quirk.forces.elastic_rope`."""
         found = np.zeros(sections.count)
         np.add.at(found, list(sections.of_span), weights * np.linalg.norm(self.spans, axis=1))
         for k in path.inner:

@@ -45,39 +45,39 @@ def group_count(count: int) -> int:
 
 @shared
 def piece_at(curve: int, k: int, dimension: int) -> int:
-    """Return the index in the table of the first element of piece k."""
+    """Return the index of the first element of piece k in the table of spline coefficients."""
     return curve + HEADER + k * (2 + (1 + TERMS) * dimension)
 
 
 @shared
 def after(table: np.ndarray, curve: int, dimension: int) -> int:
-    """Return the index in the table of the first element after a curve."""
+    """Return the index of the first element after a curve in the table of spline coefficients."""
     count = int(table[curve])
     return group_at(curve, count, group_count(count), dimension)
 
 
 @shared
 def group_at(curve: int, count: int, g: int, dimension: int) -> int:
-    """Return the index in the table of the first element of group g, for a curve of `count` pieces."""
+    """Return the index of the first element of group g in the table of spline coefficients, for `count` pieces."""
     return piece_at(curve, count, dimension) + g * (1 + dimension)
 
 
 @shared
 def lowest(table: np.ndarray, curve: int, k: int) -> float:
-    """Return the smallest parameter of piece k, including the margin before the first piece."""
+    """Return the smallest parameter of piece k of a spline, including the margin before the first piece."""
     return -table[curve + 1] if k == 0 else 0.0
 
 
 @shared
 def highest(table: np.ndarray, curve: int, k: int, dimension: int) -> float:
-    """Return the largest parameter of piece k, including the margin after the last piece."""
+    """Return the largest parameter of piece k of a spline, including the margin after the last piece."""
     length = table[piece_at(curve, k, dimension) + LENGTH]
     return length + table[curve + 1] if k == int(table[curve]) - 1 else length
 
 
 @shared
 def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> bool:
-    """Whether the parameter u on piece k has reached the margin beyond an end of an open curve."""
+    """Whether the parameter u on piece k of an open spline lies in the margin beyond an end of the curve."""
     first = k == 0 and u <= lowest(table, curve, k)
     last = k == int(table[curve]) - 1 and u >= highest(table, curve, k, dimension)
     return table[curve + 1] > 0.0 and (first or last)
@@ -85,7 +85,7 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """Return the TERMS polynomial coefficients that begin at element o of the table."""
+    """Return TERMS polynomial coefficients, by ascending powers, from element o of the table of a spline."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 

@@ -201,7 +201,7 @@ class Pulley(Constraint):
 
 
 def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop], closed: bool) -> np.ndarray:
-    """Check and return the number of falls between adjacent stops of a rope, one less than stops if it is open."""
+    """Return the checked numbers of falls between adjacent stops: (n,) for a closed rope of n stops, else (n - 1,)."""
     count = len(stops) - (0 if closed else 1)
     falls = np.ones(count) if weights is None else validate.array(owner, "weights", weights, (count,))
     if (falls <= 0).any():

@@ -140,9 +140,8 @@ class OfSurfaces:
     ----------
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first surface is fixed in body j instead of body i
-    side : 1 or -1, selects the tangents; those for 1 are smooth functions of the normal unless it is along -z of the
-        first
-        frame, those for -1 unless it is along z
+    side : 1 or -1, selects the tangents, which are smooth functions of the normal unless it is along -z (for 1) or z
+        (for -1) of the first frame
     """
 
     kinds: tuple[str, str]

@@ -64,7 +64,10 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return x, y, tangent and second derivative at parameter u of the piece that begins at element o."""
+    """Return x, y and their first and second derivatives at parameter u of the piece at element o of the table.
+
+    The order is x, y, dx/du, dy/du, d2x/du2, d2y/du2.
+    """
     a = o + CENTRE + PLANE
     x, dx, ddx = power_sums(table, a, u)
     y, dy, ddy = power_sums(table, a + TERMS, u)
@@ -93,9 +96,9 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 
 @shared
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
-    """Return the index of the circle of group g, and the range of pieces in the group.
+    """Return the index of the enclosing circle of a group of spline pieces, and the range of these pieces.
 
-    The range is given by the number of the first piece and that of the piece after the last.
+    The range is given by the number of the first piece and the number of the piece after the last one.
     """
     count = int(table[curve])
     size = group_size(count)
@@ -104,7 +107,7 @@ def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
 
 @shared
 def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], place: Map) -> tuple[int, int]:
-    """Return the numbers of the groups of curves i and j whose circles are nearest to each other."""
+    """Return the numbers of the groups of pieces of curves i and j whose enclosing circles are closest."""
     least, one, two = math.inf, 0, 0
     for g in range(groups[0]):
         for h in range(groups[1]):
@@ -143,7 +146,7 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 
 @shared
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
-    """Return the piece and the parameter of a point of a curve; the given u may lie beyond the ends of piece k.
+    """Return the piece and the parameter of a curve point whose parameter u on piece k may lie beyond the piece.
 
     At the ends of an open curve the parameter is limited to the margin.
     """

@@ -36,7 +36,7 @@ class PlanarMotion(TypedDict, total=False):
 
 
 class PlanarInitial(PlanarMotion, total=False):
-    """Keyword arguments of those class methods of `PlanarBody` that accept a pose."""
+    """Keyword arguments of the class methods of `PlanarBody` that accept a pose."""
 
     position: ArrayLike
     angle: float

@@ -62,7 +62,7 @@ class PlanarConstraint(Joint):
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
     def initial_separation(self) -> np.ndarray:
-        """Return the vector (3,) from the origin of frame i to that of frame j, at the initial poses, in frame i, m."""
+        """Return the vector (3,), m, from origin i to origin j of the joint frames at the initial poses, in frame i."""
         axes = rotation.matrix(self.body_i.orientation) @ self.frame_i.matrix
         d = initial_point(self.body_j, self.frame_j.origin) - initial_point(self.body_i, self.frame_i.origin)
         return axes.T @ d

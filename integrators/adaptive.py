@@ -49,7 +49,7 @@ class Tolerance:
         return self._lengths(error) / (self.atol + self.rtol * size)
 
     def norm(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> float:
-        """Return the largest ratio of error to tolerance."""
+        """Return the largest ratio of error to tolerance over all groups; the arguments (N,) are as for `ratios`."""
         return float(self.ratios(error, y, y_new).max())
 
     def _lengths(self, y: np.ndarray) -> np.ndarray:
@@ -143,9 +143,9 @@ def step_error(
 ) -> float:
     """Return the ratio of the estimated error of a step to the tolerance.
 
-    `k` are the stages of the step of size h from y to y_new; the tableau defines one or two error estimates. Only the
-    component of the error tangential to the manifold is used: near a singular configuration the normal component is
-    round-off.
+    `k` (buffers, N) are the slopes of the step of size h from y (N,) to y_new (N,); the tableau defines one or two
+    error estimates. Only the component of the error tangential to the manifold is used: near a singular configuration
+    the normal component is round-off.
     """
     norms = []
     for weights in tableau.errors:

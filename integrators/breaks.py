@@ -127,8 +127,8 @@ class Breaks:
         Returns
         -------
         float
-            Time of the break: t, or that of a known break that differs by round-off only; infinity if t is not before
-            the end.
+            Time of the break: t, or the time of a known break that differs from t by round-off only; infinity if t is
+            not before the end.
         """
         if t >= self.end - APART_ULPS * self._unit(t):
             self._stop = np.inf

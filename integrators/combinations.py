@@ -28,7 +28,7 @@ class Weights(NamedTuple):
     Attributes
     ----------
     stages : number of stages s
-    buffers : number of slopes, s + 1 + x: those of the stages, of the end of the step, and of x stages for dense output
+    buffers : number of slopes, s + 1 + x: s stages, the end of the step, and x further stages for dense output
     errors : number of error estimates
     exponent : reciprocal of the order of the error estimate
     c : (s + 1 + x,) times of the evaluations as fractions of the step
@@ -73,7 +73,10 @@ def weights_of(tableau: Tableau) -> Weights:
 
 @kernel
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` to y + h times the weighted sum of the slopes `k`, with the weights in row `row` of the tableau."""
+    """Set `out` (N,) to y + h times the weighted sum of the slopes, with the weights in row `row` of the tableau.
+
+    `y` is (N,), and `k` (flat) holds the N components of each slope one after the other.
+    """
     size = out.shape[0]
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -88,7 +91,10 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 
 @kernel
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
-    """Set `out` to the error estimate of index `estimate`: h times a weighted sum of the slopes `k`."""
+    """Set `out` (N,) to the error estimate with index `estimate`: h times a weighted sum of the slopes.
+
+    `k` (flat) holds the N components of each slope one after the other.
+    """
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
@@ -105,8 +111,9 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
 def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
     """Return the weighted sums of the slopes for four adjacent blocks, which begin at element o of a state.
 
-    `row` is the row of the tableau, and `size` the number of elements of a state. The four sums are independent, so
-    that the processor computes them at the same time.
+    A block is eight adjacent elements. `row` is the row of the tableau, `size` the number of elements of a state, and
+    `k` (flat) holds the slopes one after the other. The four sums are independent, so that the processor computes them
+    at the same time.
     """
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -118,9 +125,10 @@ def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> t
 
 @inlined
 def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
-    """Return the weighted sum of the slopes for the block that begins at element o of a state.
+    """Return the weighted sum of the slopes for the block of eight elements that begins at element o of a state.
 
-    `row` is the row of the tableau, and `size` the number of elements of a state.
+    `row` is the row of the tableau, `size` the number of elements of a state, and `k` (flat) holds the slopes one after
+    the other.
     """
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -130,7 +138,10 @@ def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any
 
 @kernel
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
-    """Set `out` to the state at time t + theta h by dense output, for a step of size h from (t, y) with slopes `k`."""
+    """Set `out` (N,) to the state at time t + theta h by dense output, for a step of size h from the state y (N,) at t.
+
+    `k` (flat) holds the N components of each slope one after the other.
+    """
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):
         store(out, o, load(y, o))

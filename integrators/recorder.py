@@ -29,7 +29,7 @@ class Recorder:
         return 0 if self.pending is None else self._count - len(self.pending)
 
     def keep(self, t: float, y: np.ndarray) -> None:
-        """Store the state at time t, the end of a step, whether or not t is an output time."""
+        """Store the state y (N,) at time t, the end of a step, whether or not t is an output time."""
         while self.pending and self.pending[-1] <= t:
             self.pending.pop()
         self._keep(t, y)

@@ -18,14 +18,14 @@ class Projection(Protocol):
     """Projection of states onto a manifold."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return the state y projected onto the manifold at time t, or None if it is too far away."""
+        """Return the state y (N,) projected onto the manifold at time t, or None if y is too far from the manifold."""
 
 
 class Manifold(Projection, Protocol):
     """Projection that also separates the tangential part of an error."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the component of an error that is tangential to the manifold at the last projected state."""
+        """Return the component (N,) of an error (N,) that is tangential to the manifold at the last projected state."""
 
 
 class InterpolatedStep(Protocol):
@@ -36,10 +36,10 @@ class InterpolatedStep(Protocol):
     y_new: np.ndarray
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, with the accuracy of the method."""
+        """Return the state y (N,) at time t within the step, with the accuracy of the method."""
 
     def near(self, t: float) -> np.ndarray:
-        """Return an approximation of y at time t within the step, without further evaluations of f."""
+        """Return an approximation of the state y (N,) at time t within the step, without further evaluations of f."""
 
 
 # Callback for an accepted step, possibly of fixed size; it returns whether the step must be repeated because a break
@@ -116,7 +116,7 @@ class Step:
     _complete: bool = False
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, by the dense output of the method."""
+        """Return the state y (N,) at time t within the step, by the dense output of the method."""
         h = self.t_new - self.t
         if not self._complete:
             first = self.tableau.stages + 1
@@ -128,7 +128,7 @@ class Step:
         return self.y + h * ((dense @ bernstein((t - self.t) / h, dense.shape[1])) @ self.k)
 
     def near(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, by the cubic Hermite interpolant of both ends."""
+        """Return the state y (N,) at time t within the step, by the cubic Hermite interpolant of both ends."""
         h, k = self.t_new - self.t, self.k
         x = (t - self.t) / h
         bend = (1 - 2 * x) * (self.y_new - self.y) + h * ((x - 1) * k[0] + x * k[self.tableau.stages])

@@ -30,7 +30,7 @@ class StiffStep:
         self._solution = solver.dense_output()
 
     def sample(self, t: float) -> np.ndarray:
-        """Return y at time t within the step, from SciPy's dense output."""
+        """Return the state y (N,) at time t within the step, from SciPy's dense output."""
         return self._solution(t)
 
     near = sample

@@ -24,7 +24,7 @@ class Taylor:
     Attributes
     ----------
     order : int
-        Order of the last term of positions; that of velocities is one less.
+        Order of the last term of the series of positions; one more than for velocities.
     instead : Tableau
         Runge-Kutta method used for systems whose motion cannot be expanded in a Taylor series, after the series stops
         converging in a run (for example at a jump of a load), and for sensitivities along the steps of a run.

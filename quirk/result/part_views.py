@@ -267,7 +267,7 @@ class JointView:
 
     @property
     def displacement(self) -> np.ndarray:
-        """Position (nt, 3) of the origin of frame j relative to that of frame i, in the axes of frame i, m."""
+        """Vector (nt, 3), m, from the origin of frame i to the origin of frame j, in the axes of frame i."""
         return relative.displacement(*self._frames)
 
     @property
@@ -298,7 +298,7 @@ class JointView:
 
     @property
     def rotation_rate(self) -> np.ndarray:
-        """Rates (nt, 3) of the angles in `rotation`, rad/s; those of 1-2-3 angles are not finite at gimbal lock."""
+        """Rates (nt, 3) of the angles in `rotation`, rad/s; the rates of 1-2-3 angles are not finite at gimbal lock."""
         rates = relative.cross_rates if relative.crossed(self.constraint) else relative.angle_rates
         return rates(self.rotation, self.angular_velocity)
 
@@ -334,8 +334,8 @@ class JointView:
     def force(self, frame: str = "inertial") -> np.ndarray:
         """Return the force (nt, 3), N, that body i exerts on body j.
 
-        `frame` selects its axes: "inertial", "i" or "j" for those of a body, "joint i" or "joint j" for those of a
-        joint frame. `unique` states whether the motion determines the force.
+        `frame` selects the axes: "inertial", "i" or "j" for body axes, "joint i" or "joint j" for the axes of a joint
+        frame. `unique` states whether the motion determines the force.
         """
         return self._load(0, frame)
 

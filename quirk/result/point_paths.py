@@ -32,31 +32,31 @@ class Path(ABC):
 
     @abstractmethod
     def derivative(self, order: int) -> np.ndarray:
-        """Return a time derivative of the position, one row for each time; `order` is 0 to 4."""
+        """Return the time derivative of `order` 0 to 4 of the position, (nt, 3) or (nt, 2) in a plane, m/s^order."""
 
     @property
     def position(self) -> np.ndarray:
-        """Positions, one row for each time, m."""
+        """Positions, (nt, 3) or (nt, 2) in a plane, m."""
         return self.derivative(0)
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocities, one row for each time, m/s."""
+        """Velocities, (nt, 3) or (nt, 2) in a plane, m/s."""
         return self.derivative(1)
 
     @property
     def acceleration(self) -> np.ndarray:
-        """Accelerations, one row for each time, m/s^2."""
+        """Accelerations, (nt, 3) or (nt, 2) in a plane, m/s^2."""
         return self.derivative(2)
 
     @property
     def jerk(self) -> np.ndarray:
-        """Time derivatives of the acceleration, one row for each time, m/s^3."""
+        """Time derivatives of the acceleration, (nt, 3) or (nt, 2) in a plane, m/s^3."""
         return self.derivative(3)
 
     @property
     def snap(self) -> np.ndarray:
-        """Second time derivatives of the acceleration, one row for each time, m/s^4."""
+        """Second time derivatives of the acceleration, (nt, 3) or (nt, 2) in a plane, m/s^4."""
         return self.derivative(4)
 
 
@@ -111,7 +111,7 @@ class InPlane(PlanarPath):
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,) from the plane's first axis to that of the body, rad, with all revolutions since the start."""
+        """Angle (nt,), rad, from the plane's x axis to the body's x axis, with all revolutions since the start."""
         return self._angle
 
     @property

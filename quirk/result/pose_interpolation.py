@@ -31,7 +31,7 @@ def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """Return the index of the last output time at or before each of `times`.
+    """Return the indices (nt,) of the last output time at or before each of `times` (nt,), s.
 
     Of the two outputs at an event, the later one is used.
     """
@@ -50,7 +50,7 @@ def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
 def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Return values (nt, k) at other `times` by cubic interpolation.
 
-    `values` and `rates` are given at the output times.
+    `values` and `rates` (outputs, k) are those at the output times.
     """
     start, end, fraction = _stretched(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
@@ -60,9 +60,9 @@ def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.nd
 
 
 def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each of `times` the indices of the outputs before and after it.
+    """Return, for each of `times` (nt,), the indices (nt,) of the outputs before and after it.
 
-    The third result is the position of each time in its interval, as a fraction of the interval.
+    The third result (nt,) is the fraction of the interval at which each time lies, 0 to 1.
     """
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)

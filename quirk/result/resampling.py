@@ -57,7 +57,7 @@ class ResampledResult(Result):
     def work(self) -> dict[str, np.ndarray]:
         """Work (nt,) since the first of the selected times, J, by name.
 
-        The names are those of the forces and constraints whose work the run has integrated.
+        The forces and constraints are those whose work the run has integrated.
         """
         found = {}
         for name, done in self.run.work.items():
@@ -145,7 +145,10 @@ def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[
 
 
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
-    """Raise an InputError if the estimated interpolation error at a time is too large."""
+    """Raise an InputError if the estimated interpolation error at one of p times is too large.
+
+    `place` are the points between outputs, `times` (p,), s, and `uncertainty` (p,), m, the estimated errors.
+    """
     position = segment.state.position
     moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
     size = np.maximum(segment.model.length, moved)
@@ -190,7 +193,7 @@ def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str,
 
 
 def _energies(run: Result, instants: ResampledResult, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the energy (J) stored in a force element at all output times and at the selected times.
+    """Return the energy (J) stored in a force element at all output times, and at the selected times (nt,).
 
     The energy is zero for constraints. `run` is the original result, and `instants` the result at the selected times.
     """

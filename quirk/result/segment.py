@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Segment:
     """Times and states of one segment, and quantities computed from them.
 
-    n is the number of bodies, k that of auxiliary states (internal variables and work), and nt that of output times.
+    Shapes: n bodies, k auxiliary states (internal variables and work), nt output times.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Interpolation of states between the output times of a segment.
 
-A row is an output of the segment, given by its index; `place` are p points between outputs. n is the number of bodies,
-k that of auxiliary states.
+A row is an output of the segment, given by its index; `place` are p points between outputs. There are n bodies and k
+auxiliary states.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ class Interpolant:
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
         """Return the counted quarter turns (p, K, 2) of K joints at p points.
 
-        `flat` (p, 13 n + k) are the flat states at the points. The turns nearest to those of the outputs before and
-        after each point are chosen.
+        `flat` (p, 13 n + k) are the flat states at the points. The turns are chosen nearest to the turns at the outputs
+        before and after each point.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
         first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])

@@ -29,7 +29,10 @@ class Solid(NamedTuple):
 
 
 def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Merge vertices with equal coordinates, and remove triangles with fewer than three distinct vertices."""
+    """Return the surface with equal vertices merged, and without triangles of fewer than three distinct vertices.
+
+    Vertices are (n, 3), and triangles (k, 3) are indices of vertices.
+    """
     # Adding zero turns -0.0 into 0.0, which has other bits.
     kept, place = np.unique(vertices + 0.0, axis=0, return_inverse=True)
     triangles = place.reshape(-1)[triangles]

@@ -135,7 +135,7 @@ class State:
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
-        """Tuple of position, orientation, velocity and angular velocity."""
+        """Tuple of position (n, 3), orientation (n, 4), velocity (n, 3) and angular velocity (n, 3)."""
         return self.position, self.orientation, self.velocity, self.angular_velocity
 
 

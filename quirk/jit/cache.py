@@ -282,7 +282,7 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 
 def layouts(kind: Any) -> Any:
-    """Return the nested field names of a record or named-tuple type, including those of its members of such types."""
+    """Return the field names of a record or named-tuple type, nested for members that are records or named tuples."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))

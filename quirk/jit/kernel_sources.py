@@ -1,6 +1,6 @@
 """Digest of the source files from which the machine code of a kernel is generated.
 
-The source files are that of the kernel and those of the QuIRK modules that it imports. A change of code in any of them
+The source files are the file of the kernel and the QuIRK modules that it imports. A change of code in any of them
 invalidates cached machine code; changes of docstrings, comments or other files do not. Imports are read from the text
 of each file, because a module does not record the origin of its names. A constant (an upper-case name bound to a plain
 value) enters by its value, not by the file that defines it.

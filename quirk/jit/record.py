@@ -90,7 +90,7 @@ def record(of: RecordClass) -> RecordClass:
 
 
 def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
-    """Return all arrays of floats in a record and its nested records, except those of the fields in `leave_out`."""
+    """Return all arrays of floats in a record and its nested records, except the fields in `leave_out`."""
     found: list[np.ndarray] = []
     for name, member in zip(of._fields, of, strict=True):
         if name in leave_out:

@@ -137,7 +137,7 @@ def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> n
 
 
 def _coordinate(values: Sequence[Any]) -> np.ndarray:
-    """Return the values of a parameter as an array.
+    """Return the values of a parameter in all runs as an array (runs,).
 
     Values other than numbers, bools and texts are converted to text.
     """

@@ -207,7 +207,7 @@ class Plotter(Renamed):
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the numbers of constraint rows and of independent ones, and the smallest singular value, over time.
 
-        With more than 500 rows the lower axes are empty, and the rank is the one determined during the run; see
+        With more than 500 rows the lower axes are empty, and the rank is as determined during the run; see
         `Result.health` for the quantities drawn.
         """
         with self._over_time("plot.rank", (8, 6), options) as sheet:
@@ -350,9 +350,9 @@ class Plotter(Renamed):
     def compare(self, other: Result, names: Any = None, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the differences from another result over time: position, orientation and joint forces; three axes.
 
-        The times are those of this result within both time ranges; the other result is interpolated between its own
-        times, its motion by cubic and its forces by linear interpolation. The axes are logarithmic, so exact agreement
-        is not drawn.
+        Differences are drawn at the output times of this result that both runs contain. The other result is
+        interpolated between its output times, its motion by cubic and its forces by linear interpolation. The axes are
+        logarithmic, so exact agreement is not drawn.
 
         Parameters
         ----------

@@ -58,7 +58,7 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the curves with the largest values by name, and the sum of the others.
+    """Return the curves (nt,) with the largest values by name, and the sum of all other curves.
 
     Curves that are zero are left out.
     """

@@ -162,6 +162,6 @@ def _draw_body(
 
 
 def _alike(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return faces with equal numbers of corners; the last corner of the others is repeated."""
+    """Return faces with equal numbers of corners, by repeating the last corner of faces with fewer corners."""
     most = max(map(len, faces))
     return [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]

@@ -85,7 +85,7 @@ def _has_length(element: ForceElement) -> bool:
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (nt, 3) at the times of the pictures, from those at the output times of a result."""
+    """Return vectors (nt, 3) at the times of the pictures, interpolated from `vectors` at the output times."""
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 

@@ -138,7 +138,7 @@ class Scene:
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
 
     def color_of(self, beam: SweptBeam) -> tuple[float, float, float, float]:
-        """Return the color of a beam: its own, or that of its first body."""
+        """Return the color of a beam or, if the beam has none, of its first body."""
         number = [body.name for body in self.bodies].index(beam.beam.bodies[0].name)
         return _seen_through(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 

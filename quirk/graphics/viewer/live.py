@@ -78,7 +78,7 @@ class LiveView(View):
         return slider
 
     def set_inputs(self, run: Run) -> None:
-        """Set the inputs of the run to the values of those sliders that were moved since the last call."""
+        """Set the inputs of the run to the values of the sliders that were moved since the last call."""
         while self._moved:
             (name, k), value = self._moved.popitem()
             if k is None:

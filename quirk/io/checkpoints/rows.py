@@ -165,6 +165,6 @@ def path_of(folder: Path, number: int, part: str) -> Path:
 
 
 def _free_number(folder: Path) -> int:
-    """Return the lowest number greater than those in the names of all existing row files."""
+    """Return the lowest number that is greater than the numbers of all existing row files."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

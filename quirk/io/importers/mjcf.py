@@ -219,7 +219,7 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
 
 
 def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
-    """Set those initial angles of joints that exceed half a turn, which the poses of bodies do not determine.
+    """Set the initial joint angles that exceed half a turn, because poses determine angles only up to full turns.
 
     `made` has the joints of the file, and `imported` the system.
     """

@@ -156,8 +156,9 @@ class Stack:
     def frames(self, axes: np.ndarray, anchor: np.ndarray | None = None) -> tuple[Pose, Pose]:
         """Return poses of the frames of the equivalent joint in the parent and in the body.
 
-        Its coordinates equal those of MuJoCo. `axes` (3, 3) are the axes returned by `frame_axes`; `anchor` (3,), m, is
-        the origin in body coordinates in the reference position, by default that of the first hinge or ball.
+        The coordinates of the joint equal the coordinates in MuJoCo. `axes` (3, 3) are the axes returned by
+        `frame_axes`. `anchor` (3,), m, is the origin in body coordinates in the reference position; default: the first
+        hinge or ball.
         """
         turns = [*self.hinges, *self.balls]
         if self.hinge_first:

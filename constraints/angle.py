@@ -36,7 +36,7 @@ def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
 def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:
     """Return the rotation angle (rad) of frame j relative to frame i about an axis.
 
-    If `of_three` is true, it is one of the 1-2-3 angles; otherwise the twist about the axis.
+    The angle is one of the 1-2-3 angles if `of_three` is true, otherwise the twist about the axis.
     """
     return angles_123(i, j)[axis] if of_three else twist(i, j, axis)
 

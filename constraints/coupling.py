@@ -115,7 +115,7 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Impose the relation of the coordinates as a constraint row; subclasses define flanks with free play by it."""
+        """Impose the relation of the coordinates as a constraint row; subclasses define flanks with free play."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:

@@ -81,10 +81,10 @@ class CurveOnCurve(Constraint):
     """Contact of two profiles in a common plane, each fixed in its body, 1 row; the load is along the common normal.
 
     The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether contact
-    would persist. Each profile is a spline through the points of the argument. Phi is the distance of the profiles
-    along their common normal; if there are several normals, the one next to the closest points of the profiles is used.
-    If the profiles coincide along an arc, the common normal is undefined. The profiles are in the x-y plane of frame i;
-    other joints must keep them in it.
+    would persist. Each profile is a spline through given points. Phi is the distance of the profiles along their common
+    normal; among several common normals, the nearest to the closest points of the profiles is used. If the profiles
+    coincide along an arc, the common normal is undefined. The profiles are in the x-y plane of frame i; other joints
+    must keep them in this plane.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ def _swing(axis: int) -> Any:
     def swing(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Return an angle of a universal joint minus the prescribed motion, rad.
 
-        The angle is that about x of frame i or about y of frame j.
+        The angle is about x of frame i or about y of frame j.
         """
         i, j = frames
         R = i.rotation.T @ j.rotation

@@ -74,7 +74,7 @@ def meshing(
     functions: tuple[Function, Function] = (mesh, rolling_angles),
     numbers: tuple[float, ...] = (),
 ) -> Relation:
-    """Return the constraint row of two gears: of angles if the ratio is one of small integers, otherwise of rates.
+    """Return the constraint row of two gears: of angles for ratios of small integers, otherwise of rates.
 
     `functions` are the row functions for angles and for rates; `numbers` are constants passed to them before ratio and
     offset.
@@ -206,7 +206,7 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Impose the relation of the angles as a constraint row; subclasses define flanks with free play by it."""
+        """Impose the relation of the angles as a constraint row; subclasses define flanks with free play."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:

@@ -158,7 +158,7 @@ class OfSurfaces:
     def side_of(self, height: float) -> int:
         """Return the value of `side` that keeps the tangents smooth near a pose.
 
-        `height`, m, is the coordinate along z of the first frame of the origin of the second frame.
+        `height`, m, is the z coordinate, in the first frame, of the origin of the second frame.
         """
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 

@@ -190,7 +190,7 @@ def touching_pieces(
     """Return the parameters on two pieces that have a common normal, and the coefficients of both pieces.
 
     If there are several common normals, the one next to the closest points of the curves is used. The parameters are
-    NaN if there is none, or if it is at an end of an open curve. Curve i begins at element i and is followed by curve
+    NaN without a common normal, or if it is at an end of an open curve. Curve i begins at element i, followed by curve
     j; the last six arguments are the pose of curve j, see `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)

@@ -119,7 +119,7 @@ class DegreesWarning(UserWarning):
 
 
 class RoundOffWarning(UserWarning):
-    """Warning that accelerations of the dense solver lose digits, since large loads pass through light bodies."""
+    """Warning that accelerations of the dense solver lose digits, because light bodies transmit large loads."""
 
 
 class WriteError(QuirkError, OSError):

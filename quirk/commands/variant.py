@@ -32,7 +32,7 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
-    """Return the table of the part with which a dotted name starts, and the rest of the name.
+    """Return the table of the part that a dotted name refers to, and the remainder of the name.
 
     `tables` are the tables of the model file; `where` is the name of the file, for errors.
     """

@@ -200,7 +200,7 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        """Return the vector (nt, 3), m, inertial frame, from a body's center of mass to the element's frame on it.
+        """Return the vectors (nt, 3), m, inertial frame, from the center of mass of a body to the frame of the element.
 
         `end` is the index of the body among those of the element.
         """

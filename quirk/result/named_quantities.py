@@ -154,7 +154,7 @@ def _in_degrees(owner: str, result: Result, what: str) -> Curve:
 
 
 def _alone(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity that the name of a joint denotes by itself: its angle, or its travel if it has no angle."""
+    """Return the quantity for the name of a joint without attribute: its angle or, without angle, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _of(result, name, kind)

@@ -280,7 +280,7 @@ class JointView:
 
     @property
     def relative_velocity(self) -> np.ndarray:
-        """Inertial velocity (nt, 3) of the origin of frame j minus that of frame i, in the axes of frame i, m/s.
+        """Inertial velocity of origin j minus that of origin i (nt, 3), in the axes of frame i, m/s.
 
         The difference from `velocity` is omega_i x displacement, with omega_i the angular velocity of body i.
         """

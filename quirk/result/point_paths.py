@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
     """Return a point (3,) in body coordinates, m, from a user's argument.
 
-    The argument is the point itself, or the name of a frame of the body, whose origin is taken.
+    The argument is the point itself, or the name of a frame of the body, whose origin is the point.
     """
     if isinstance(point, str):
         return body.frame(point).origin

@@ -67,7 +67,7 @@ class ResampledResult(Result):
 
     @cached_property
     def power(self) -> Power:
-        """Power at the selected times, and the work since the first of them."""
+        """Power of forces and constraints at the selected times, and their work since the first of these times."""
         return power_of(self, lambda: work_between(self, self._rows))
 
     def __repr__(self) -> str:

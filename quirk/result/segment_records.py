@@ -145,7 +145,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
     """Return plain data that describe a constraint or force which replaces one of the system.
 
-    `actions` are the replacing actions, by the name of their event and their index in it.
+    `actions` are the replacing actions, by the name of their event and their index in this event.
     """
     own: Any = system[part.name]
     name = {"name": part.name}
@@ -188,7 +188,7 @@ def _side(slip: Any) -> int:
 def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
     """Return the constraint or force described by the plain data `one`.
 
-    `actions` are the replacing actions, by the name of their event and their index in it.
+    `actions` are the replacing actions, by the name of their event and their index in this event.
     """
     own: Any = system[one["name"]]
     match one["by"]:

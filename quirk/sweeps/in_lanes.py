@@ -1,7 +1,4 @@
-"""Runs of a sweep in vector lanes: eight systems that differ only in numbers are integrated together.
-
-This requires fixed steps.
-"""
+"""Runs of a sweep in vector lanes: fixed steps of eight systems at a time that differ only in numbers."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class UntrustedError(OSError):
 def check_folder(folder: Path) -> None:
     """Raise UntrustedError if another user could write to a folder or replace it.
 
-    A folder that does not exist yet is checked by its parents.
+    For a folder that does not exist yet, the parent folders are checked.
     """
     if not hasattr(os, "geteuid"):
         return

@@ -53,7 +53,7 @@ class TimeOptions(Options, total=False):
 
 
 def with_options_written_out(cls: type[C]) -> type[C]:
-    """Decorate a class so that the signatures of its methods list the options for which ``**options`` stands."""
+    """Decorate a class so that the signatures of its methods list the keyword arguments in ``**options``."""
     kinds = {f"Unpack[{kind.__name__}]": get_type_hints(kind) for kind in (Options, TimeOptions)}
     for method in vars(cls).values():
         if not inspect.isfunction(method):

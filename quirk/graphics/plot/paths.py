@@ -32,7 +32,7 @@ UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap"
 def checked_paths(
     result: Result, points: Any, color: str | None, at: float | None
 ) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
-    """Return the body points whose paths are drawn, and the names of bodies whose paths the legend does not name.
+    """Return the body points whose paths are drawn, and the names of bodies whose paths have no legend entry.
 
     The arguments are those of `Plotter.paths`.
     """

@@ -185,7 +185,7 @@ class Sheet:
         return [line for line in ax.lines if line not in self._before and not is_mark(line)]
 
     def _largest(self, ax: Axes, unit: str) -> float:
-        """Return the largest value drawn in axes, or 1 if all are zero.
+        """Return the largest value drawn in axes, or 1 if all values are zero.
 
         Curves that are zero relative to this value are recorded.
         """

@@ -131,10 +131,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return narrow bands along circles of a sphere, as faces.
-
-    The inside of the sphere is visible between them.
-    """
+    """Return the faces of narrow bands along circles of a sphere; its inside is visible between the bands."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)

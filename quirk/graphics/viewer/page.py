@@ -137,7 +137,7 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: 
 def _svg(result: Result, drawn: Sequence[Curve]) -> tuple[str, dict[str, float]]:
     """Return an SVG plot of quantities over time, and the position of its axes.
 
-    The position is given as fractions of the size, and the limits of the time axis in s.
+    The position is given as fractions of the size of the plot, together with the limits of the time axis, s.
     """
     rows = len({curve.unit for curve in drawn})
     figure = result.plot.quantity(

@@ -71,7 +71,7 @@ class Part(ABC):
 
 @dataclass(frozen=True)
 class BodyPart(Part):
-    """A body, or the ground, with all surfaces that are fixed in it and always visible."""
+    """A body, or the ground, with all surfaces that are fixed in the body and always visible."""
 
     body: Body | Ground
     labeled: bool = True
@@ -201,7 +201,7 @@ class BeamSurface:
         return len(self.beam.section.outline) > MOST_CORNERS
 
     def vertices(self, poses: Poses) -> np.ndarray:
-        """Return the vertices (nt, n, 3), m, inertial frame: rings, then the centers of both ends."""
+        """Return the vertices (nt, n, 3), m, inertial frame: points of the rings, then the centers of both ends."""
         pairs = [poses.of(body) for body in self.beam.bodies]
         rings = SweptBeam(self.beam, *(np.stack([pair[k] for pair in pairs], axis=1) for k in (0, 1))).rings
         ends = rings[:, [0, -1]].mean(axis=2)

@@ -1,4 +1,4 @@
-"""View of a mechanism in the browser that is moved by sliders for its joint coordinates; loops stay closed."""
+"""View of a mechanism in the browser with sliders for its joint coordinates, which keep all loops closed."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class DescriptionNames:
         self.changed: list[str] = []
 
     def take(self, name: str, kind: str) -> str:
-        """Return a unique name: the requested one, or if it is already used, one with the kind of part appended."""
+        """Return a unique name: the requested name or, if it is used already, the name followed by the kind of part."""
         for candidate in self._candidates(name, kind):
             if candidate not in self._taken:
                 self._taken.add(candidate)

@@ -72,14 +72,14 @@ class Element:
         return found
 
     def one(self, tag: str) -> Element | None:
-        """Return the child with this tag, or None; several such children are an InputError."""
+        """Return the child with this tag, or None; an InputError is raised for several such children."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
     def needed(self, tag: str) -> Element:
-        """Return the child with this tag; its absence is an InputError."""
+        """Return the child with this tag; an InputError is raised if it is missing."""
         found = self.one(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
@@ -112,15 +112,16 @@ class Element:
     def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
         """Return the value of an attribute as a number.
 
-        If it is missing, `default` is returned; without a default, this is an InputError. `infinite` allows infinity.
+        If the attribute is missing, `default` is returned; without a default, an InputError is raised. An infinite
+        number is allowed if `infinite` is true.
         """
         return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
 
     def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
         """Return the value of an attribute as an array of `count` numbers.
 
-        If the attribute is missing, `default` is returned; without a default, this is an InputError. `infinite` allows
-        infinity.
+        If the attribute is missing, `default` is returned; without a default, an InputError is raised. Infinite numbers
+        are allowed if `infinite` is true.
         """
         value = self.get(name)
         if value is None and default is not None:
@@ -128,14 +129,14 @@ class Element:
         return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
 
     def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
-        """Return the text of the element as an array of numbers.
+        """Return the text of the element as an array of numbers (k,).
 
-        `counts` are the allowed lengths; `infinite` allows infinity.
+        `counts` are the allowed lengths k; infinite numbers are allowed if `infinite` is true.
         """
         return self._numbers("its text", self.text, counts, infinite)
 
     def word(self) -> str:
-        """Return the text of the element without surrounding blanks; an empty text is an InputError."""
+        """Return the text of the element without surrounding blanks; an InputError is raised for an empty text."""
         if not self.text.strip():
             raise self.error("is empty; it must hold a name")
         return self.text.strip()
@@ -143,7 +144,7 @@ class Element:
     def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
         """Return the text of the child with this tag as a number, or the default if there is no such child.
 
-        `infinite` allows infinity.
+        An infinite number is allowed if `infinite` is true.
         """
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])

@@ -266,7 +266,7 @@ def _control(model: MjcfModel, number: int) -> float:
 
 
 def _range(model: MjcfModel, number: int, k: int, gear: float) -> list[float] | None:
-    """Return the least and the largest load of an actuator at its joint, or None if it is not limited.
+    """Return the smallest and the largest load (N or N m) of an actuator at its joint, or None if it is not limited.
 
     `number` and `k` are the numbers of the actuator and of the joint; `gear` multiplies the force of the actuator.
     """

@@ -64,7 +64,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return the reason why no single joint is equivalent, as a clause for messages; None if there is one."""
+        """Return the reason why no single joint is equivalent, as a clause for messages; None if a joint exists."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]

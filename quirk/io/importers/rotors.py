@@ -45,7 +45,7 @@ def ball_rotor(
 ) -> list[Rotor]:
     """Return a flywheel that rotates with the relative angular velocity omega of two bodies.
 
-    It adds inertia * |omega|^2 / 2 to the kinetic energy.
+    The flywheel adds inertia * |omega|^2 / 2 to the kinetic energy.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ def _canonical(model: Element, name: str) -> str | None:
 def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
     """Add the links, frames and joints of one model to `contents`.
 
-    `scope` is the scope of the names in it.
+    `scope` is the scope of the names in the model.
     """
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):

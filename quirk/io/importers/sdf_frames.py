@@ -71,7 +71,7 @@ class Frames:
         self.placement: dict[str, str] = {}
 
     def add(self, name: str, frame: NamedFrame) -> None:
-        """Add a frame; a name that is already used is an InputError."""
+        """Add a frame; an InputError is raised if the name is already used."""
         if name in self.named:
             raise frame.element.error(f"another link, joint, frame or model has the name {shortened(name)!r}")
         self.named[name] = frame

@@ -44,7 +44,7 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
 def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
     """Set the mass and inertia of a link from its collisions and their densities.
 
-    If the file specifies the mass, the result is scaled to it. `inertial` is its element <inertial>.
+    If the file specifies the mass, the result is scaled to this mass. `inertial` is the element <inertial> of the link.
     """
     parts = []
     usual = inertial.child_number("density", WATER)

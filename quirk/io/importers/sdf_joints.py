@@ -267,5 +267,5 @@ class SdfJoints:
 
 
 def _turning(joint: Joint) -> str:
-    """Return the coordinate that files use for a joint: the rotation if it has one, else the translation."""
+    """Return the coordinate that files use for a joint: the rotation if the joint has one, else the translation."""
     return "translation" if joint.rotation_axis is None else "rotation"

@@ -90,7 +90,7 @@ class _Writer:
     def _written_as_joint(self, constraint: Constraint) -> Joint | None:
         """Return a constraint if it is exported as a joint of the tree, or None.
 
-        Constraints that URDF does not support are an InputError.
+        An InputError is raised for constraints that URDF does not support.
         """
         if isinstance(constraint, Stop | Coupling):
             return None
@@ -159,7 +159,7 @@ class _Writer:
     def _joint(self, edge: Edge) -> ElementTree.Element:
         """Return the URDF element of the joint between a body and its parent.
 
-        Its origin is the pose of the body at zero coordinates.
+        The element <origin> is the pose of the body relative to its parent at zero coordinates.
         """
         child, parent = edge.child, edge.parent
         inner = self.places[child.name]

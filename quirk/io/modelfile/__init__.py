@@ -68,7 +68,7 @@ def read(path: str | Path) -> ModelText:
 def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None) -> None:
     """Write a system, optionally with the arguments of `simulate` for a run, to a file for `read`.
 
-    An existing file is replaced after the new text is complete.
+    An existing file is replaced once the new text is complete.
     """
     place = validate.output_file("System.save", path, (".toml",))
     text = text_of(system, run)

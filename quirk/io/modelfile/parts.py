@@ -65,7 +65,7 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, asked_at: Path, what: str = "") -> Any:
-        """Return the part with this name, created on first use; FLAWED if the file has a mistake in it.
+        """Return the part with this name, created on first use; FLAWED if its table has a mistake.
 
         `asked_at` is the path of the argument that refers to it, `what` the argument's description in messages.
         """

@@ -17,7 +17,7 @@ REPEATED = (*FAMILIES, "state.body", "run.event")
 
 
 def tables_of(text: str, where: str) -> dict[str, Any]:
-    """Return the tables of a TOML text; invalid TOML is an InputError, in which `where` names the text."""
+    """Return the tables of a TOML text; an InputError is raised for invalid TOML. `where` names the text in it."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -28,7 +28,7 @@ def tables_of(text: str, where: str) -> dict[str, Any]:
 
 
 def _in_single_brackets(text: str) -> str:
-    """Return a hint for a common mistake, or "": a section for each of several parts in single brackets."""
+    """Return a hint if the sections of several parts are in single brackets, a common mistake; otherwise ""."""
     headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
     for name in REPEATED:
         brackets = {number: header[1] for header, number in headers if header and header[2] == name}

@@ -174,10 +174,9 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
-    """Return the system as text, with the events of the run that have replaced parts, and an error message.
+    """Return (text of the system, ""), or ("", error message) if the system cannot be written.
 
-    The message is empty; if the system cannot be written, the text is empty instead. `told` is the JSON data of the
-    result.
+    The text includes the events of the run that have replaced parts. `told` is the JSON data of the result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system

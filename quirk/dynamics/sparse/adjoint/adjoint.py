@@ -33,6 +33,8 @@ from .state import NUMBERS, Pull
 class Sought:
     """Inputs of all force laws, or of all relations, with respect to which derivatives are required.
 
+    A varied motion is a prescribed motion that depends on a parameter; a relation is a constraint given by a function.
+
     Attributes
     ----------
     places : indices of the inputs, by index of the force element or relation
@@ -46,7 +48,7 @@ class Sought:
     def of(cls, directions: Directions, motions: Sequence[ChangedMotion], of_relations: bool) -> Sought:
         """Return the inputs that vary along the directions, or that depend on varied motions.
 
-        The inputs belong to relations if `of_relations`, otherwise to force laws.
+        The inputs belong to relations (constraint functions) if `of_relations`, otherwise to force laws.
         """
         inputs_of = directions.relations if of_relations else directions.laws
         mine = [(m, motion) for m, motion in enumerate(motions) if motion.of_relation == of_relations]
@@ -90,7 +92,7 @@ class Sought:
 class Reversed:
     """Adjoint (backward) propagation of a gradient along the steps of a run.
 
-    No other object may use the solver meanwhile.
+    No other object may use the solver at the same time.
 
     Parameters
     ----------

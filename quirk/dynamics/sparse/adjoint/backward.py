@@ -1,10 +1,11 @@
 """Compiled adjoint of a run: state gradients are propagated backward over its steps.
 
-The gradient with respect to the state at the end of a step gives those with respect to the slopes at its stages. These,
-last stage first, give the gradients with respect to the stage states. This is the transposed Runge-Kutta step, exact
-for the computed states (Hager, Runge-Kutta methods in optimal control and the transformed adjoint system, Numerische
-Mathematik 87, 2000). Stages are recomputed from the state at the start of the step, so that only one state per step is
-stored. "The gradient of x" means the derivatives of the scalar function of the run with respect to x.
+The gradient with respect to the state at the end of a step gives the gradients with respect to the slopes y' at its
+stages, and these, from the last stage to the first, give the gradients with respect to the stage states. This is the
+transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta methods in optimal control and the
+transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed from the state at the start of the
+step, so that only one state per step is stored. "The gradient of x" means the derivatives of the scalar function of the
+run with respect to x.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Adjoint(NamedTuple):
     rows : (steps + 1,) index in `sources` of the start of each step and of the end, or -1 if it is no output time
     sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
     states, slopes : (s size,) states and y' at the stages
-    given : (s size,) gradients of the slopes
-    now : (size,) gradient of the present state
+    given : (s size,) gradients with respect to the slopes
+    now : (size,) gradient with respect to the present state
     more : (size,) scratch array
     """
 
@@ -93,9 +94,9 @@ def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -
 
 @kernel
 def share_back(adjoint: Adjoint, row: int, h: float, given: np.ndarray) -> None:
-    """Propagate the gradient of a weighted sum of slopes back to the slopes.
+    """Propagate the gradient with respect to a weighted sum of slopes y' to gradients with respect to the slopes.
 
-    `given` is the gradient of the sum, whose weights are row `row` of the tableau; h is the step size.
+    `given` is the gradient with respect to the sum, whose weights are row `row` of the tableau; h is the step size, s.
     """
     weights, size = adjoint.weights, adjoint.now.shape[0]
     for e in range(weights.first[row], weights.first[row + 1]):

@@ -79,7 +79,7 @@ class Wanted(NamedTuple):
 
 @record
 class Sums(NamedTuple):
-    """Gradients at one state, for S slots of bodies and K nodes of rows.
+    """Gradients of the scalar function of a run at one state, for S slots (positions) of bodies and K nodes of rows.
 
     MOVING is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
 
@@ -87,9 +87,9 @@ class Sums(NamedTuple):
     ----------
     free : (S,) 1 for bodies, 0 for slots that do not move
     moving : (2 MOVING S,) derivatives of the motion of bodies in six directions of the pose, and of the velocity
-    loads : (8 S,) gradient of the loads on bodies, inertial frame
-    levels : (3 * 8 K,) gradients of Phi, its rate and its second derivative in each row
-    bodies : (16 S,) result, gradient of the motion of bodies
+    loads : (8 S,) gradient with respect to the loads on bodies, inertial frame
+    levels : (3 * 8 K,) gradients with respect to the residual of each row, its rate and its second derivative
+    bodies : (16 S,) result, gradient with respect to the motion of bodies
     total : (8,) scratch array
     laws, relations : inputs with respect to which derivatives are required
     motions : variations of prescribed motions
@@ -112,9 +112,10 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate the gradients of loads and of the rates of internal variables to states and to inputs of force laws.
+    """Propagate the gradients of loads and of the rates of internal variables to the state and to inputs of force laws.
 
-    `given` is the gradient of y', `into` that of the state, and `carried` the index of the first internal variable.
+    `given` is the gradient with respect to y', `into` the gradient with respect to the state, at time t (s), and
+    `carried` the index of the first internal variable.
     """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -150,9 +151,10 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate the gradients of rows to states and to inputs of relations.
+    """Propagate the gradients of constraint rows to the state and to the inputs of relations, at time t (s).
 
-    If `loaded`, the gradients of the constraint loads at constant multipliers are propagated, too.
+    A relation is a constraint given by a function. If `loaded`, the gradients of the constraint loads at constant
+    multipliers are propagated, too.
     """
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -205,9 +207,9 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
     """Compute the vector-Jacobian product of a relation: the sum over its outputs of derivative times gradient.
 
-    The outputs are Phi with its first two time derivatives for each row and, if `loaded`, the constraint loads. The
-    derivatives in eight directions were computed by the last evaluation; the eight sums are written to `sums.total`.
-    The entries of the relation begin at element `o`.
+    The outputs are the residual with its first two time derivatives for each row and, if `loaded`, the constraint
+    loads. The derivatives in eight directions were computed by the last evaluation; the eight sums are written to
+    `sums.total`. The entries of the relation begin at element `o`.
     """
     relations, lanes, found = tangents.relations, tangents.lanes, splat(0.0)
     begin, end = relations.entries[o + SIDE], relations.entries[o + SIDE_END]
@@ -241,10 +243,10 @@ def seed_inputs(
 ) -> None:
     """Set unit directions for up to eight inputs of an element, or store the derivatives and reset the directions.
 
-    If `begins`, unit directions are set, for the evaluation that follows. Otherwise the derivatives that the evaluation
-    has found, in sums.total, are added to wanted.found, and the directions are set to zero.
+    If `begins`, unit directions are set for the next evaluation. Otherwise the derivatives computed by the last
+    evaluation, in sums.total, are added to wanted.found, and the directions are set to zero.
 
-    The entries of the element begin at index `o` in `elements`; the inputs are the `count` ones from index `p` on in
+    The entries of the element begin at index `o` in `elements`; the inputs are `count` inputs from index `p` on in
     `wanted`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]

@@ -49,14 +49,14 @@ NUMBERS = 10
 
 @record
 class Pull(NamedTuple):
-    """Data for the propagation of gradients at one state, for S slots.
+    """Data for the propagation of gradients at one state, for S slots (positions of bodies in the arrays).
 
     SEED is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
 
     Attributes
     ----------
     tangents : functions of dual numbers and derivatives of the motion
-    sums : gradients of loads, rows and inputs
+    sums : gradients with respect to loads, rows and inputs
     seeds : (2 SEED S,) six directions of the pose of each body, and six of its velocity
     numbers : (10 S,) derivatives with respect to masses and inertias, summed over the run
     gravity : (8,) derivatives with respect to gravity, summed over the run
@@ -81,7 +81,7 @@ def pull_rates(
     given: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Fill `into` with the gradient with respect to a state y, from the gradient with respect to y', `given`.
+    """Compute the gradient with respect to a state y, `into`, from the gradient with respect to y', `given`.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`. `alpha` and `beta` are
     Baumgarte's rates, 1/s.
@@ -165,10 +165,10 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to the gradient of a state y, `into`.
+    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that of a state y, `into`.
 
-    The first refers to displacement, rotation, velocity and angular velocity of each body, the second to the components
-    of the state, among them quaternions. This is the transpose of `tangent.changes.seed`.
+    The former refers to displacement, rotation, velocity and angular velocity of each body, the latter to the
+    components of the state, among them quaternions. This is the transpose of `tangent.changes.seed`.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -190,7 +190,7 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
 @kernel
 def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
-    """Add the part due to the rates of positions and quaternions to the gradient with respect to a state y, `into`.
+    """Add the contribution of the rates of positions and quaternions to the gradient with respect to a state y, `into`.
 
     `given` is the gradient with respect to y'.
     """
@@ -209,7 +209,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndar
 
 @kernel
 def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Replace the gradient with respect to a projected state, `now`, by that with respect to the state y before.
+    """Replace the gradient with respect to a projected state, `now`, by that with respect to the unprojected state y.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`.
     """

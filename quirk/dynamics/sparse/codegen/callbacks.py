@@ -74,7 +74,7 @@ def _of_joint(function: Any) -> Callable[..., None]:
 
 
 def take_vector(load: Any, outputs: Any) -> bool:
-    """Write a load of three finite numbers to `outputs`; return False if it is anything else.
+    """Write a load of three finite numbers to `outputs`; return False for any other load.
 
     This function has only a compiled implementation; a call in Python raises NotImplementedError.
     """
@@ -82,7 +82,7 @@ def take_vector(load: Any, outputs: Any) -> bool:
 
 
 def take_number(load: Any, outputs: Any) -> bool:
-    """Write a load that is a finite number to `outputs`; return False if it is anything else.
+    """Write a load that is a finite number to `outputs`; return False for any other load.
 
     This function has only a compiled implementation; a call in Python raises NotImplementedError.
     """

@@ -130,7 +130,7 @@ class Applied:
         """Return the first force element whose outputs differ from a copy of all outputs, or None.
 
         The copy, `outputs`, must have been made after an evaluation at the same time and state. A difference shows that
-        the element's load is not a function of time and state only.
+        the load of the element is not a function of time and state only.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])
@@ -162,8 +162,7 @@ class Applied:
         """Set the reference angles for counting full turns in force laws.
 
         The references are the angles (K, 3), rad, of K joints at time t (s), and their rates, rad/s, by default zero.
-        Of all angles that differ by full turns, a law then uses the one nearest to the reference, extrapolated with its
-        rate.
+        If angles differ by full turns, a law then uses the angle nearest to the reference, extrapolated with its rate.
         """
         if not self._turning:
             return
@@ -190,7 +189,7 @@ class Applied:
         return copies([self.table.inputs, self.table.outputs])
 
     def recall(self, saved: Sequence[np.ndarray]) -> None:
-        """Restore the inputs and outputs of all laws from a `snapshot` of this object or of one for the same elements.
+        """Restore the inputs and outputs of all laws from a `snapshot` of this object, or of one for the same elements.
 
         Addresses of functions are not changed.
         """
@@ -250,7 +249,7 @@ class Applied:
         return pointer.address if isinstance(pointer, Native) else address_of(pointer)
 
     def _parts(self, e: int, layout: LawLayout) -> tuple[np.ndarray, np.ndarray]:
-        """Return views of the inputs and outputs of force element e."""
+        """Return views of the inputs and outputs of the law of force element e."""
         first_in, first_out = (self.table.entries[ELEMENT_SIZE * e + which] for which in (INPUT, OUTPUT))
         return (
             self.table.inputs[first_in : first_in + layout.inputs],
@@ -342,7 +341,7 @@ class Applied:
 def _call(value: Value, arguments: np.ndarray, returned: np.ndarray) -> Callable[[float], None]:
     """Return a function of time that calls a user function, checks its result and stores it.
 
-    The arguments of the user function are read from `arguments`, and the result is written to `returned`.
+    The arguments of the user function are read from `arguments`, and its result is written to `returned`.
     """
     size = max(1, int(np.prod(value.shape, dtype=int)))
 

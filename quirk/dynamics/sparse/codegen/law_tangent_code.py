@@ -65,7 +65,10 @@ def law_pointer(
 
 
 def _known(prints: Sequence[Any]) -> bool:
-    """Whether all functions of an element have fingerprints, so that elements can share the generated code."""
+    """Return whether all functions of an element have fingerprints, so that elements can share the generated code.
+
+    A fingerprint identifies a function whose behavior is fixed.
+    """
     try:
         hash(tuple(prints))
     except TypeError:
@@ -76,7 +79,8 @@ def _known(prints: Sequence[Any]) -> bool:
 def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
     """Return machine code for a function of dual numbers with the given numbers of inputs and outputs.
 
-    The derivatives of time follow the derivatives of the inputs. If `keep` is true, the code is cached on disk.
+    Dual numbers have a value and eight derivatives. The derivatives of time follow the derivatives of the inputs. If
+    `keep` is true, the code is cached on disk.
     """
 
     def write(t: Any, given: Any, found: Any) -> None:

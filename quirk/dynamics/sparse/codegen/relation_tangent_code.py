@@ -40,12 +40,12 @@ CODE = SharedCode[Native]()
 
 
 def inputs_of(layout: RelationLayout) -> int:
-    """Return the number of elements of the input array: inputs, their derivatives, and multipliers."""
+    """Return the number of elements of a relation's input array: inputs, their derivatives, and multipliers."""
     return DualArray.size(layout.inputs) + WIDTH + layout.rows
 
 
 def outputs_of(layout: RelationLayout) -> int:
-    """Return the number of elements of the output array: values, and derivatives of Phi and of loads."""
+    """Return the number of elements of a relation's output array: values, and derivatives of residuals and loads."""
     return layout.outputs + WIDTH * (layout.first_gradient + LANES * layout.frames)
 
 
@@ -110,7 +110,7 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Array in Python that collects the outputs of a function as dual numbers."""
+    """Array in Python that collects the outputs of a function as dual numbers (values with eight derivatives)."""
 
     def __init__(self) -> None:
         self.found: dict[int, Any] = {}
@@ -154,7 +154,7 @@ def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> lis
 
 
 def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Store the outputs `made`, followed by the derivatives of Phi and of `loads`, in `found`.
+    """Store the outputs `made` in `found`, followed by the derivatives of residuals and of `loads`.
 
     Derivatives of `loads` that are zero are left out.
     """

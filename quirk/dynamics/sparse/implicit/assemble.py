@@ -26,7 +26,11 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @component(effort=2)
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill and factorize the matrix of an implicit step at state y; `e` is the step size times a method coefficient."""
+    """Fill and factorize the matrix of an implicit step at state y.
+
+    `e` is the step size (s) times a coefficient of the method; `parts` are the arrays of the matrix: one, or two with
+    real and imaginary part.
+    """
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
         erase(parts, o)
@@ -59,7 +63,10 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one side of a relation: its rows for one body, and the loads of multipliers on this body."""
+    """Write the blocks of one side of a relation: its constraint rows for one body, and the loads on this body.
+
+    The loads are those of unit multipliers.
+    """
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
     for row in range(implicit.coupling.size[blocks.relation_node[blocks.side_row[side]]]):
@@ -76,9 +83,10 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Compute the matrices e^2 E W and e W: the effect of a body's scaled acceleration on its pose and its velocity.
+    """Compute the matrices e^2 E W and e W: effects of the scaled acceleration of a body on its pose and velocity.
 
-    (W W^T)^-1 is the mass matrix of the body; E is described in `tables`.
+    (W W^T)^-1 is the mass matrix of the body, e the step size times a coefficient of the method; E maps an angular
+    velocity to a rotation.
     """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -20,7 +20,10 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the couplings of the nodes, the positions of their blocks in the matrix, and its number of elements."""
+    """Return the couplings of the nodes, the positions of their blocks in the matrix, and its number of elements.
+
+    The nodes of the elimination are the bodies and the relations (constraint functions).
+    """
     n, ends = len(model.mass), [placed.bodies for placed in relations]
     groups = [[b for b in rows if b < n] for rows in [*(of for _, of in model.forces), *ends]]
     coupled: list[set[int]] = [set() for _ in range(n + len(ends))]
@@ -63,7 +66,7 @@ def _coupling(
     """Return the couplings of the nodes, the first element of each block by (row, column), and the number of elements.
 
     A block has eight numbers for each of its rows. The blocks of a node are contiguous, in the order of elimination, so
-    that memory is read sequentially.
+    that memory is read sequentially. `later` are the nodes that are coupled with each node and eliminated after it.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[neighbour]) for neighbour in others) for others in later]

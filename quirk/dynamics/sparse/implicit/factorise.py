@@ -16,7 +16,10 @@ from .tables import NODE, BodyCoupling
 
 @kernel
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
-    """Factorize the matrix in place: diagonal blocks become D^-1, lower blocks L D^-1; upper blocks are kept."""
+    """Factorize the block matrix in place: diagonal blocks D become D^-1, lower blocks L become L D^-1.
+
+    Upper blocks are not changed. `scratch` is the index of a scratch block.
+    """
     place = 0
     for k in range(coupling.size.shape[0]):
         d, n = coupling.diagonal[k], coupling.size[k]

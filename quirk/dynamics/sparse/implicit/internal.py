@@ -66,7 +66,11 @@ def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int)
 
 @kernel
 def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
-    """Compute K of all force elements, and add the coupling through internal variables to the matrix."""
+    """Compute the matrix K of each force element, and add the effect of internal variables to the system's matrix.
+
+    K = (I - e g_s)^-1, with the derivatives g_s of the rates of internal variables with respect to these, and the step
+    size times a coefficient of the method, e.
+    """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o, K = ELEMENT * element, implicit.response + BLOCK * element
@@ -114,7 +118,7 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 
 @kernel
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
-    """Add the derivatives of loads due to internal variables to the block that couples a pair of bodies.
+    """Add the derivatives of loads through internal variables to the block that couples a pair of bodies.
 
     The loads act on the body of frame f of a force element with `count` internal variables, whose derivatives have been
     computed by `follow`.
@@ -130,10 +134,10 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of the internal variables of one force element.
+    """Compute the variations of the internal variables of one force element, in an implicit step.
 
-    These variations depend on the variations of all poses and velocities, and on the right-hand side r, in which the
-    internal variables of all elements begin at index `first`.
+    They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
+    variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -160,7 +164,10 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 
 @kernel
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
-    """Add the loads due to variations of internal variables at constant accelerations to the right-hand side."""
+    """Add the loads due to variations of internal variables at constant accelerations to the right-hand side.
+
+    r is the residual of the implicit step, in which the internal variables begin at index `first`.
+    """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * element
@@ -184,7 +191,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    These variations are computed from those of all poses and velocities, and from the right-hand side r.
+    They are computed from the variations of all poses and velocities, and from the right-hand side r.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

@@ -1,9 +1,9 @@
 """Derivatives of loads and constraint rows with respect to poses and velocities of bodies, in compiled code.
 
 An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Derivatives
-are computed by calling its function of dual numbers with directions set for one frame at a time. A side is one body of
-an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled to
-accelerations of bodies of unit mass and inertia.
+are computed by its function of dual numbers (values with eight derivatives), for one frame at a time. A side is one
+body of an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled
+to accelerations of bodies of unit mass and inertia.
 
 Notation: Phi are the residuals of the constraint rows.
 """
@@ -70,7 +70,7 @@ POSES, VELOCITIES = range(2)
 
 @component(effort=4)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute all derivatives at the state y, which was evaluated last with the result `ydot`.
+    """Compute all derivatives for an implicit step at time t (s) and state y, evaluated last with y' in `ydot`.
 
     Sliding friction is differentiated at constant magnitude: only its direction, that of the slip velocity, varies.
     """
@@ -99,7 +99,10 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
 
 @kernel
 def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
-    """Add the derivatives of the loads of all force laws to the blocks of the pairs of bodies that they couple."""
+    """Add the derivatives of the loads of all force laws to the blocks of the pairs of bodies that they couple.
+
+    t is the time, s; `kin` holds the kinematics of all bodies.
+    """
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
@@ -127,7 +130,10 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Compute the derivatives of the loads of law e, and of its internal rates, with respect to internal variables."""
+    """Compute the derivatives of the loads of force law e, and of the rates of its internal variables.
+
+    The derivatives are those with respect to the internal variables.
+    """
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
     seed_law(implicit.moving, elements, o, -1, 0)
@@ -150,7 +156,7 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
     """Set non-finite derivatives, such as those of a norm at zero, to zero.
 
     The `count` elements of `derivatives` from index `first` on are checked. Implicit steps do not need exact
-    derivatives, and one NaN would spread to the whole solution.
+    derivatives, and a single NaN would make the whole solution NaN.
     """
     for c in range(first, first + count):
         x = at(derivatives, c)
@@ -178,7 +184,8 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
     """Compute the constraint rows of relations, the derivatives of their Phi'', and those of their loads.
 
-    Derivatives of loads are added to those of the force laws.
+    A relation is a constraint given by a function, with the residuals Phi. Derivatives of loads are added to those of
+    the force laws.
     """
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
@@ -235,8 +242,8 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
     """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
 
-    `level` selects the motion: poses or velocities. The derivatives begin at element `deltas` of `outputs`, for `rows`
-    rows; `side` is the index of the body's side.
+    Phi are the residuals of the relation. `level` selects the motion: poses or velocities. The derivatives begin at
+    element `deltas` of `outputs`, for `rows` rows; `side` is the index of the body among those of all relations.
     """
     for row in range(rows):
         change = load(outputs, deltas + 8 * (LEVELS * row + LEVELS - 1))
@@ -258,7 +265,7 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Store the rows of relation r, with each body scaled to unit mass and inertia, and each row to unit length."""
+    """Store the constraint rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length."""
     for row in range(rows):
         square = 0.0
         for side in range(begin, end):
@@ -293,7 +300,7 @@ def add_loads(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the derivatives of one load on the first body of a pair to the block of the pair.
+    """Add the derivatives of a load on the first body of a pair to the block of the pair.
 
     The derivatives begin at element `place` of `outputs`; the load is in the inertial frame and is scaled to an
     acceleration. `level` selects derivatives with respect to poses or velocities of the second body.
@@ -314,8 +321,8 @@ def add_scaled(
 ) -> None:
     """Add the eight derivatives of each component of a load to six rows of `array`, from element o on.
 
-    The derivatives begin at element `place` of `outputs`. The load acts on the body in `slot`, and is scaled to an
-    acceleration.
+    The derivatives begin at element `place` of `outputs`. The load acts on the body at position `slot` of the arrays,
+    and is scaled to an acceleration.
     """
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8

@@ -15,40 +15,40 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Load eight numbers from adjacent elements, from element o on."""
+    """Load eight numbers, real or complex, from adjacent elements of the arrays, from element o on."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Store eight numbers x in adjacent elements, from element o on."""
+    """Store eight numbers x, real or complex, in adjacent elements of the arrays, from element o on."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight adjacent elements to zero, from element o on."""
+    """Set eight adjacent elements of the arrays to zero, from element o on."""
     for part in parts:
         store(part, o, 0.0)
 
 
 @traced
 def number(parts: Any, o: int) -> Any:
-    """Load the number in element o."""
+    """Load the number, real or complex, at element o of the arrays."""
     return tuple(at(part, o) for part in parts)
 
 
 @traced
 def write(parts: Any, o: int, x: Any) -> None:
-    """Store the number x in element o."""
+    """Store the number x, real or complex, at element o of the arrays."""
     for part, of_part in zip(parts, x, strict=True):
         put(part, o, of_part)
 
 
 @traced
 def write_real(parts: Any, o: int, x: float) -> None:
-    """Store a real number x in element o; its imaginary part must be zero already."""
+    """Store a real number x at element o of the arrays; the imaginary part must be zero already."""
     put(parts[0], o, x)
 
 
@@ -60,31 +60,31 @@ def numbers(parts: Any, o: int) -> Any:
 
 @traced
 def neighbours(parts: Any, o: int) -> Any:
-    """Load three numbers from adjacent elements, from element o on."""
+    """Load three numbers, real or complex, from adjacent elements of the arrays, from element o on."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 
 @traced
 def summed(a: Any, b: Any) -> Any:
-    """Return the sum a + b of two numbers."""
+    """Return the sum a + b of two real or complex numbers."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def less(a: Any, b: Any) -> Any:
-    """Return the difference a - b of two numbers."""
+    """Return the difference a - b of two real or complex numbers."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
 @traced
 def multiple(a: Any, c: Any) -> Any:
-    """Return the product of a number a and a real factor c."""
+    """Return the product of a real or complex number a and a real factor c."""
     return tuple(x * c for x in a)
 
 
 @traced
 def product(a: Any, b: Any) -> Any:
-    """Return the product of two numbers."""
+    """Return the product of two real or complex numbers."""
     if len(a) == 1:
         return (a[0] * b[0],)
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
@@ -92,13 +92,13 @@ def product(a: Any, b: Any) -> Any:
 
 @traced
 def square(a: Any) -> Any:
-    """Return the squared magnitude of a number."""
+    """Return the squared magnitude of a real or complex number."""
     return a[0] * a[0] if len(a) == 1 else a[0] * a[0] + a[1] * a[1]
 
 
 @traced
 def reciprocal(a: Any) -> Any:
-    """Return the reciprocal of a number."""
+    """Return the reciprocal of a real or complex number."""
     if len(a) == 1:
         return (1.0 / a[0],)
     scale = 1.0 / (a[0] * a[0] + a[1] * a[1])
@@ -107,25 +107,25 @@ def reciprocal(a: Any) -> Any:
 
 @traced
 def plus_one(a: Any) -> Any:
-    """Return 1 + a for a number a."""
+    """Return 1 + a for a real or complex number a."""
     return (1.0 + a[0], *a[1:])
 
 
 @traced
 def totals(a: Any) -> Any:
-    """Return the sum of the eight lanes of a number."""
+    """Return the sum of the eight elements of a vector of real or complex numbers."""
     return tuple(total(part) for part in a)
 
 
 @traced
 def along(a: Any, w: Any) -> Any:
-    """Return the scalar product a . w of a vector of three numbers and a real vector."""
+    """Return the scalar product a . w of a vector a of three real or complex numbers and a real vector w."""
     return summed(summed(multiple(a[0], w[0]), multiple(a[1], w[1])), multiple(a[2], w[2]))
 
 
 @traced
 def across(a: Any, w: Any) -> Any:
-    """Return the cross product a x w of a vector of three numbers and a real vector."""
+    """Return the cross product a x w of a vector a of three real or complex numbers and a real vector w."""
     return (
         less(multiple(a[1], w[2]), multiple(a[2], w[1])),
         less(multiple(a[2], w[0]), multiple(a[0], w[2])),

@@ -42,7 +42,10 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 
 @component(effort=2)
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Solve (I - e J) u = r for u, a variation of the state y, for which the matrix has been assembled."""
+    """Solve (I - e J) u = r for u, a variation of the state y, with the factorized matrix of `assemble`.
+
+    J is the Jacobian of y', and e the step size times a coefficient of the method.
+    """
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
         erase(parts, o)
@@ -78,10 +81,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 
 @kernel
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
-    """Compute the variations dq and dv of poses and velocities at constant accelerations.
-
-    Both variations follow from the right-hand side r.
-    """
+    """Compute the variations dq and dv of poses and velocities at constant accelerations, from the residual r."""
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:
             continue
@@ -103,9 +103,9 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 
 @kernel
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
-    """Compute the solution u of (I - e J) u = r for all parts of the state y.
+    """Compute all components of the solution u of (I - e J) u = r from the variations of the accelerations.
 
-    The variations of the accelerations, solved for before, are in `parts`, from index `implicit.vector` on.
+    The variations of the accelerations have been computed before and are in `parts`, from index `implicit.vector` on.
     """
     for o in range(0, y.shape[0], 8):
         erase(u, o)

@@ -24,12 +24,12 @@ class ImplicitSystem:
 
     Parameters
     ----------
-    turning : whether steps are computed in axes that rotate with the bodies
-        Such steps are solved by iteration, for which approximate derivatives of friction suffice.
+    turning : whether steps are computed in axes that rotate with the bodies; such steps are solved by iteration, for
+        which approximate derivatives of friction suffice
 
     Attributes
     ----------
-    tables : ImplicitTables
+    tables : arrays of the linear systems
     timed : whether any element may depend explicitly on time
     """
 

@@ -1,17 +1,17 @@
 """Arrays of the linear systems of implicit steps.
 
-An implicit method solves (I - e J) u = r with J the Jacobian of y' = f(y) and e a real or complex multiple of the step.
-In terms of the variations da and dlambda of accelerations and multipliers due to u, this is a sparse system over bodies
-and relations,
+An implicit method solves (I - e J) u = r, with the Jacobian J of y' = f(y) and a real or complex multiple e of the step
+size. In terms of the variations da and dlambda of accelerations and multipliers due to u, this is a sparse system over
+bodies and relations,
 
     [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
 where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v are the derivatives of
-Phi'' with respect to poses and velocities, E maps an angular velocity to a rotation, and dq, dv follow from r. Bodies
-are scaled to unit mass and inertia, so that M is the unit matrix, and rows to unit length. A method may use axes that
-rotate with the bodies at constant rates; J, r and u then refer to the motion relative to these axes, at a time when
-they coincide with the inertial ones.
+the second time derivatives Phi'' of residuals with respect to poses and velocities, E maps an angular velocity to a
+rotation, and dq, dv follow from r. Bodies are scaled to unit mass and inertia, so that M is the unit matrix, and rows
+to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and u then refer to the motion
+relative to these axes, at a time when they coincide with the inertial ones.
 
 The nodes of the elimination are bodies and relations (constraint functions). A side is one body of a relation, a pair
 two bodies coupled by a load, a slot the position of a body in the arrays, and a law the force law of a force element.
@@ -107,7 +107,7 @@ class ImplicitTables(NamedTuple):
     Attributes
     ----------
     tangents : functions that compute derivatives of force laws and relations
-    coupling, blocks : pattern of the matrix, and storage of its derivatives
+    coupling, blocks : sparsity pattern of the matrix, and positions of derivatives in the matrix
     seeds : (2 * SEED slots,) unit directions of poses and of velocities
     moving : (2 * MOVING slots,) derivatives of the motion of bodies in these directions
     by_pose, by_velocity : (PAIR Q,) derivatives of scaled loads with respect to poses and velocities
@@ -119,9 +119,9 @@ class ImplicitTables(NamedTuple):
     rate_by_variable : (BLOCK per law,) derivatives of the rates with respect to internal variables
     axes : (AXES per block,) angular velocities of the axes, zero for axes at rest
     follows : 1.0 if the axes of rotations rotate with the bodies, 0.0 if they are at rest
-    turn : (2 * PAIR slots) dependence of each body's pose and velocity on its scaled acceleration
-    response : (BLOCK per law) matrices K of the internal variables
-    found : (8 per law) variations of the internal variables
+    turn : (2 * PAIR slots) offset of the effect of each body's scaled acceleration on its pose and velocity
+    response : (BLOCK per law) offset of the matrices K of the internal variables
+    found : (8 per law) offset of the variations of the internal variables
     scratch : (3 BLOCK) offset of scratch blocks
     vector : (NODE N) right-hand side and solution
     pose, speed : (NODE slots) dq and dv of each body

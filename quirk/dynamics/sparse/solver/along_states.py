@@ -24,7 +24,7 @@ from .solver import Solver
 
 
 def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray) -> ConstrainedMotion:
-    """Solve the equations of motion at one state.
+    """Return the accelerations and multipliers at one state, at time t (s).
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
 
 
 def undetermined(model: Model, t: float) -> InputError:
-    """Return the error for accelerations that cannot be computed at time t (s)."""
+    """Return the exception for accelerations that cannot be computed at time t (s)."""
     least = np.linalg.eigvalsh(model.inertia)[:, 0]
     light = int(np.argmin(np.minimum(model.mass, least / body_lengths(model) ** 2)))
     heavy = int(np.argmax(model.mass))
@@ -95,9 +95,9 @@ class Dynamics:
 
 
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
-    """Return accelerations, joint loads and loads of force elements at all times, from states (nt, 13 n + k).
+    """Return accelerations, joint loads and loads of force elements at nt times, from states (nt, 13 n + k).
 
-    Of all angles that differ by full turns, force laws use those nearest to `angles` (nt, K, 3), rad.
+    If angles differ by full turns, force laws use the angles nearest to `angles` (nt, K, 3), rad, of K joints.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -124,7 +124,7 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at all times one after the other; yield the state (n, 13) and y' in blocks of eight bodies."""
+    """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies."""
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:
@@ -164,7 +164,7 @@ def _along(
 
 
 def constraint_power_along(solver: Solver, times: np.ndarray, states: State, multipliers: np.ndarray) -> np.ndarray:
-    """Return the power (nt, m), W, that each of m rows exerts on the bodies, at nt times: lambda A v.
+    """Return the power (nt, m), W, of the constraint loads of each of m rows at nt times: lambda A v.
 
     `multipliers` (nt, m) are lambda. A v is Phi_dot at the velocities minus Phi_dot at zero velocities, which is the
     rate of a driver.

@@ -69,7 +69,7 @@ def require_order(model: Model, order: int) -> None:
 
 @dataclass(frozen=True)
 class FoundDerivatives:
-    """Time derivatives of the motion of n bodies with J joints at nt times, up to order K of velocities.
+    """Time derivatives of the motion of n bodies with J joints at nt times, up to order K of velocity derivatives.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class Loads:
 
 
 class UnreachedError(Exception):
-    """Error raised if the positions prescribed by drivers cannot be followed up to the last time.
+    """Error raised if the motion prescribed by drivers cannot be tracked up to the last time.
 
     Attributes
     ----------
@@ -175,11 +175,11 @@ class Differentiator:
         Parameters
         ----------
         angles : (nt, J, 3), rad, optional
-            Angles of J joints; of all angles that differ by full turns, laws use the ones nearest to these.
+            Angles of J joints; if angles differ by full turns, force laws use the angles nearest to `angles`.
         tracking : bool
             Whether only the first state is given, and later states are tracked from it, as prescribed by drivers.
         watch : function
-            Called at intervals with the time reached, s.
+            Function called at intervals with the time reached, s.
 
         Raises
         ------

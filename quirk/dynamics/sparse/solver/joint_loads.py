@@ -17,7 +17,7 @@ from .solver import Solver
 
 
 class JointLoads:
-    """Computes the load of body i on body j of each constraint from the rows and multipliers of a solver.
+    """Loads of constraints, exerted by body i on body j, from the rows and multipliers of a solver.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class JointLoads:
         Parameters
         ----------
         G, multipliers : rows, and multipliers (m,) of m rows, of each of K orders
-            Gradients of relations are taken from the last evaluation.
+            Gradients of relations (constraint functions) are taken from the last evaluation.
         position, R : positions (K, n + 1, 3) and rotation matrices (K, n + 1, 3, 3) of n bodies and the ground
         """
         orders = len(multipliers)

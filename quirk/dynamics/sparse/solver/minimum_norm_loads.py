@@ -37,12 +37,12 @@ REFINEMENTS = 2
 
 
 class MinimumNormLoads:
-    """Computes the multipliers of minimum norm of one model.
+    """Multipliers of minimum norm of one model, for redundant constraints.
 
     Parameters
     ----------
     model : Model
-        Its `row_scale` holds the weights D.
+        Its `row_scale` holds the weights D that make multipliers comparable.
     tables : Tables
 
     Attributes
@@ -100,7 +100,10 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Return for all sides the indices in G of force and moment (2, s, 3, 6), and the signs of the forces (s,)."""
+        """Return the indices of forces and moments (2, s, 3, 6) in the array of rows, and the signs of the forces (s,).
+
+        There are s sides: one for each body of each joint.
+        """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):
             k, joint = self.placed[e]
@@ -162,7 +165,7 @@ class MinimumNormLoads:
         return by_joint
 
     def _exerted(self, loads: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the loads (n + 1, 8) on the bodies and the ground that scaled multipliers exert.
+        """Return the loads (n + 1, 8) that scaled multipliers exert on n bodies and the ground.
 
         `loads` (e, 6) are the multipliers of the rows of each joint, times their weights D; `rows` (s, 6, 8) are the
         rows of each side, see `_scaled_rows`. The eight components are force, moment and two zeros.
@@ -172,11 +175,11 @@ class MinimumNormLoads:
         return on_bodies
 
     def _scaled_rows(self, G: np.ndarray) -> np.ndarray:
-        """Return the rows D^-1 A W of each side, (s, 6, 8), with W of the uniform metric.
+        """Return the rows D^-1 A W of each side (body of a joint), (s, 6, 8), with W of the uniform metric.
 
-        The second index is the row of the joint; missing rows are zero. The last index holds the force on the body of
-        the side (inertial frame), its moment (body axes, over the length of the body), and two zeros. `G` is the array
-        of all rows.
+        A are the constraint rows, D their weights. The second index is the row of the joint; missing rows are zero. The
+        last index holds the force on the body of the side (inertial frame), its moment (body axes, over the length of
+        the body), and two zeros. `G` is the array of all rows.
         """
         rows = np.zeros((len(self.joint), 6, WIDTH))
         force, moment = G[self.elements]
@@ -186,7 +189,7 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared norms (8 n,) of the columns of D^-1 A W, with W of the uniform metric.
+        """Return the squared norms (8 n,) of the columns of the scaled rows D^-1 A W, with W of the uniform metric.
 
         Each of n bodies has six columns, of force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are
         the rows of each side, see `_scaled_rows`.

@@ -75,7 +75,7 @@ SHORTEST, LONGEST = 1e-140, 1e140
 
 @dataclass(frozen=True)
 class Verdict:
-    """Selection of the independent rows among the m constraint rows at a state.
+    """Independence of each of the m constraint rows at a state.
 
     Attributes
     ----------
@@ -111,9 +111,9 @@ class SolverMemory:
 class Solver:
     """Compiled solver for accelerations and projections of one model.
 
-    A solver owns the arrays that compiled code writes, so that it can be used by one run at a time; several solvers may
-    share `tables` and the result of ``sharing()``. `beside` are further user functions that Python calls during the
-    run. States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
+    A solver owns the arrays written by compiled code, so that it can be used by one run at a time; several solvers may
+    share `tables` and the result of ``sharing()``. `beside` are further user functions called by the run in Python.
+    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class Solver:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The model with the arrays of this solver, in the form that compiled code uses."""
+        """Tables of the model with the arrays of this solver, for compiled code."""
         made = self._mechanism
         if made is None or made.work is not self.work or made.pattern is not self.pattern:
             made = Mechanism(
@@ -209,31 +209,28 @@ class Solver:
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Arrays on which later evaluations may depend, except for the inputs of force laws."""
+        """Return the arrays on which later evaluations may depend, except for the inputs of force laws."""
         constant = ("uniform", "fronts", "scale", "weight", "extended", "own", "bodies", "gravity")
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for of in (self.frictions, self.tree, self.recursion) for x in real_arrays(of, constant)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:
-        """Return copies of all data on which later evaluations depend.
-
-        With these, evaluations can be repeated bit for bit.
-        """
+        """Return copies of all data on which later evaluations depend, to repeat these bit for bit."""
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:
-        """Restore a snapshot of this solver, or of another one of the same model."""
+        """Restore a snapshot of this solver, or of another solver of the same model."""
         if saved.pruned is not None:
             self._prune_to(saved.pruned)
         self.applied.recall(saved.laws)
         put_back(self._memory, saved.arrays)
 
     def settle(self, y: np.ndarray, t: float) -> int:
-        """Select the independent rows for a run, at a state y on the constraints; return their number, the rank.
+        """Select the independent rows for a run, at time t (s) and a state y on the constraints; return their number.
 
-        The rank is the maximum over the state and random states near it: rows that are dependent almost everywhere are
-        dropped, and rows that are dependent only at a singular configuration are kept.
+        This number is the maximum over the state and random states near it: rows that are dependent almost everywhere
+        are dropped, and rows that are dependent only at a singular configuration are kept.
         """
         if not len(self.tables.nodes.rows):
             return 0
@@ -250,10 +247,10 @@ class Solver:
         return max(ranks)
 
     def settle_near(self, y: np.ndarray, t: float) -> None:
-        """Select the independent rows at one state y, which may violate the constraints slightly.
+        """Select the independent rows at time t (s) and state y, which may violate the constraints slightly.
 
         Rows are dropped if they are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
-        at the state itself.
+        at the state y.
         """
         if not len(self.tables.nodes.rows):
             return
@@ -263,7 +260,7 @@ class Solver:
         self._prune()
 
     def _on_constraints(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the state on the constraints nearest to y, or y itself if the distance exceeds NEAR."""
+        """Return the state on the constraints nearest to y at time t (s), or y if the distance exceeds NEAR."""
         self._forget()
         near = y.copy()
         self._keep_all(near, t)
@@ -282,7 +279,10 @@ class Solver:
         return self.rank
 
     def _refuse_extremes(self, t: float) -> None:
-        """Raise an InputError if squares of a relation's rows underflow or overflow at the last evaluated state."""
+        """Raise an InputError if squares of the rows of a relation underflow or overflow at the last evaluated state.
+
+        A relation is a constraint given by a function; t is the time, s.
+        """
         for r, placed in enumerate(self.model.relations):
             starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(len(placed.bodies))])
             gradients = self.related.table.outputs[starts[..., None] + np.arange(6)]
@@ -295,11 +295,14 @@ class Solver:
                     )
 
     def _choose(self, y: np.ndarray, t: float) -> bool:
-        """Select the same number of independent rows at another state y; return False if fewer are independent."""
+        """Select the same number of independent rows at another state y and time t (s).
+
+        Returns False if fewer rows are independent.
+        """
         return self._do(CHOOSE, y, t)
 
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
-        """Select the rows whose distance from the other rows at state y exceeds `threshold`; return the rank.
+        """Select the rows whose distance from the other rows at state y exceeds `threshold`; return their number.
 
         `respond` uses this selection. The state may violate the constraints; in runs, `settle` is used instead.
         """
@@ -313,17 +316,17 @@ class Solver:
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the independent rows at a `State`, like `settle`."""
+        """Select the independent rows at a `State` and time t (s), like `settle`; return their number."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select the same number of rows again at another `State` on the constraints."""
+        """Select the same number of independent rows at another `State` on the constraints, at time t (s)."""
         self._choose(self.slots.state_to_lanes(state.pack()), t)
 
     def verdict(self, state: State, t: float) -> Verdict:
-        """Return which rows are independent at the state on the constraints that is nearest to a `State`.
+        """Return the independent rows at the state on the constraints nearest to `state`, at time t (s).
 
-        If the distance exceeds NEAR, the given state itself is used.
+        If the distance exceeds NEAR, `state` itself is used.
         """
         m = self.model.rows
         if not m:
@@ -369,7 +372,7 @@ class Solver:
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
     def _prune(self) -> None:
-        """Omit nodes without selected rows from the block pattern, if elimination of all nodes is too costly."""
+        """Omit nodes (joints) without selected rows from the block pattern, if elimination of all is too costly."""
         if self.tables.blocks.dense:
             nodes = self.nodes.rows
             rows = np.isfinite(self.work.floor.reshape(-1, 8)) & (np.arange(8) < nodes[:, None])
@@ -416,21 +419,22 @@ class Solver:
         return ydot
 
     def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return Phi and its rate (m, 2) at a state y."""
+        """Return the residuals Phi of m rows and their rates, (m, 2), at time t (s) and state y."""
         self._do(PHI, y, t)
         phi = self.work.rhs[self.tables.row_lane]
         return np.stack([phi, self.residual_rates(y, t)], axis=1)
 
     def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the rate of Phi (m,) at a state y."""
+        """Return the rates of the residuals of m rows, (m,), at time t (s) and state y."""
         self._do(PHI_RATE, y, t)
         return self.work.rhs[self.tables.row_lane]
 
     def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return Phi with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation at a state.
+        """Return residuals with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
 
-        The derivatives are computed for bodies without acceleration; gradients are with respect to translations and
-        rotations of the frames' bodies in the inertial frame.
+        A relation is a constraint given by a function. The derivatives are computed at `state` and time t (s), for
+        bodies without acceleration; gradients are with respect to translations and rotations of the frames' bodies in
+        the inertial frame.
         """
         self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
         outputs, found = self.related.table.outputs, []
@@ -471,14 +475,15 @@ class Solver:
         return change, multipliers
 
     def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the part of each of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
+        """Return the components of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
 
         The results are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1. The unbalanced
-        part is the projection of the load onto the motions that the constraints allow.
+        component is the projection of the load onto the motions that the constraints allow.
 
         Parameters
         ----------
         y : (size,) state
+        t : time, s
         loads : (k, n, 6) forces, and moments about the centers of mass, inertial frame
         """
         model, work = self.model, self.work
@@ -523,7 +528,7 @@ class Solver:
 
     @property
     def redundant(self) -> bool:
-        """Whether there are redundant rows, over which loads are distributed."""
+        """Whether there are redundant rows, so that loads must be distributed over them."""
         return bool(self.counts.best_rank < self.model.rows)
 
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
@@ -540,8 +545,8 @@ class Solver:
     ) -> Callable[[np.ndarray], np.ndarray]:
         """Factorize the rows G with a given pattern; return a function that solves for right-hand sides (8 K,).
 
-        `of` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows, and `rank` is
-        the number of independent ones.
+        `of` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows of K nodes, and
+        `rank` is the number of independent rows.
         """
         work = self.work._replace(
             G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),

@@ -1,7 +1,7 @@
 """Taylor series of the motion of one model.
 
-The operations of each constraint and force element are recorded on a tape, a list of operations. Those with equal tapes
-are evaluated together, in groups of up to eight.
+The operations of each constraint and force element are recorded on a tape, a list of operations. Elements with equal
+tapes are evaluated together, in groups of up to eight.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Whether a load may act only in the interior of a step, where the series at both ends do not show it.
+    """Return whether a load may act only in the interior of a step, so that the series at both ends do not show it.
 
     This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
     constraints.
@@ -106,7 +106,7 @@ def chosen_by_user(model: Model) -> bool:
 
 
 def may_jump(model: Model) -> bool:
-    """Whether accelerations may be discontinuous while the enabled parts stay the same.
+    """Return whether accelerations may be discontinuous between changes of the enabled constraints and forces.
 
     This is possible with prescribed motions, user functions, friction, whose direction reverses with the slip, and
     force laws that branch. It is impossible with other built-in force laws.
@@ -147,7 +147,7 @@ class ElementTables:
     ----------
     table : TaylorElements
     bodies, carried : arrays for two sets of Taylor coefficients, at the addresses in `table`
-    kept : owners of all other addresses
+    kept : objects that own the memory of all other addresses
     """
 
     table: TaylorElements

@@ -27,7 +27,7 @@ Products = dict[tuple[int, int], list[tuple[int, int, int, int, int, float]]]
 
 
 class Blocks:
-    """Block patterns of one model: of all nodes, or only of those with independent rows where fill-in is large.
+    """Block patterns of one model: of all nodes (joints), or only of nodes with independent rows if fill-in is large.
 
     Parameters
     ----------

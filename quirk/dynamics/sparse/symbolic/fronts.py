@@ -19,7 +19,7 @@ from ..kernels.orthogonal import Fronts, Triangle
 
 @dataclass(frozen=True)
 class BodySides:
-    """The joints at one body, with the positions of their loads on the body in G.
+    """Joints at one body, with the positions of their loads on the body in the array G of all rows.
 
     Attributes
     ----------
@@ -164,7 +164,8 @@ def _pairs(
 ) -> list[tuple[int, int, int, int]]:
     """Return the pairs of blocks of node n whose product is subtracted from a block between a joint and a hub.
 
-    `later` are the later neighbors of the node; the other arguments locate their blocks.
+    A hub is a body with many joints. `later` are the later neighbors of the node; the other arguments locate their
+    blocks.
     """
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     pairs = []

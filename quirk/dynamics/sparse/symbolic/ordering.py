@@ -1,8 +1,8 @@
 """Order of elimination of the unknowns, computed once per topology.
 
-Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration. Eliminating a
-body of degree d couples all its d joints, d^2 blocks; a hub that stays an unknown is coupled to each joint once, and
-the branches attached to it are eliminated before it.
+Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration. Elimination of a
+body of degree d couples all its d joints, which requires d^2 blocks; a hub that remains an unknown is coupled to each
+joint once, and the branches attached to it are eliminated before it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MOST_JOINTS = 4
 
 @dataclass(frozen=True)
 class Elimination:
-    """An elimination order and the couplings that arise in it.
+    """An elimination order of the unknowns and the resulting couplings.
 
     Attributes
     ----------
     order : unknowns in the order of elimination; the m joints are 0 ... m - 1, and hub hubs[k] is m + k
-    hubs : bodies that stay unknowns
+    hubs : bodies whose accelerations remain unknowns
     neighbours : later unknowns coupled with each unknown, both as positions in the order, ascending
     """
 
@@ -39,10 +39,10 @@ class Elimination:
 
 
 def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int = MOST_JOINTS) -> Elimination:
-    """Return the elimination order of the unknowns of a system.
+    """Return the elimination order of the unknowns of a system: multipliers of joints, and accelerations of hubs.
 
     `joints` lists the bodies of each joint; body `bodies` is the ground. Bodies with branches and more than
-    `most_joints` joints stay unknowns.
+    `most_joints` joints are hubs.
     """
     m = len(joints)
     at_body: list[list[int]] = [[] for _ in range(bodies + 1)]
@@ -77,11 +77,11 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 
 
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Return an order of minimum degree, and the later neighbors of each unknown.
+    """Return an elimination order of minimum degree, and the later neighbors of each unknown.
 
     `coupled` are the neighbors of each unknown; an unknown is eliminated only after all unknowns in its set in `waits`.
-    Of unknowns with equal degree, the one whose couplings have been unchanged longest comes first. Thus the elimination
-    alternates between the ends of a chain, and a processor can work on both in parallel.
+    Among unknowns of equal degree, the unknown whose couplings have been unchanged longest comes first. Thus the
+    elimination alternates between the ends of a chain, and a processor can work on both in parallel.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -129,7 +129,10 @@ def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list
 
 
 def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> bool:
-    """Whether a set of unknowns is a clique that is not coupled with other unknowns."""
+    """Return whether a set of unknowns is a clique that is not coupled with other unknowns.
+
+    `coupled` are the neighbors and `degree` the number of neighbors of each unknown.
+    """
     if len(clique) < CLIQUE or any(degree[member] != len(clique) - 1 for member in clique):
         return False
     return all(coupled[member] <= clique for member in clique)
@@ -167,7 +170,7 @@ def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
     """Return the joints that connect a branch, by index, each with its body on the side of the rest of the system.
 
     A branch is a part that does not contain the ground and is disconnected if its joint is removed. The search is
-    depth-first with low points (Tarjan), from the ground and then from any body not reached.
+    depth-first with low points (Tarjan), from the ground and then from any body that was not reached.
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     owner: list[int] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PlacedJoint:
-    """Rows of one constraint that are eliminated together.
+    """Group of rows of one constraint that are eliminated together.
 
     Attributes
     ----------

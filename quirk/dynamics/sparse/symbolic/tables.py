@@ -80,7 +80,7 @@ class Tables:
     rows_size : number of elements of G
     orthogonal : pattern of the orthogonal factorization
     uniform : constants of the uniform metric
-    tree : tables of the joints of a forest, whose free coordinates are eliminated instead
+    tree : tables of the joints of a forest, whose degrees of freedom are eliminated instead
     recursion : tables of a forest of hinges and ball joints, for recursion over its joints
     """
 
@@ -135,7 +135,7 @@ def flatten(model: Model) -> Tables:
 
 
 def _most_joints(model: Model) -> int:
-    """Return the number of joints up to which a body does not become a hub.
+    """Return the number of joints up to which a body does not become a hub, whose acceleration is an unknown.
 
     A light hub between heavy branches is almost determined by them: as an unknown it would square the ratio of the
     masses.
@@ -147,7 +147,7 @@ def _most_joints(model: Model) -> int:
 
 
 def _joints(model: Model) -> Iterable[PlacedJoint]:
-    """Yield the nodes of all constraints: relations, and groups of primitives with at most MOST_ROWS rows."""
+    """Yield the nodes of all constraints: relations (constraint functions), and groups of at most MOST_ROWS rows."""
     relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
     for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
         row = rows.start
@@ -183,7 +183,10 @@ def _constants(model: Model) -> np.ndarray:
 
 
 def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
-    """Return the sides of all nodes, in a list for each body by its index."""
+    """Return the sides of all nodes, in a list for each body by its index.
+
+    A side is the load of a node (joint) on one of its bodies.
+    """
     at_body: dict[int, list[Side]] = {}
     constant = ((nodes.kind == POINT) | (nodes.kind == HINGE)).tolist()
     for k, joint in enumerate(placed):
@@ -224,9 +227,9 @@ def _orthogonal(
 
 
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
-    """Return the products of rows whose sums are the blocks of S and the couplings with hubs.
+    """Return the products of rows whose sums are the blocks of S = A M^-1 A^T and the couplings with hubs.
 
-    There is one product for each body that two nodes share.
+    A hub is a body with many joints. There is one product for each body shared by two nodes (joints).
     """
     products: Products = {}
     mass = model.mass.tolist()

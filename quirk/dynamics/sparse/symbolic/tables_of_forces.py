@@ -17,7 +17,7 @@ from ..kernels.applied import Forces
 
 
 def flat_forces(model: Model, slots: Slots, row_lane: np.ndarray) -> Forces:
-    """Return the tables of all force elements; the addresses of their laws are filled in later.
+    """Return the tables of all force elements; the addresses of their laws are set later.
 
     `row_lane` (m,) is the position of the multiplier of each of m rows in the array of multipliers.
     """

@@ -76,7 +76,8 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
     """Append the two readings of the joint load on which a friction depends to `read`; return the index of the first.
 
-    The result is 0 for friction in a contact, and -1 for friction that depends on no load.
+    A reading is a scalar computed from an evaluation, here force or torque. The result is 0 for friction in a contact,
+    and -1 for friction that depends on no load.
     """
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1

@@ -1,4 +1,4 @@
-"""Tables of the nodes of the compiled solver: where their bodies are, and which rows are made of which primitives.
+"""Tables of the nodes of the compiled solver: positions of their bodies, and the primitives of their rows.
 
 A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
 whose acceleration stays an unknown. A relation is a constraint given by a function, a primitive one of four elementary
@@ -27,7 +27,10 @@ Composition = tuple[tuple[int, int], ...]
 
 
 def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, relations: Relations) -> Nodes:
-    """Return the table of the nodes with the given constraint rows; None stands for hubs."""
+    """Return the table of the nodes whose constraint rows are `placed`; None stands for hubs.
+
+    A hub is a body with many joints.
+    """
     K, t = len(placed), model.table
     nodes = Nodes(
         rows=np.array([6 if joint is None else len(joint.rows) for joint in placed], dtype=np.int64),
@@ -66,7 +69,7 @@ def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots,
 
 
 def _place_bodies(nodes: Nodes, of: np.ndarray, bodies: np.ndarray, model: Model, slots: Slots) -> None:
-    """Store where nodes `of` (k,) find their bodies (k, 2), and the sums of the inverse masses of these."""
+    """Store the positions of the bodies (k, 2) of nodes `of` (k,) in the arrays, and their summed inverse masses."""
     for table, size in ((nodes.state, STATE_SIZE), (nodes.kinematics, KINEMATICS_SIZE), (nodes.wrench, WRENCH_SIZE)):
         table.reshape(-1, 2)[of] = slots.offsets(bodies, size)
     nodes.inverse_mass[of] = np.append(1 / model.mass, 0.0)[bodies].sum(axis=1)
@@ -90,7 +93,7 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
 
 @cache
 def _lanes(composition: Composition) -> bytes:
-    """Return the pattern (5, WIDTH) of the rows of a node, as `kernels.rows` reads it."""
+    """Return the pattern (5, WIDTH) of the rows of a node, in the form used by `kernels.rows`."""
     lanes = np.zeros((5, WIDTH))
     for kind, row in composition:
         if kind == COINCIDENCE:

@@ -48,7 +48,10 @@ from .tables import Tables
 
 
 def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, forces: Forces) -> Readings:
-    """Return the tables of readings; the entries of readings of disabled parts are zero."""
+    """Return the tables of readings; the entries of readings of disabled constraints and forces are zero.
+
+    Readings are scalars computed from evaluations, such as a joint force.
+    """
     nodes: list[int] = []
     multipliers: list[int] = []
     weights: list[float] = []

@@ -53,7 +53,7 @@ BLOCKS = np.array([{HINGE: 0, BALL: BALL_NUMBERS, FREE: FREE_NUMBERS}[kind] for 
 
 
 class Links(NamedTuple):
-    """The bodies of a forest of hinges and ball joints, from the tips to the roots, with the joints to their parents.
+    """Bodies of a forest of hinges and ball joints, from the tips to the roots, with the joints to their parents.
 
     Attributes
     ----------
@@ -104,9 +104,10 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
 
 
 def _axes(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    """Return the axes (m, 2, 3) in both bodies of hinges whose two rows have directions `one` and `two` (m, 2, 3).
+    """Return the axes (m, 2, 3) of m hinges in both bodies, from the directions `one` and `two` (m, 2, 3) of rows.
 
-    Both rows must have the same direction in one of the bodies, which is the axis there; otherwise zeros are returned.
+    Both rows of a hinge must have the same direction in one of the bodies, which is the axis in this body; otherwise
+    zeros are returned.
     """
     axes = np.zeros_like(one)
     for side in (1, 0):
@@ -155,7 +156,7 @@ def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int
 
 
 def alignments(axes: np.ndarray) -> np.ndarray:
-    """Return quaternions (m, 4) of rotations that turn z to unit vectors, exact for coordinate axes."""
+    """Return quaternions (m, 4) of rotations from the z axis to unit vectors (m, 3), exact for coordinate axes."""
     rows, largest = np.arange(len(axes)), np.abs(axes).argmax(axis=1)
     sign = np.sign(axes[rows, largest])
     q = TO_AXES[largest]
@@ -168,7 +169,10 @@ def alignments(axes: np.ndarray) -> np.ndarray:
 
 
 def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
-    """Return the tables of a forest whose links are in the order of the slots; empty tables without links."""
+    """Return the tables for the recursion over a forest whose bodies `chain` are in the order of the slots.
+
+    The tables are empty if `chain` is None.
+    """
     if chain is None:
         chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((2, 0, 2, 3))), 0
     else:
@@ -234,11 +238,11 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def _places(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
-    """Return for each link the places of three sums of inertias: of its children, the one added to, and the new one.
+    """Return for each body the places of three sums of inertias: of its children, and of the parent before and after.
 
-    `parents` are the slots of the parents, with n for the ground, and `held` whether a link has a joint. Place 0 is
-    always zero. A place is used again when its sum has been taken, so that few are needed, which stay in the
-    processor's cache.
+    "Before and after" refers to the addition of the inertia of the body. `parents` are the slots of the parents, with n
+    for the ground, and `held` whether a body has a joint. Place 0 is always zero. A place is reused after its sum has
+    been read, so that few places are needed, which stay in the processor's cache.
     """
     places = np.zeros((n, 3), dtype=np.int64)
     at_body: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Tables of a forest of joints, whose free coordinates are eliminated: parent and child of each joint.
+"""Tables of a forest of joints, whose degrees of freedom are eliminated: parent and child of each joint.
 
 In a forest no joint closes a loop, with the ground counted as a body. A primitive is one of four elementary constraints
 of which joints consist.
@@ -76,7 +76,7 @@ def own_arrays(tree: Tree) -> Tree:
 
 
 def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
-    """Whether no joint closes a loop among n bodies and the ground, which has the index n."""
+    """Return whether no joint closes a loop among n bodies and the ground, which has the index n."""
     part = list(range(n + 1))
 
     def part_of(body: int) -> int:
@@ -98,7 +98,7 @@ def _from_root(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the joints of a tree with their child and parent body, each joint before the joints of its child.
 
-    `hanging` are the joints at each body, and `reached` is the set of bodies found so far, which is extended.
+    `hanging` are the joints at each body, and `reached` is the set of bodies reached so far, which is extended.
     """
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
@@ -119,7 +119,7 @@ def _entries(
     order: Sequence[tuple[int, int, int]],
     slots: Slots,
 ) -> np.ndarray:
-    """Return the entries of all joints in `kernels.tree.Tree`, one joint after the other.
+    """Return the concatenated entries of all joints for `kernels.tree.Tree`.
 
     `nodes` are the nodes of `joints`; `order` lists the index of a joint with its child and parent body.
     """
@@ -142,9 +142,10 @@ def _entries(
 
 @cache
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return the last entries of a joint: whether it is a coincidence, numbers of its rows, and which these are.
+    """Return the last entries of a joint: whether it is a coincidence, and the numbers and indices of its rows.
 
-    `primitives` are the kinds of its primitives with their first rows, counted from that of the joint.
+    `primitives` are the kinds of its primitives (elementary constraints) with their first rows, relative to the first
+    row of the joint.
     """
     shifts: list[int] = []
     turns: list[int] = []

@@ -43,7 +43,7 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Fill tangents.accelerations with the accelerations of all bodies, in the inertial frame, from y' in `ydot`.
 
-    Linear accelerations are in m/s^2, angular ones in rad/s^2; `kin` holds the rotation matrices.
+    Linear accelerations are in m/s^2, angular accelerations in rad/s^2; `kin` holds the rotation matrices.
     """
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
@@ -58,9 +58,10 @@ def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
 def move(
     occupied: np.ndarray, seeds: np.ndarray, moving: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray
 ) -> None:
-    """Fill the derivatives of poses, velocities and angular accelerations of all bodies in eight directions.
+    """Compute the derivatives of poses, velocities and angular accelerations of all bodies in eight directions.
 
-    `seeds` are the directions, and `moving` receives the derivatives.
+    The results are written to `moving`. The bodies have the kinematics `kin` at state y, with y' in `ydot`. `seeds` are
+    the directions; `occupied` are the positions (slots) of the bodies in the arrays.
     """
     for slot in occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
@@ -89,8 +90,8 @@ def share_out(
 ) -> None:
     """Compute the derivatives of loads minus inertial forces in the first `count` directions, in tangents.wrenches.
 
-    The loads are applied loads, constraint loads at constant multipliers, and gravity; inertial forces are
-    differentiated at the present accelerations.
+    The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces are
+    differentiated at the present accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -147,9 +148,10 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the products of the eight derivatives of a matrix (3, 3) and one vector, as three vectors of eight lanes.
+    """Return the products of the eight derivatives of a matrix (3, 3) and one vector.
 
-    The derivatives are stored by rows of the matrix, from element o of `array` on.
+    The result is three vectors of eight numbers. The derivatives are stored by rows of the matrix, from element o of
+    `array` on.
     """
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],

@@ -27,7 +27,7 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Write the variation `change` of the state y to the seeds, as direction d of the derivatives."""
+    """Write the variation `change` of the state y to the seeds: the arrays of directions, as direction d."""
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
@@ -76,7 +76,8 @@ def change_of_rates(
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
     """Project the quaternion variations in `change` onto the tangent space of unit quaternions of the state y.
 
-    They become perpendicular to the quaternions, so that varied quaternions keep unit length to first order.
+    The projected variations are perpendicular to the quaternions, so that varied quaternions keep unit length to first
+    order.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -90,9 +91,9 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
 def land_changes(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:
-    """Project `count` variations of the state y, evaluated last, onto the linearized constraints.
+    """Project `count` variations of the state y at time t (s), evaluated last, onto the linearized constraints.
 
-    The projection is orthogonal in the mass metric; variations of parameters contribute to the constraints.
+    The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters.
     `take_motion` must have been called after the evaluation.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
@@ -114,7 +115,10 @@ def land_changes(
 
 @kernel
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
-    """Add M^-1 times `wrench` to the poses or velocities, as `level` selects, of a variation of the state y."""
+    """Add M^-1 times the loads `wrench` to the poses or velocities, as `level` selects, of a variation of the state y.
+
+    M is the mass matrix.
+    """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         shift = times(load3(wrench, f), load(constants, c + 8 * INVERSE_MASS))
@@ -142,10 +146,10 @@ def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, fi
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the largest norm of a variation over the pose and velocity vectors of all bodies.
+    """Return the largest norm of a variation over the pose and velocity vectors of all bodies, rad.
 
-    Translations are divided by `length` (m) and velocities multiplied by the time h (s), so that the result is in rad.
-    `blocks` is the number of blocks of eight bodies.
+    Translations are divided by `length` (m) and velocities multiplied by the time h (s). `blocks` is the number of
+    blocks of eight bodies.
     """
     found = 0.0
     for slot in range(8 * blocks):

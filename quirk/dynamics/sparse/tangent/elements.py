@@ -1,8 +1,8 @@
 """Derivatives of force laws and constraint rows in eight directions, in compiled code.
 
-An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Compiled
-code calls its function of dual numbers, which carry eight derivatives. The inputs of an element are followed by their
-derivatives.
+An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Its
+derivatives are computed by a function of dual numbers: numbers with eight derivatives. The inputs of an element are
+followed by their derivatives.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads, and compute those of the rates of internal variables.
+    """Add the derivatives of all applied loads in eight directions, and compute those of internal variables' rates.
 
-    `timed` is true if a direction has a component in time.
+    t is the time, s; `timed` is true if a direction has a component in time.
     """
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
@@ -97,9 +97,10 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Compute the derivatives of all rows, and add the derivatives of the constraint loads.
+    """Compute the derivatives of the constraint rows of all relations in eight directions, and add those of loads.
 
-    `timed` is true if a direction has a component in time.
+    A relation is a constraint given by a function. The loads are its constraint loads. `timed` is true if a direction
+    has a component in time.
     """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -125,7 +126,10 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 @kernel
 def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
-    """Copy the inputs of a force law, as last evaluated in `forces`, to the inputs of its function of dual numbers."""
+    """Copy the inputs of a force law, as last evaluated in `forces`, to its function of dual numbers.
+
+    The entries of the law in the tables begin at index o.
+    """
     first, source = laws.entries[o + INPUT], laws.entries[o + SOURCE]
     for c in range(laws.entries[o + INPUTS]):
         put(laws.inputs, first + c, at(forces.inputs, source + c))
@@ -135,7 +139,10 @@ def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 def hand_over_frames(
     relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
 ) -> None:
-    """Write the poses, velocities and accelerations of the bodies of a relation to the inputs of its function."""
+    """Write poses, velocities and accelerations of the bodies of a relation to the inputs of its function.
+
+    A relation is a constraint given by a function; its entries in the tables begin at index o.
+    """
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         slot = relations.sides[side]
@@ -155,7 +162,10 @@ def hand_over_frames(
 
 @kernel
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
-    """Write the eight derivatives of the motion of a relation's bodies to the derivatives of its inputs."""
+    """Copy the eight derivatives of the motion of a relation's bodies to the inputs of its function of dual numbers.
+
+    A relation is a constraint given by a function; its entries in the tables begin at index o.
+    """
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
         m = MOVING * relations.sides[side]
@@ -172,9 +182,10 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 @kernel
 def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
-    """Write the prescribed motions of an element at time t to its inputs, with their derivatives up to `order`.
+    """Write the prescribed motions of an element at time t (s) to its inputs, with time derivatives up to `order`.
 
-    `time` holds the eight directions of time, and `timed` is true if any of them is not zero.
+    An element is a force law or a relation (constraint function); its entries begin at index o. `time` holds the time
+    components of the eight directions, and `timed` is true if any of them is not zero.
     """
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
@@ -191,7 +202,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 @kernel
 def hand_over_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation to the inputs of its function; they follow the derivatives of the inputs."""
+    """Write the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):
@@ -212,9 +223,10 @@ def hold_motions(elements: TangentElements, order: int) -> None:
 
 @kernel
 def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
-    """Call the function of dual numbers of the element whose entries begin at index `o`.
+    """Call the function of dual numbers of the element whose entries begin at index `o`, at time t (s).
 
-    If the call fails, the first `leading` derivatives of its outputs are NaN.
+    Dual numbers have a value and eight derivatives. If the call fails, the first `leading` derivatives of the outputs
+    are NaN.
     """
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]

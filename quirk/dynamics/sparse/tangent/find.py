@@ -30,7 +30,7 @@ from .tables import LEVELS, Tangents
 def find_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
-    """Compute the derivatives of wrenches and multipliers in eight directions at the state that was evaluated last.
+    """Compute the derivatives of loads and multipliers in eight directions, at time t (s) and state y evaluated last.
 
     `ydot` is the result of the evaluation, and work.x its multipliers. `timed` is true if any direction has a component
     in time, which requires one more derivative of prescribed motions.
@@ -58,7 +58,7 @@ def solve_for_changes(
     alpha: float,
     beta: float,
 ) -> None:
-    """Compute the derivatives of wrenches and multipliers in the first `count` of eight directions.
+    """Compute the derivatives of loads and multipliers in the first `count` of eight directions.
 
     `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `find_tangents`.
     """
@@ -100,7 +100,7 @@ def time_derivative(
 ) -> None:
     """Write the partial derivative of the accelerations with respect to time to the velocities of `drift`.
 
-    The state y must have been evaluated last, at time t (s), with the result `ydot`.
+    The state y must have been evaluated last, at time t (s), with y' in `ydot`. `drift` has the layout of a state.
     """
     constants, work = mechanism.constants, mechanism.work
     for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,

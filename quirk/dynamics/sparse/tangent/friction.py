@@ -36,7 +36,7 @@ BEARING = 72
 
 @kernel
 def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
-    """Write friction magnitudes to the inputs of force laws.
+    """Write the magnitudes of all friction forces to the inputs of force laws.
 
     The magnitudes are 1 if `unit`, as evaluations of y' require, otherwise those of the last evaluation.
     """
@@ -80,7 +80,10 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
 
 @traced
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
-    """Return the eight derivatives of a vector fixed in the body at `slot`; `a` is its value in the inertial frame."""
+    """Return the eight derivatives of a vector fixed in a body; `a` is its value in the inertial frame.
+
+    The derivatives of the motion of the body are at position `slot` of `moving`.
+    """
     o = MOVING * slot + ROTATION
     return tuple(
         load(moving, o + 24 * row) * a[0]
@@ -92,7 +95,10 @@ def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
 
 @kernel
 def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
-    """Compute the derivatives of a joint's force and moment on one body at constant multipliers, times `sign`."""
+    """Compute the derivatives of the force and moment of a joint on one body at constant multipliers, times `sign`.
+
+    The joint is that of friction element k; `side` selects body i or j.
+    """
     bearings, relations = tangents.bearings, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
         store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))

@@ -16,7 +16,7 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Computes the Jacobian of one model; no other object may use the solver at the same time."""
+    """Jacobian of y' = f(t, y) of one model; no other object may use the solver at the same time."""
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._differential = solver, Differential(solver)
@@ -50,7 +50,10 @@ class Jacobian:
 
 
 def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
-    """Return the vector part (n, 3) of the product of the inverse of each orientation and another quaternion."""
+    """Return the vector part (n, 3) of the product of the inverse orientation of each of n bodies and a quaternion.
+
+    `other` (n, 4) are the quaternions.
+    """
     q = state.orientation
     return (
         rotation.multiply(rotation.conjugate(q), np.broadcast_to(other, q.shape))[:, 1:] / (q**2).sum(axis=1)[:, None]

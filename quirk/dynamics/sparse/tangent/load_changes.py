@@ -128,7 +128,7 @@ def changed_loads(
 
 
 def _go(differential: Differential, loads: LoadPass) -> None:
-    """Run the compiled computation of the derivatives of loads at all states of one pass."""
+    """Compute the derivatives of loads at all states of one pass (up to eight directions), by compiled code."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():
         loads_along(solver.mechanism, differential.tangents, loads)
@@ -140,9 +140,9 @@ def _go(differential: Differential, loads: LoadPass) -> None:
 
 
 def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the accelerations and the loads of joints and force elements of one pass.
+    """Return the accelerations and the loads of joints and force elements of one pass, with their derivatives.
 
-    Shapes are as in `ChangedLoads`.
+    Shapes are as in `ChangedLoads`, for at most eight directions.
     """
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
@@ -156,12 +156,15 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join arrays (..., 9), each with a value and eight of its derivatives, to one array with all derivatives."""
+    """Join arrays (..., 9), each with a value and eight of its derivatives, to one array (..., 1 + D).
+
+    D is the number of all derivatives.
+    """
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
 
 def _sides(differential: Differential) -> np.ndarray:
-    """Return, for each constraint with relations, the frames on body j of these relations, as a flat array.
+    """Return a flat array of the frames on body j of all relations (constraint functions) of all constraints.
 
     There are three entries for each frame: the indices of the constraint, of the relation, and of the frame.
     """

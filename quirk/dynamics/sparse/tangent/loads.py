@@ -79,7 +79,7 @@ class LoadPass(NamedTuple):
 
 @entry(needed_by="derivatives of loads need", effort=20)
 def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Compute loads and their derivatives at all states of the pass."""
+    """Compute loads of constraints and force elements, and their derivatives, at all states in `loads`."""
     for row in range(loads.times.shape[0]):
         if loads.stop[0] != 0:
             return
@@ -93,7 +93,10 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers at this state."""
+    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers at this state.
+
+    The derivatives are those in the directions of `loads`.
+    """
     size, t, places = loads.slope.shape[0], loads.times[row], loads.places.shape[0]
     y = loads.states[row * size : (row + 1) * size]
     for p in range(places):

@@ -30,14 +30,13 @@ XYZ = np.arange(3)
 class ChangedRows:
     """Derivatives of constraint rows in eight directions, in the layout of compiled code.
 
-    The directions are those that `find_tangents` has written to the inputs of relations. Rows are the loads exerted by
-    unit multipliers.
+    The directions are those of the last call of `find_tangents`. Rows are the loads exerted by unit multipliers.
 
     Parameters
     ----------
     solver : Solver
-    relations : all rows of the model as relations
-    elements : inputs and outputs of the functions of dual numbers of these relations
+    relations : all rows of the model as constraint functions
+    elements : inputs and outputs of the functions of dual numbers (values with derivatives) of these relations
     """
 
     def __init__(self, solver: Solver, relations: Sequence[PlacedRelation], elements: TangentElements) -> None:
@@ -77,7 +76,7 @@ class ChangedRows:
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
         """Return the index of the first derivative of the load of relation r on the body of a frame.
 
-        The index refers to the outputs of all functions of dual numbers.
+        The index refers to the concatenated outputs of all functions of dual numbers.
         """
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame

@@ -79,7 +79,7 @@ class Bearings(NamedTuple):
 
     Attributes
     ----------
-    sizes : (C,) indices of the magnitudes in the inputs of `Forces`
+    sizes : (C,) indices of the friction magnitudes in the inputs of `Forces`
     coefficients, lengths : (C,) indices, in the inputs of force laws, of the derivatives of the coefficient of friction
         and of the distance of the bearings
     first, relations : relations[first[k]:first[k + 1]] are the relations of the joint of friction k, none for contacts

@@ -58,7 +58,10 @@ ORIGIN = 3
 
 
 class Differential:
-    """Computes derivatives of the accelerations of a model; no other object may use it at the same time."""
+    """Derivatives of the accelerations of one model along directions of states and parameters.
+
+    No other object may use the arrays at the same time.
+    """
 
     def __init__(self, solver: Solver) -> None:
         self.solver = solver
@@ -93,7 +96,10 @@ class Differential:
         self._inverse_root = inverse_root(model.inertia)
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
-        """Return the derivatives in the given directions at a state y, whose independent rows have been selected."""
+        """Return the derivatives in `directions` at time t (s) and state y.
+
+        The independent rows must have been selected at this state.
+        """
         solver = self.solver
         timed = bool(directions.time.any())
         if timed:
@@ -108,7 +114,7 @@ class Differential:
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def give(self, directions: Directions, first: int) -> None:
-        """Write eight of the directions, from direction `first` on, to the arrays that compiled code reads."""
+        """Write eight of the directions, from direction `first` on, to the arrays read by compiled code."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -145,14 +151,17 @@ class Differential:
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
-        """Return the derivatives (8, m) of the minimum-norm multipliers of m rows.
+        """Return the derivatives (8, m) of the minimum-norm multipliers of m constraint rows in eight directions.
 
-        `changes` (8, m) are the derivatives of the multipliers of the independent rows.
+        `changes` (8, m) are the derivatives of the multipliers of the independent rows, at time t (s) and state y.
         """
         return self._least(y, t, changes)[1] if self.solver.redundant else changes
 
     def share(self, y: np.ndarray, t: float, count: int) -> None:
-        """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm."""
+        """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm.
+
+        They are used where redundant constraints leave multipliers undetermined.
+        """
         tangents, lanes = self.tangents, self.solver.tables.row_lane
         changes = tangents.changes.reshape(WIDTH, -1)
         tangents.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
@@ -172,7 +181,7 @@ class Differential:
         return shared[0][0], np.array([change for _, change in shared])
 
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
-        """Write the directions of parameters to the inputs of all elements; the other directions are zero.
+        """Write eight directions of parameters to the inputs of all elements, and set all other directions to zero.
 
         Directions of prescribed motions that are due to time are added by compiled code.
         """
@@ -334,7 +343,10 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, what: str) -> None:
-    """Raise an InputError if there is friction; `what` names the computation for which its load has no derivatives."""
+    """Raise an InputError if the system has friction, whose load has no derivatives here.
+
+    `what` names the computation in the message.
+    """
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
             raise InputError(f"{element}: its load is not differentiated for {what}")

@@ -60,7 +60,7 @@ def begin(
     """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
 
     The coefficients are those of poses up to order 2 and of angular velocities up to order 1. `orders` is the number of
-    coefficients of each quantity in `bodies`.
+    coefficients of each quantity in `bodies`; `kin` holds the kinematics of all bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
@@ -83,11 +83,11 @@ def begin(
 
 @kernel
 def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
-    """Compute coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
+    """Compute Taylor coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
     angular velocities in the inertial frame are computed, too; only force laws need them. Only the first `whole` blocks
-    have more than four bodies.
+    of eight bodies have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -99,7 +99,7 @@ def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, 
 
 @kernel
 def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int, spinning: bool) -> None:
-    """Compute coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
+    """Compute Taylor coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
 
     The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`. If
     `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is computed, too; only force
@@ -113,7 +113,7 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
 
 @kernel
 def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute coefficient `order` > 0 of the accelerations of one block of eight bodies.
+    """Compute Taylor coefficient `order` > 0 of the accelerations of one block of eight bodies.
 
     The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`.
     """
@@ -138,7 +138,10 @@ def accelerate(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, order:
 
 @kernel
 def turn(bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute coefficient `order` > 0 of quaternions and rotation matrices of the block at k from lower orders."""
+    """Compute Taylor coefficient `order` > 0 of quaternions and rotation matrices of eight bodies from lower orders.
+
+    The coefficients of the bodies begin at element k of `bodies`.
+    """
     zero = zero_of(bodies)
     w = v = ahead = back = zero, zero, zero
     o = k + order * KIN
@@ -156,7 +159,10 @@ def turn(bodies: np.ndarray, k: int, order: int) -> None:
 
 @inlined
 def rotate(bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute coefficient `order` > 0 of the rotation matrices of the block at k from the quaternions."""
+    """Compute Taylor coefficient `order` > 0 of the rotation matrices of eight bodies from their quaternions.
+
+    The coefficients of the bodies begin at element k of `bodies`.
+    """
     zero = zero_of(bodies)
     xx = yy = zz = xy = xz = yz = wx = wy = wz = zero
     for m in range(order + 1):
@@ -174,7 +180,10 @@ def rotate(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def spin(bodies: np.ndarray, k: int, order: int) -> None:
-    """Compute coefficient `order` of the angular velocities R omega of the block at k in the inertial frame."""
+    """Compute Taylor coefficient `order` of the angular velocities R omega of eight bodies in the inertial frame.
+
+    The coefficients of the bodies begin at element k of `bodies`.
+    """
     zero = zero_of(bodies)
     x = y = z = zero, zero, zero
     for m in range(order + 1):
@@ -195,10 +204,10 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
-    """Add constraint loads to coefficient `order` of the loads, and the resulting accelerations to the motion.
+    """Add constraint loads to Taylor coefficient `order` of the loads, and the resulting accelerations to the motion.
 
-    The constraint loads in `wrench` change coefficient `order` + 2 of the poses. Only the first `whole` blocks have
-    more than four bodies.
+    The constraint loads in `wrench` change coefficient `order` + 2 of the poses. `orders` is the number of coefficients
+    of each quantity; only the first `whole` blocks of eight bodies have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
@@ -212,10 +221,10 @@ def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, order
 def release_block(
     constants: np.ndarray, c: int, wrench: np.ndarray, f: int, bodies: np.ndarray, k: int, order: int
 ) -> None:
-    """Add constraint loads, and the resulting accelerations, for one block of eight bodies.
+    """Add constraint loads to Taylor coefficient `order`, and the resulting accelerations, for eight bodies.
 
-    The loads begin at element f of `wrench`, the coefficients of the block at element k of `bodies`, and its constants
-    at element c of `constants`.
+    The loads begin at element f of `wrench`, the coefficients of the bodies at element k of `bodies`, and their
+    constants at element c of `constants`.
     """
     here, force, moment = k + order * KIN, load3(wrench, f), load3(wrench, f + MOMENT)
     store3(bodies, here + 8 * FORCE, plus(load3(bodies, here + 8 * FORCE), force))
@@ -235,10 +244,10 @@ def release_block(
 
 @inlined
 def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
-    """Add the effect of a rotation vector to one coefficient of the quaternions and rotation matrices of a block.
+    """Add the effect of rotation vectors to one Taylor coefficient of quaternions and rotation matrices.
 
-    The coefficients of this order begin at element o of `bodies`, those of order 0 at element k; `theta` is the
-    rotation vector in body axes, one for each of the eight bodies.
+    The coefficients of this order begin at element o of `bodies`, those of order 0 at element k; `theta` are the
+    rotation vectors of eight bodies in body axes.
     """
     w, v = load(bodies, k + 8 * QUATERNION), load3(bodies, k + 8 * (QUATERNION + 1))
     half = times(theta, 0.5)
@@ -252,7 +261,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Compute the state y at time h (s) from the series: poses up to `order`, velocities up to `order` - 1."""
+    """Compute the state y at time h (s) from the Taylor series: poses up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

@@ -1,8 +1,8 @@
 """Length of the initial part of a step in which force laws do not switch branches.
 
-A quantity that a law compares with zero, a guard, is a polynomial along the series. Its values lie between its smallest
-and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so it keeps its
-sign if all coefficients have the same sign.
+A guard, a quantity that a law compares with zero, is a polynomial along the Taylor series. Its values lie between its
+smallest and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so it
+keeps its sign if all coefficients have the same sign.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def same_cases(elements: TaylorElements, h: float, least: float) -> float:
 
 @kernel
 def keeps_sign(elements: TaylorElements, n: int, lane: int, h: float) -> bool:
-    """Whether guard n keeps its sign throughout a step of size h (s), for element `lane` of its group."""
+    """Return whether guard n keeps its sign throughout a step of size h (s), for element `lane` of its group.
+
+    A guard is a quantity whose sign changes when a force law switches its branch.
+    """
     guard, c, last = GUARD * n, elements.polynomial, elements.orders - 3
     o, stride = elements.guards[guard + START] + lane, elements.guards[guard + STRIDE]
     # Coefficients of powers of time over h, divided by the binomials 1 / `share` of the last order.

@@ -52,7 +52,11 @@ from .tapes import (
 
 @functools.lru_cache(MOST_COMPILED)
 def series_code(form: Form, width: int) -> tuple[Programs, Native]:
-    """Return the programs of a form, and their machine code for `width` elements at a time."""
+    """Return the programs of a form, and their machine code for `width` elements at a time.
+
+    A form is a list of operations shared by elements of equal structure; a program computes a part of them for one
+    order.
+    """
     programs = Programs(form)
 
     def write(builder: Any, t: Any, given: Any, _: Any) -> None:
@@ -65,7 +69,7 @@ class _Writer(Recurrences):
     """Generates the machine code of all programs of a form."""
 
     def write(self) -> None:
-        """Generate code for all programs, and the branch to the selected one."""
+        """Generate code for all programs, and the jump to the selected program."""
         build = self.build
         end = build.append_basic_block("end")
         choice = build.switch(self.query[PROGRAM], end)
@@ -119,7 +123,7 @@ class _Writer(Recurrences):
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
 
     def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Generate code that adds loads, rates and powers to the system's arrays, and stores right-hand sides."""
+        """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides."""
         if not outputs:
             return
         build = self.build

@@ -49,11 +49,11 @@ LIBRARY = {
 
 
 class Arithmetic:
-    """Writes operations on vectors with one number for each element.
+    """Generates operations on vectors with one number for each element.
 
     Parameters
     ----------
-    tape : operations of the form
+    tape : list of operations shared by the elements
     width : number of elements in a vector
     builder : receives the instructions
     """
@@ -146,15 +146,15 @@ class Arithmetic:
 
 
 def integer(x: int) -> Any:
-    """Return an integer of 64 bits."""
+    """Return a constant integer of 64 bits for generated code."""
     return ir.Constant(WORD, x)
 
 
 def short_integer(x: int) -> Any:
-    """Return an integer of 32 bits."""
+    """Return a constant integer of 32 bits for generated code."""
     return ir.Constant(INDEX, x)
 
 
 def double(x: float) -> Any:
-    """Return a double."""
+    """Return a constant double for generated code."""
     return ir.Constant(DOUBLE, x)

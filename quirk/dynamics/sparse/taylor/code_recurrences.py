@@ -45,7 +45,7 @@ Term = tuple[float, int, int, int]
 
 
 class Recurrences(Storage):
-    """Writes the coefficients of order k of all lines of a form."""
+    """Generates the Taylor coefficients of order k of all lines of a tape (list of operations)."""
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
         """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line."""
@@ -160,7 +160,7 @@ class Recurrences(Storage):
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is not known yet."""
+            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is not yet known."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 

@@ -42,11 +42,11 @@ from .tapes import (
 
 
 class Storage(Arithmetic):
-    """Writes loads of inputs, and loads and stores of coefficients.
+    """Generates loads of inputs, and loads and stores of Taylor coefficients.
 
     Parameters
     ----------
-    programs : programs of a form
+    programs : programs of a form: the parts of its operations for one order
     width : number of elements in a vector
     builder : receives the instructions
     t : time, s
@@ -119,9 +119,9 @@ class Storage(Arithmetic):
         return 1 + self.form.frames + self.form.motions + row
 
     def _variable_slot(self, behind: int) -> int:
-        """Return the row of `places` with the indices of internal variables or of values of work.
+        """Return the row of `places` with the indices of internal variables or of integrated work.
 
-        `behind` is the number of the row after that of the first internal variable: 0 for the internal variables, 1 for
+        `behind` is the offset of the row from that of the first internal variable: 0 for the internal variables, 1 for
         the work of the element, and 2 + r for the work of its constraint row r.
         """
         return self._row_slot(self.form.rows) + behind
@@ -156,7 +156,7 @@ class Storage(Arithmetic):
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
     def _now(self, place: int) -> Any:
-        """Return coefficient k of a line; k is the order that is being computed."""
+        """Return Taylor coefficient k of a tape line; k is the order being computed."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -164,7 +164,7 @@ class Storage(Arithmetic):
         return self.values[place]
 
     def _first(self, place: int) -> Any:
-        """Return coefficient 0 of a line, its value at the start of the step."""
+        """Return Taylor coefficient 0 of a tape line, its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:

@@ -1,7 +1,7 @@
 """Calls of the machine code that computes Taylor coefficients of constraints and force elements.
 
-Elements of equal structure are evaluated together, in groups of up to eight. A program computes a part of the
-coefficients of one order.
+Elements of equal structure are evaluated together, in groups of up to eight. A program is a part of the operations for
+the coefficients of one order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def expand_motions(elements: TaylorElements, t: float) -> None:
 
 @kernel
 def level_of(elements: TaylorElements, g: int) -> int:
-    """Return the level of the rows of group g: POSE_ROWS, VELOCITY_ROWS or, for force elements, LAW."""
+    """Return the level of the constraint rows of group g, POSE_ROWS or VELOCITY_ROWS, or LAW for force elements."""
     return elements.groups[GROUP * g + LEVEL]
 
 

@@ -46,10 +46,10 @@ def expand(
 ) -> None:
     """Compute all Taylor coefficients of body motions and auxiliary states, from the state y evaluated last.
 
-    `slope` is y' at this state. `second` is 1 if `coefficients` are the second half of the arrays at the addresses in
-    `elements`, otherwise 0. Terms decrease about evenly from order to order, down to `rtol` of the first. Multipliers
-    are solved to the corresponding accuracy only: projection at the end of a step removes the remaining constraint
-    violation.
+    t is the time (s), and `slope` is y' at this state. `second` is 1 if `coefficients` are the second half of the
+    arrays at the addresses in `elements`, otherwise 0. Terms are assumed to decrease evenly from order to order, down
+    to `rtol` of the first. Multipliers are solved to the corresponding accuracy only: projection at the end of a step
+    removes the remaining constraint violation.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -77,9 +77,9 @@ def expand(
 def next_order(
     mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, left: float
 ) -> None:
-    """Compute coefficient k of accelerations and multipliers, and the coefficients of the motion that follow from them.
+    """Compute Taylor coefficient k of accelerations and multipliers, and the resulting coefficients of the motion.
 
-    `left` is the relative residual allowed for the multipliers.
+    t is the time, s. `left` is the relative residual allowed for the multipliers.
     """
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     clear_loads(bodies, orders, k)

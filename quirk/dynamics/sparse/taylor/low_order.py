@@ -34,7 +34,7 @@ from .low_order_rows import LowOrderSeries, next_rows
 
 @kernel
 def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
-    """Compute all coefficients of accelerations and multipliers at a state y that satisfies the constraints.
+    """Compute all Taylor coefficients of accelerations and multipliers at time t (s) and a state y on the constraints.
 
     On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
     is `driven`, the constraints leave no degree of freedom. Loads are then omitted, because they would affect the

@@ -1,8 +1,8 @@
 """Derivatives of the motion at many times, in compiled code: at given states, or for driven motions.
 
-For driven motions only the state at the first time is given. From one time to the next the positions are extrapolated
-by their Taylor polynomials and projected onto the constraints, in several steps if projection would move them far. This
-is called tracking.
+For driven motions, which have no degree of freedom, only the state at the first time is given. From one time to the
+next the positions are extrapolated by their Taylor polynomials and projected onto the constraints, in several steps if
+projection would move them far. This is called tracking.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ THETA, ONCE = 0, 24
 
 @fields
 class PathCounts(Fields):
-    """Numbers of a `SeriesPath`.
+    """Counters of a `SeriesPath`.
 
     Attributes
     ----------
-    corrections, factorisations : steps and factorizations of projections
-    row : completed times
-    steps, tried : steps, and steps tried since the last completed time
+    corrections, factorisations : numbers of steps and factorizations of projections
+    row : number of completed times
+    steps, tried : numbers of steps, and of steps tried since the last completed time
     """
 
     corrections: int
@@ -75,9 +75,9 @@ class PathClock(Fields):
 
 @record
 class SeriesPath(NamedTuple):
-    """The nt times at which derivatives are required, and the results.
+    """Times at which derivatives of the motion are required, and the results.
 
-    Names in capitals are constants of this module.
+    There are nt times. Names in capitals are constants of this module.
 
     Attributes
     ----------
@@ -117,9 +117,9 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 @entry(needed_by="kinematics, jerk and load rates need", effort=9)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
-    """Compute the Taylor coefficients of the accelerations at all times, with at most `most_steps` steps per call.
+    """Compute the Taylor coefficients of the accelerations at all times of `path`.
 
-    Returns one of the return codes ARRIVED to STOPPED.
+    At most `most_steps` steps are made per call. Returns one of the return codes ARRIVED to STOPPED.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -154,9 +154,9 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 
 @kernel
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
-    """Advance the positions by one step towards the time `end`, s.
+    """Advance the positions by one step towards the time `end` (s); return a code.
 
-    The return code is ARRIVED, AGAIN if the step ends before `end`, or STUCK or SINGULAR if the system cannot follow.
+    The code is ARRIVED, AGAIN if the step ends before `end`, or STUCK or SINGULAR if no step is possible.
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
@@ -193,7 +193,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 
 @kernel
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
-    """Whether projection has changed the extrapolated velocities in `trial` only slightly.
+    """Return whether projection has changed the extrapolated velocities in `trial` only slightly.
 
     If not, the positions may belong to another branch of the motion. h is the time step, s.
     """
@@ -280,7 +280,10 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
-    """Copy the coefficients of the accelerations at one time to `path`; above order 0 they are NaN unless `regular`."""
+    """Copy the Taylor coefficients of the accelerations at one time to `path`; NaN above order 0 unless `regular`.
+
+    `size` is the number of elements of one order.
+    """
     row, order = path.counts.row, series.order
     for k in range(order):
         for block in range(size // KIN):

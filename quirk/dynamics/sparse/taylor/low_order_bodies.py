@@ -35,7 +35,10 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 
 @kernel
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
-    """Set the coefficients that follow from the state y alone: order 0 except for loads, and order 1 of positions."""
+    """Set the Taylor coefficients that follow from the state y: order 0 except for loads, and order 1 of positions.
+
+    `size` is the number of elements of one order in `bodies`.
+    """
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
         pose(constants, y, bodies, s, k, block * CON)
@@ -58,7 +61,7 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Compute coefficient `order` of the accelerations without constraints, and the coefficients that follow from it.
+    """Compute Taylor coefficient `order` of the accelerations without constraints, and the resulting coefficients.
 
     The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
     coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2.
@@ -90,7 +93,11 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
 
 @kernel
 def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
-    """Compute coefficient `order` of the rotation of the block at k from the angular velocity: R' = omega x R."""
+    """Compute Taylor coefficient `order` of the rotation matrices of eight bodies from R' = omega x R.
+
+    The coefficients of order 0 of these bodies begin at element k of `bodies`; `size` is the number of elements of one
+    order.
+    """
     for column in range(3):
         zero = splat(0.0)
         rate = zero, zero, zero
@@ -106,7 +113,10 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 
 @kernel
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
-    """Add M^-1 times the constraint loads in `wrench` to coefficient `order` of the accelerations."""
+    """Add M^-1 times the constraint loads in `wrench` to Taylor coefficient `order` of the accelerations.
+
+    M is the mass matrix; `size` is the number of elements of one order in `bodies`.
+    """
     for block in range(size // KIN):
         c, f, here = block * CON, block * WRENCH, order * size + block * KIN
         scale = 1.0 / ((order + 1) * (order + 2))

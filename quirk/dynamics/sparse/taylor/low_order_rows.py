@@ -1,7 +1,7 @@
 """Taylor coefficients of constraint rows along a motion, and the resulting right-hand sides.
 
 A row is Phi = x . y - c, with vectors x and y, as in `constraint_rows`. Coefficients of products are convolutions.
-Those of directions and arms are the coefficients of rotation matrices times constant vectors. A node is a group of up
+The coefficients of directions and arms are those of rotation matrices times constant vectors. A node is a group of up
 to six rows, a relation a constraint function, and G the array of all rows.
 """
 
@@ -45,17 +45,17 @@ from ..kernels.work import Workspace
 
 @record
 class LowOrderSeries(NamedTuple):
-    """Arrays of Taylor coefficients of the motion, for K nodes.
+    """Taylor coefficients of the motion and of the constraint rows, for K nodes (joints).
 
     Attributes
     ----------
-    bodies : coefficients of all bodies, one order after the other, two orders more than those of accelerations
-    rows : coefficients of G of each order from 1, at the offset of that order; order 0 is in `Workspace.G`
+    bodies : coefficients of all bodies, ordered by order, two orders more than those of accelerations
+    rows : coefficients of the rows, from order 1 on, ordered by order; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
     terms : scratch array for one node
-    relations : relations compiled for higher orders
-    address : (1,) address of a function that fills applied loads of higher orders, or 0
-    asked : (1,) order of the loads that this function must fill
+    relations : relations (constraint functions) compiled for higher orders
+    address : (1,) address of a function that computes applied loads of higher orders, or 0
+    asked : (1,) order of the loads that this function must compute
     order : number of coefficients of accelerations
     """
 
@@ -77,10 +77,11 @@ TERMS = 128
 
 @kernel
 def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, size: int, k: int) -> None:
-    """Compute the right-hand sides for order k, -(k + 1) (k + 2) Phi_(k+2), and the next coefficient of the rows.
+    """Compute the right-hand sides -(k + 1) (k + 2) Phi_(k+2) for order k, and the next coefficient of the rows.
 
-    Right-hand sides are written to work.rhs. The coefficient of the rows is k + 1, unless k is the last order; for k =
-    0 order 0 is written to work.G, too. `size` is the number of elements of one order of series.bodies.
+    Phi are the residuals; right-hand sides are written to work.rhs. The coefficient of the rows is k + 1, unless k is
+    the last order; for k = 0 order 0 is written to work.G, too. t is the time (s), and `size` is the number of elements
+    of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -104,7 +105,7 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
 
 @kernel
 def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.ndarray, m: int) -> None:
-    """Compute coefficient m of x, y and the vectors in them for the rows of node n; see `constraint_rows`.
+    """Compute Taylor coefficient m of the vectors that form the rows of node n; see `constraint_rows`.
 
     `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, because inertial axes are
     constant.
@@ -152,8 +153,9 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
     """Compute the right-hand sides and the next Taylor coefficient of the rows of relation r; see `next_rows`.
 
-    The right-hand sides are written to work.rhs, from element o on. The function of the relation computes derivatives
-    of Phi up to order + 1, and of the gradient up to order - 1. Unknown coefficients of the motion are passed as zero.
+    A relation is a constraint given by a function. The right-hand sides are written to work.rhs, from element o on. The
+    function computes derivatives of the residuals up to order + 1, and of the gradient up to order - 1. Unknown
+    coefficients of the motion are set to zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1
@@ -198,7 +200,10 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
 
 @kernel
 def relation_sides(series: LowOrderSeries, r: int, m: int, G: np.ndarray) -> None:
-    """Write Taylor coefficient m of the rows of relation r to G, from the outputs of the relation's function."""
+    """Write Taylor coefficient m of the rows of relation r to G, from the outputs of its function.
+
+    A relation is a constraint given by a function.
+    """
     relations, e = series.relations, RELATION_SIZE * r
     begin, end = relations.entries[e + SIDE], relations.entries[e + SIDE_END]
     first = relations.entries[e + OUTPUT] + relations.entries[e + GRADIENT]

@@ -1,7 +1,7 @@
 """Tables of constraints and force elements for Taylor series, in groups of elements of the same form.
 
-A form is a list of operations that elements of equal structure share. A program computes a part of these operations for
-one order. A guard is a quantity that changes sign where a force law switches its branch.
+A form is a list of operations shared by elements of equal structure. A program is a part of these operations, for one
+order. A guard is a quantity whose sign changes when a force law switches its branch.
 
 Compiled functions also take two arrays of Taylor coefficients. `bodies` holds for each block of eight bodies one order
 after the other, in the layout of kinematics (`quirk.dynamics.model.layout`), with the quaternion and J omega in place
@@ -61,7 +61,7 @@ class TaylorElements(NamedTuple):
         the work, and of the work of each row; finally the number of elements in the group.
     numbers : stored coefficients of all groups
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
-    arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles that share their memory
+    arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles in the same memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     whole : number of leading blocks up to the last one with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards

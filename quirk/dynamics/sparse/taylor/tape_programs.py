@@ -41,11 +41,14 @@ class Programs:
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
-        """Return the number of floats that a group of `width` elements stores, for series of `orders` terms."""
+        """Return the number of floats stored for a group of `width` elements, for series of `orders` terms."""
         return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
-        """Return, for each guard, the index of its first coefficient among the stored floats of a group."""
+        """Return, for each guard, the index of its first coefficient among the floats stored for a group.
+
+        A guard is a quantity whose sign changes when the function switches its branch.
+        """
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
@@ -80,7 +83,7 @@ class Programs:
         return dependent
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the lines with constant results that programs after FIRST use."""
+        """Return the lines with constant results that are used by programs after FIRST."""
         needed: set[int] = set()
         for lines in programs:
             for place in lines:

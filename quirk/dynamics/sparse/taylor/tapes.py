@@ -95,7 +95,7 @@ FORMS = SharedCode[Form]()
 
 
 class _Recording:
-    """A tape while a function is being recorded on it."""
+    """A tape (list of operations) during the recording of a function."""
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -103,7 +103,7 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
-        """Return the input with the given source; it is created at its first use.
+        """Return the input with a given source, creating it at its first use.
 
         `kind`, `which` and `frame` are the kind, the index and the frame of the source.
         """
@@ -114,7 +114,7 @@ class _Recording:
         return line
 
     def velocity(self, frame: int) -> list[Recorded]:
-        """Return the velocity and angular velocity of a frame's body, in the inertial frame, as six inputs."""
+        """Return the velocity and angular velocity of the body of a frame, in the inertial frame, as six inputs."""
         moving = [self.input(BODY_RATE, POSITION_TERM + c, frame) for c in range(3)]
         return moving + [self.input(BODY, SPIN + c, frame) for c in range(3)]
 
@@ -124,7 +124,7 @@ class _Recording:
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
-    """Return the operations of a relation (constraint function), recorded on a tape.
+    """Return the form of a relation (constraint function): its operations, recorded on a tape.
 
     If `working`, the power of its rows is an output.
     """
@@ -189,7 +189,7 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
 
 
 def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
-    """Return the operations of the law of a force element, recorded on a tape.
+    """Return the form of the law of a force element: its operations, recorded on a tape.
 
     If `working`, the power of its loads is an output.
     """
@@ -199,9 +199,9 @@ def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Fo
 
 
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
-    """Return fingerprints of the functions of a force element.
+    """Return fingerprints of the functions of a force element, or None if its machine code cannot be shared.
 
-    Elements of equal structure and fingerprints share machine code. None is returned for user-defined elements, and for
+    Elements of equal structure and fingerprints share machine code. The exceptions are user-defined elements, and
     functions whose behavior may change.
     """
     functions = [value.function for value in element.functions]
@@ -240,7 +240,7 @@ def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) 
 def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
     """Append guards to a tape; return their line numbers.
 
-    A guard is a quantity that changes sign where a line of the tape switches its branch. Branches arise from
+    A guard is a quantity whose sign changes when a line of the tape switches its branch. Branches arise from
     comparisons, the sign under a root, the turns of an angle, and rounding.
     """
     guards: set[int] = set()

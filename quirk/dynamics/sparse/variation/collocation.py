@@ -1,6 +1,6 @@
 """Variations of a state over one collocation step, in compiled code.
 
-The step is solved again together with its variations, which are derivatives of the state along directions.
+The step is solved again together with its variations: derivatives of the state along directions.
 
 The variations dZ of the increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and
 f_p at each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also
@@ -64,7 +64,7 @@ class ImplicitVariation(NamedTuple):
 
     Attributes
     ----------
-    failed : (1,) time of a step whose variations did not converge, s, or NaN
+    failed : (1,) time of a step with variations that did not converge, s, or NaN
     y : (size,) state at the start of the step
     clock, counts, pieces : times and counters of the step, as in `RunState`
     slope, stage, seen : (size,) scratch arrays
@@ -141,9 +141,9 @@ def slopes_of_changes(
 
 @kernel
 def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
-    """Fill `seen` with the variation of the state in direction d at collocation point i, in the rotating axes.
+    """Compute the variation of the state in direction d at collocation point i, in variation.seen.
 
-    `points` is the number of collocation points.
+    The variation is in the rotating axes. `points` is the number of collocation points.
     """
     size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
     for c in range(0, size, 8):
@@ -160,10 +160,10 @@ def correct_changes(
     n: int,
     near: bool,
 ) -> int:
-    """Correct the variations of the increments for the n-th time; return the number of converged variations.
+    """Correct the variations of the increments in iteration n; return the number of converged variations.
 
     The number is negative if a variation is not finite. No variation counts as converged before the state is `near` its
-    solution, within the tolerance. h is the step size.
+    solution, within the tolerance. h is the step size, s.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0
     blocks, length = mechanism.constants.shape[0] // CON, settings.length
@@ -187,7 +187,7 @@ def correct_changes(
 
 @kernel
 def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
-    """Whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
+    """Return whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
 
     The convergence data of the variation begin at element o of `judged` and are updated. `near` is true if the state
     itself has converged.

@@ -50,14 +50,14 @@ SAYS_NOTHING = 1e-4
 
 @fields
 class Subdivision(Fields):
-    """Subdivision of steps for variations.
+    """Subdivision of the steps of a run for its state variations.
 
     Attributes
     ----------
     length : length of the next substep, s
     coarse : time from which even the shortest substeps were too long, s
-    least, greatest : smallest and largest of the least pivots at the stages of a substep
-    worst : largest ratio of error to tolerance of an undivided step, estimated
+    least, greatest : minimum and maximum, over the stages of a substep, of the smallest pivot of the constraint rows
+    worst : largest estimated ratio of error to tolerance of an undivided step
     """
 
     length: float
@@ -69,18 +69,18 @@ class Subdivision(Fields):
 
 @record
 class Resolution(NamedTuple):
-    """Error control of variations in eight directions, for each of KINDS kinds of components.
+    """Error control of state variations in eight directions, for each of KINDS kinds of components.
 
     Names in capitals are constants of this module.
 
     Attributes
     ----------
-    tolerance : allowed error over the largest variation, 0 for no control
+    tolerance : allowed ratio of the error to the largest variation, 0 for no control
     parts : subdivision of steps
-    least : (8,) pose errors, over the characteristic length of the system or in rad, that are ignored in each direction
+    least : (8,) pose errors that are ignored in each direction, in characteristic lengths of the system or rad
     largest : (8 KINDS,) largest variation so far
     error, second : (8 KINDS,) two error estimates of the step
-    before : (8 KINDS,) error per time of the previous attempt, 1/s
+    before : (8 KINDS,) error per time in the previous attempt, 1/s
     floor : (8 KINDS,) error per time that is ignored, 1/s
     stalled : (8 KINDS,) number of attempts that hardly reduced the error
     """
@@ -97,10 +97,10 @@ class Resolution(NamedTuple):
 
 
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
-    """Return the error control of a run with relative tolerance `rtol`, 0 for none.
+    """Return the error control of the state variations of a run with relative tolerance `rtol`, 0 for none.
 
-    `sizes` (D,) are the magnitudes of the parameters, 0 if unknown: variations whose effect is invisible when the
-    parameter is doubled are not controlled.
+    `sizes` (D,) are the magnitudes of D parameters, 0 if unknown: variations are not controlled if even doubling the
+    parameter has no visible effect.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
@@ -142,7 +142,10 @@ def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, 
 
 @kernel
 def weigh_estimates(resolution: Resolution, o: int) -> None:
-    """Combine both estimates of the error into one, as for states (Hairer, Norsett and Wanner 1993, II.10)."""
+    """Combine both error estimates of a step into one, as for states (Hairer, Norsett and Wanner 1993, II.10).
+
+    The estimates begin at element o of their arrays.
+    """
     for k in range(o, o + KINDS):
         first, second = at(resolution.error, k), at(resolution.second, k)
         if first > 0.0:
@@ -151,7 +154,7 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
 
 @kernel
 def begin_attempts(resolution: Resolution) -> None:
-    """Reset the data of previous attempts, before a new step."""
+    """Reset the data of previous attempts (substeps of other lengths) before a new step."""
     for k in range(resolution.before.shape[0]):
         put(resolution.before, k, np.inf)
         put(resolution.stalled, k, 0.0)
@@ -161,7 +164,7 @@ def begin_attempts(resolution: Resolution) -> None:
 def worst_error(resolution: Resolution, directions: int, h: float, h_before: float) -> float:
     """Return the largest ratio of error to tolerance in a substep; if it exceeds 1, the substep must be shortened.
 
-    `h` and `h_before` are the lengths of this and the previous attempt, s.
+    `directions` is the number of variations; `h` and `h_before` are the lengths of this and the previous attempt, s.
     """
     worst = 0.0
     for k in range(KINDS * directions):
@@ -192,7 +195,7 @@ def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -
 
     The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about
     `parts.length` seconds. If `again` is set because the last substep was rejected, the number of substeps is rounded
-    up, so that none is longer than that; otherwise it is rounded to the nearest integer.
+    up, so that no substep is longer than `parts.length`; otherwise it is rounded to the nearest integer.
     """
     parts = math.ceil((end - begin) / resolution.parts.length - (0.0 if again else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
@@ -207,7 +210,7 @@ def begin_pivots(resolution: Resolution) -> None:
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
-    """Record the smallest pivot of the rows at a stage, which must have been evaluated last."""
+    """Record the smallest pivot of the constraint rows at a stage, which must have been evaluated last."""
     pivot = pivots(mechanism)[2]
     resolution.parts.least = min(pivot, resolution.parts.least)
     resolution.parts.greatest = max(pivot, resolution.parts.greatest)
@@ -235,9 +238,9 @@ def left_whole(resolution: Resolution) -> bool:
 
 @kernel
 def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
-    """Whether a substep of length h (s) is accepted; the length of the next substep is set.
+    """Return whether a substep of length h (s) is accepted, and set the length of the next substep.
 
-    `error` is the ratio of error to tolerance, which is proportional to h to the power 1 / `exponent`. `begin` is the
+    `error` is the ratio of error to tolerance; it is proportional to h to the power 1 / `exponent`. `begin` is the
     start of the substep (s), and `whole` the length of the undivided step (s).
     """
     if left_whole(resolution):

@@ -73,8 +73,8 @@ class ExplicitVariation(NamedTuple):
     trail : steps as in `RunState`, followed by the final state
     asked, states : (nt,) output times, s, and (nt size,) states at these times
     clock : (1,) time of the slopes at the start of the step, s
-    written : (1,) number of output times already stored
-    motions, moved : variations of prescribed motions, and the indices of the inputs they are written to
+    written : (1,) number of output times already processed
+    motions, moved : variations of prescribed motions, and the indices of their inputs in force laws and relations
     taylor : scratch array for the value and time derivatives of one motion
     slopes : (B size,) y' at the stages
     stage : (size,) state at a stage
@@ -142,10 +142,10 @@ def find_changes(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Compute y' at a state y, in `ydot`, and the variations of the accelerations due to those of y, `changes`.
+    """Compute y' at time t (s) and state y, in `ydot`, and the derivatives of the accelerations along `changes`.
 
-    `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the variations are first projected
-    onto the constraints.
+    `changes` are variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the
+    variations are first projected onto the constraints.
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
@@ -171,9 +171,9 @@ def vary(
     changes: np.ndarray,
     lands: bool,
 ) -> None:
-    """Compute the slopes of a state y and of its variations `changes`, as stage number `stage` of a step.
+    """Compute the slopes y' of a state y and of its variations `changes`, as stage number `stage` of a step.
 
-    If `lands` is true, the variations are first projected onto the constraints.
+    t is the time of the stage, s. If `lands` is true, the variations are first projected onto the constraints.
     """
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
@@ -186,7 +186,7 @@ def vary(
 
 @kernel
 def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Store the norm of the pose variations and the smallest pivot of the rows at the end of a step."""
+    """Store the norm of the pose variations and the smallest pivot of the constraint rows at the end of a step."""
     put(variation.pivots, step, at(mechanism.work.summary, LEAST))
     size = variation.stage.shape[0]
     for d in range(variation.directions):
@@ -196,7 +196,10 @@ def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
 
 @kernel
 def combine_changes(variation: ExplicitVariation, row: int, h: float, out: np.ndarray) -> None:
-    """Compute the variations of a stage state, `out` (D size,), with row `row` of the Runge-Kutta coefficients a_ij."""
+    """Compute the variations of a stage, in `out` (D size,), with row `row` of the Runge-Kutta coefficients a_ij.
+
+    D is the number of variations, `size` the number of elements of a state, and h the step size, s.
+    """
     size, span = variation.stage.shape[0], variation.weights.buffers * variation.stage.shape[0]
     for d in range(variation.directions):
         start, rates = variation.changes[d * size : (d + 1) * size], variation.rates[d * span : (d + 1) * span]
@@ -213,7 +216,7 @@ def between_changes(
     t: float,
     first: bool,
 ) -> None:
-    """Compute in changes_at the variations at time t within the step, by dense output.
+    """Compute the variations at time t (s) within a step by dense output, in variation.changes_at.
 
     The additional stages of the dense output are computed if this is the `first` output time of a step.
     """
@@ -236,7 +239,7 @@ def between_changes(
 def land_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project the variations of a state y at time t, within a step, onto the linearized constraints."""
+    """Project the variations of a state y at time t (s) within a step onto the linearized constraints."""
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     take_motion(mechanism, tangents, ydot)
@@ -257,9 +260,9 @@ def write_start(variation: Any, start: float) -> None:
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function write(mechanism, tangents, by, variation, step) that stores the variations at output times.
 
-    ``between(mechanism, tangents, by, variation, step, t, first)`` fills changes_at with the variations at a time
-    within the step; `first` is true at the first output time of the step. `by` is the data of the integration method,
-    an argument of `between`.
+    ``between(mechanism, tangents, by, variation, step, t, first)`` computes the variations at time t within the step,
+    in variation.changes_at; `first` is true at the first output time of the step. `by` is the data of the integration
+    method.
     """
 
     @kernel
@@ -293,7 +296,7 @@ def take_part(
     y_new: np.ndarray,
     ends: bool,
 ) -> None:
-    """Propagate the variations over a substep that ends at the state y_new.
+    """Propagate the variations over the substep `part`, which ends at the state y_new.
 
     y_new is an input if the substep `ends` the step, and a result otherwise.
     """
@@ -322,7 +325,7 @@ def take_part(
 def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
     """Return the ratio of error to tolerance of the variations in a substep of length h, s.
 
-    `h_before` is the length of the previous attempt.
+    `h_before` is the length of the previous attempt, s.
     """
     weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
     blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length

@@ -19,7 +19,7 @@ from .radau import vary_along_radau
 
 
 class ImplicitCourse:
-    """Computes state variations along the steps of a stiff run of any implicit method, by collocation.
+    """State variations along the steps of a run of any implicit method, by collocation.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class ImplicitCourse:
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def made(self, common: dict[str, Any]) -> ImplicitVariation:
-        """Return the data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
+        """Return new data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known.fill(np.nan)
         return ImplicitVariation(

@@ -49,7 +49,7 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Compute in changes_at the variations at time t within the step, by the collocation polynomial."""
+    """Compute the variations at time t (s) within a step by the collocation polynomial, in variation.changes_at."""
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -68,7 +68,10 @@ write_changes = writer_of(between_points)
 
 @kernel
 def arrive(mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, end: float) -> None:
-    """Project the variations at the end of a substep, whose state is known, onto the linearized constraints."""
+    """Project the variations at the end of a substep onto the linearized constraints.
+
+    The state at this time, `end` (s), is known.
+    """
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     turned = s * TURNED * blocks
     for d in range(variation.directions):
@@ -113,7 +116,7 @@ def error_of_changes(
     """Return the ratio of error to tolerance of the variations in a substep of length h, s.
 
     The error is estimated as for the state, see `quirk.dynamics.sparse.stepping.radau`; `h_before` is the length of the
-    previous attempt.
+    previous attempt, s.
     """
     s, size, e, resolution = stepper.points, variation.y.shape[0], h * stepper.inverse[0], variation.resolution
     blocks, length = mechanism.constants.shape[0] // CON, variation.length
@@ -152,7 +155,7 @@ def take_part(
 ) -> float:
     """Propagate the variations over a substep; return the ratio of error to tolerance, or infinity without convergence.
 
-    `begins` and `ends` state that the substep begins the run or ends the step; `h_before` is the length of the previous
+    `begins` is true if the substep begins the run, `ends` if it ends the step; `h_before` is the length of the previous
     attempt, s.
     """
     s, h = stepper.points, at(variation.part, STEP_END) - at(variation.part, STEP_START)
@@ -181,7 +184,7 @@ def go_through(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the variations through a step, subdivided as needed, to its end at the state y_end."""
+    """Propagate the variations through a step, subdivided as needed, to the state y_end at its end time `end`, s."""
     part, clock, resolution = variation.part, variation.clock, variation.resolution
     whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
     begin_attempts(resolution)

@@ -37,7 +37,7 @@ UNCUT = 0.1
 
 @dataclass(frozen=True)
 class Steps:
-    """Consecutive steps of a run with the same method and the same active parts.
+    """Consecutive steps of a run with the same method and the same enabled constraints and forces.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ChangedMotion:
 
 
 class ExplicitCourse:
-    """Computes state variations along the steps of a Runge-Kutta method.
+    """State variations along the steps of a run of a Runge-Kutta method.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class ExplicitCourse:
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def made(self, common: dict[str, Any]) -> ExplicitVariation:
-        """Return the data of the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
+        """Return new data of the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
         size = self._solver.size
         return ExplicitVariation(
             weights=self._weights,
@@ -103,7 +103,7 @@ class ExplicitCourse:
 
 
 class Varied:
-    """Computes the state variations of a run in D directions; no other object may use the solver at the same time.
+    """State variations of a run in D directions; no other object may use the solver at the same time.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Varied:
     extents : (D, steps) norm of the pose variations at the end of each step
     pivots : (steps,) smallest pivot of the constraint rows at the end of each step
     coarse : time from which even the shortest substeps did not resolve the variations, s
-    worst : largest relative error of the variations in an undivided step, estimated
+    worst : largest estimated relative error of the variations in an undivided step
     cuts : whether a step may have been subdivided
     """
 
@@ -232,7 +232,7 @@ class Varied:
         return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
-        """Convert a state variation (13 n + k,) to a flat array in blocks of eight bodies; empty slots are zero."""
+        """Convert a state variation (13 n + k,) to a flat array in blocks of eight bodies, zero in empty slots."""
         slots = self.solver.slots
         lanes = slots.state_to_lanes(change)
         lanes.reshape(-1)[: slots.first_carried] = slots.to_lanes(change[: 13 * slots.bodies].reshape(-1, 13))
@@ -246,10 +246,10 @@ class Varied:
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of varied motions, the objects that own its functions, and the inputs that it determines.
+    """Return the table of varied motions, the owners of its functions, and the indices of their inputs.
 
-    The third result holds integers for each motion, among them the index of its first input. `first` is the index of
-    the first of the eight directions that are computed together.
+    The owners must exist as long as the table is in use. The third result holds integers for each motion, among them
+    the index of its first input. `first` is the index of the first of the eight directions that are computed together.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

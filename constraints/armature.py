@@ -126,8 +126,8 @@ class OneFreedomJoint(Joint):
     ----------
     armature : float or (2,), optional
         Inertia of a rotor, effective at the joint: kg m^2 for a rotation or kg for a translation; or a pair, the
-        inertia of the rotor, kg m^2, and its gear ratio, rad of the rotor per rad or m of the joint. It only resists
-        changes of the joint's rate: the gyroscopic effect of the rotor is neglected. The system receives a flywheel,
+        inertia of the rotor, kg m^2, and its gear ratio, rad of the rotor per rad or m of the joint. The rotor only
+        resists changes of the joint's rate: its gyroscopic effect is neglected. The system receives a flywheel,
         "<name> rotor", with a bearing and a coupling. Other parameters as for `Joint`.
     """
 

@@ -43,7 +43,7 @@ class ConstantVelocity(TwoAxisJoint):
         Intersection of the shafts in the inertial frame at the initial poses, m.
     axis_i, axis_j : (3,)
         Directions of shafts i and j, both pointing from i to j, in the inertial frame at the initial poses: the z axes
-        of the frames. Or give the frames.
+        of the frames. Alternatively, give frame_i and frame_j.
 
     Examples
     --------

@@ -162,7 +162,7 @@ def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: flo
 def nearest_piece(table: np.ndarray, curve: int, x: float, y: float, z: float) -> tuple[float, ...]:
     """Return the parameter of the point of a space curve nearest to (x, y, z), and the coefficients of its piece.
 
-    The parameter is counted from the start of the piece. It is NaN if the nearest point is an end of an open curve.
+    The parameter is counted from the start of the piece, and NaN if the nearest point is an end of an open curve.
     """
     count = int(table[curve])
     size, best, found, where = group_size(count), math.inf, 0, 0.0

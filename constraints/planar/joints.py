@@ -192,8 +192,8 @@ class DoubleRevolute(PlanarConstraint):
 class ParallelVectors(PlanarConstraint):
     """Vectors of two bodies stay parallel, 1 row: no relative rotation; its load is a torque.
 
-    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). It is also zero
-    for antiparallel vectors; the constraint prevents motion from the parallel to the antiparallel pose.
+    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). Phi is also
+    zero for antiparallel vectors; the constraint prevents motion from the parallel to the antiparallel pose.
 
     Parameters
     ----------

@@ -317,7 +317,7 @@ class ResultOutput:
         -------
         Path
             Path of the file. Arrays are named "rod.position [m]", "hinge.force [N]" or "total_energy [J]"; their rows
-            are times, and their columns the axes x, y, z, or w, x, y, z of quaternions. Those of events have a row for
+            are times, and their columns the axes x, y, z, or w, x, y, z of quaternions. Arrays of events have a row for
             each event or impulse.
 
         Raises
@@ -361,7 +361,7 @@ class ResultOutput:
         """Write a netCDF file that `Result.load` and xarray can open.
 
         The file contains the variables of `to_xarray`, and in its group "run" everything that `Result.load` needs to
-        reconstruct the result. It is written atomically. A `SaveWarning` names parts of the system that cannot be
+        reconstruct the result. The write is atomic. A `SaveWarning` names parts of the system that cannot be
         saved, such as Python functions.
 
         Parameters
@@ -397,8 +397,8 @@ class ResultOutput:
         path : str or Path
         system : System, optional
             Required if parts of the system, such as Python functions, could not be saved: the system as constructed by
-            the script of the run. It is compared with the saved one: names, masses, inertias, gravity, frames, rows and
-            numbers.
+            the script of the run. Its names, masses, inertias, gravity, frames, rows and numbers are compared with the
+            saved system.
 
         Returns
         -------

@@ -37,7 +37,7 @@ class ResampledResult(Result):
         The original run.
     uncertainty : (nt,)
         Estimated interpolation error of positions, m, or of rotations in radians times the size of the system; zero at
-        recorded times. It is the difference from an interpolation with one derivative less.
+        recorded times. The estimate is the difference from an interpolation with one derivative less.
     """
 
     def __init__(self, run: Result, segments: Sequence[Segment], rows: np.ndarray, uncertainty: np.ndarray) -> None:

@@ -54,7 +54,7 @@ class Job:
     def lanes(self) -> dict[str, Any] | None:
         """Settings of the runs by name if they may be computed in vector lanes, see `quirk.sweeps.in_lanes`.
 
-        This requires fixed steps, the motions of all bodies as the stored data, and only options that lanes support.
+        Lanes require fixed steps, the motions of all bodies as the stored data, and only options that lanes support.
         """
         given = {name: x for name, x in self.options.items() if x is not None and name != "progress"}
         if self.reduce is not None or tuple(self.quantities) != MOTION or not IN_LANES.issuperset(given):

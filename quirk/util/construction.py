@@ -30,7 +30,7 @@ class ConstructorCall:
     Attributes
     ----------
     maker : the class, function or class method that was called
-    arguments : the arguments by name; those of ``*names`` as a tuple; lists and arrays are copies
+    arguments : the arguments by name, ``*names`` as a tuple; lists and arrays are copies
     """
 
     maker: Callable[..., Any]

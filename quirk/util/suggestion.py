@@ -63,7 +63,7 @@ MOST_MEANT = 2
 
 
 def nearest_names(given: str, known: Iterable[str]) -> list[str]:
-    """Return at most two of the known names, those that `given` most likely means.
+    """Return at most two of the known names that are most similar to the name `given`.
 
     The list is empty if no name is similar.
     """

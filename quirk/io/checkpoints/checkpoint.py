@@ -50,7 +50,7 @@ class Checkpoint:
     Raises
     ------
     InputError
-        If the folder belongs to another run, is in use, or contains other files. It is left unchanged.
+        If the folder belongs to another run, is in use, or contains other files. The folder is left unchanged.
     WriteError
         If the folder cannot be written.
     """

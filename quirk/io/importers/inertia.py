@@ -14,8 +14,8 @@ def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
     """Return the physically possible inertia (3, 3) that is nearest to a symmetric tensor (3, 3), kg m^2.
 
     The second moments of mass, which are the integrals of x^2, y^2 and z^2 along principal axes, equal half the trace
-    minus the moments of inertia. Those below `FLATTEST` times the largest are increased to this value. If none is
-    positive, the inertia is that of a sphere of water with the same `mass`, kg.
+    minus the moments of inertia. Second moments below `FLATTEST` times the largest are increased to this value. If none
+    is positive, the inertia of a sphere of water with the same `mass`, kg, is returned.
     """
     moments, axes = np.linalg.eigh(inertia)
     squares = 0.5 * moments.sum() - moments

@@ -188,7 +188,7 @@ def _collect(contents: SdfContents, outer: Element) -> None:
 def _canonical(model: Element, name: str) -> str | None:
     """Return the full name of the link to which a model's frame is attached.
 
-    This is the link that the attribute canonical_link names, or else the first link. `name` is the full name of the
+    The link is named by the attribute canonical_link; default: the first link. `name` is the full name of the
     model.
     """
     told = model.get("canonical_link")

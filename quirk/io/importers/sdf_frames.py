@@ -116,7 +116,7 @@ class Frames:
         return name
 
     def shift_models(self) -> None:
-        """Move models whose pose specifies the pose of one of their frames instead of their own.
+        """Move models whose element <pose> specifies the pose of one of their frames instead of the model's own pose.
 
         This method must be called before any pose is computed.
         """

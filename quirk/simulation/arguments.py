@@ -29,8 +29,8 @@ UNLIMITED = 2**62
 def checked_method(owner: str, method: Any, step: Any, solver: Any, *, explicit: bool = False) -> str:
     """Return the name of an integration method.
 
-    "auto" is replaced by its explicit method if no switch to an implicit method is possible, because `step` is given or
-    the solver is dense, or if `explicit` is True. `owner` is the name of the caller in errors.
+    "auto" is replaced by its explicit method if `explicit` is True, or if no switch to an implicit method is possible
+    because of a fixed `step` or the dense solver. `owner` is the name of the caller in errors.
 
     Raises
     ------
@@ -97,9 +97,9 @@ def checked_settings(
 
 
 def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
-    """Raise an InputError if a system has sampled functions and an argument that excludes them is given.
+    """Raise an InputError if a system has sampled functions and one of the incompatible `arguments` is not None.
 
-    `arguments` are these arguments by name; those that are None are not given. `owner` is the name of the caller.
+    `arguments` are values by name of the argument; `owner` is the name of the caller in errors.
     """
     given = [name for name, value in arguments.items() if value is not None]
     if system.sampled and given:
@@ -110,9 +110,10 @@ def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
 
 
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
-    """Return the events of the system, followed by those of this run.
+    """Return a list of the events of the system, followed by the events `events` of this run.
 
-    An InputError is raised for other objects or equal names.
+    An InputError is raised if an item of `events` is not an Event, or if its name is not unique. `owner` is the name of
+    the caller in errors.
     """
     listed = list(events) if isinstance(events, Iterable) else [events]
     for event in listed:

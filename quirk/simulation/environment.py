@@ -1,4 +1,4 @@
-"""Environment of Gymnasium that runs a system; this module requires Gymnasium."""
+"""Gymnasium environment that simulates a system; this module requires Gymnasium."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAME_TIME = 1e-6
 
 
 class Environment(gymnasium.Env):
-    """Environment of a system, returned by `gym_environment`, where the arguments are described.
+    """Gymnasium environment of a system; it is created by `gym_environment`, which describes the arguments.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Environment(gymnasium.Env):
         return self._observe(), self._info("reset")
 
     def step(self, action: ArrayLike) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Hold an action for one period, and return observation, reward, terminated, truncated and info."""
+        """Apply an action for one period, and return observation, reward, terminated, truncated and info."""
         if not self._ready:
             raise InputError(f"{OWNER}: the episode is over or has not begun: call reset()")
         values = validate.array(OWNER, "action", action, self._bounds.low.shape)
@@ -116,7 +116,7 @@ class Environment(gymnasium.Env):
             self._view = None
 
     def _run_from(self, state: State | None) -> Run:
-        """Return a run from an initial state."""
+        """Return a run that starts from `state`, or from the initial state of the system if `state` is None."""
         return Run(self._system, inputs=list(self._shapes), initial_state=state, **self._options)
 
     def _advance(self) -> str:

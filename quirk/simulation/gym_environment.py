@@ -41,16 +41,16 @@ def gym_environment(
 ) -> Environment:
     """Return a `gymnasium.Env` of a system, for reinforcement learning; see docs/learning.md.
 
-    This function needs ``pip install "quirk-dynamics[gym]"``.  A step of the environment holds the actions for `period`
-    seconds in a `quirk.Run`, whose method chooses the steps of the integration.
+    This function needs ``pip install "quirk-dynamics[gym]"``. A step of the environment applies constant actions for
+    `period` seconds in a `quirk.Run`, whose integration method chooses its own step size.
 
     Parameters
     ----------
     system : System
     actions : dict, or list of str
-        Lower and upper bounds of each input by name, as ``{"drive": (-10, 10)}``. Inputs are those of `Run`; the bounds
-        of a `Force` or `Torque` are numbers or (3,), those of `ComputedTorque` numbers or (joints,). A list names
-        actuators that have limits.
+        Lower and upper bounds of each input by name, such as ``{"drive": (-10, 10)}``. Inputs are those of `Run`; the
+        bounds of a `Force` or `Torque` are numbers or (3,), those of `ComputedTorque` numbers or (joints,). A list
+        contains names of actuators, whose limits are the bounds.
     observations : list of str
         Quantities, as for `Run.observe`, such as "hinge.angle" and "rod.velocity.x", in SI units and rad.
     reward : function of (observation, action)

@@ -1,4 +1,4 @@
-"""Recorded values of the inputs of a run, with which its result evaluates loads."""
+"""Recorded values of the inputs of a run, used for the loads in its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class InputHistory:
     ----------
     inputs : Inputs
     start : initial time of the run, s
-    keep : whether earlier values are kept, or only the present ones
+    keep : whether all values are stored, or only the present ones
     """
 
     def __init__(self, inputs: Inputs, start: float, *, keep: bool = True) -> None:

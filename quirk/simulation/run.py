@@ -56,10 +56,10 @@ SAME_TIME = 1e-9
 class Run:
     """A simulation advanced by a loop of the caller, with inputs that the loop can change; see docs/stepping.md.
 
-    As long as the inputs are constant, the motion is that of `simulate`: the method chooses the step size, and steps
-    extend beyond the times at which `advance` pauses; the states at these times are those of dense output. When an
-    input changes, the rest of the step is discarded and a new step begins, with the same step size. Nothing is compiled
-    again.
+    As long as the inputs are constant, the motion is that of `simulate`: the method chooses the step size, steps extend
+    beyond the times at which `advance` pauses, and the states at these times are computed by dense output. When an
+    input changes, the rest of the step is discarded and a new step begins, with the same step size, without
+    recompilation.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class Run:
     inputs : list of str
         Names of the force elements whose value the loop sets: the effort of an `Actuator`, `JointTorque` or
         `JointForce`, the vector (3,) of a `Force` or `Torque`, the target of a `Controller`, or the targets (joints,)
-        of a `ComputedTorque`, whose rates are the input "control.rates". The elements must be constructed with a
-        number, which is the initial value.
+        of a `ComputedTorque`; the target rates of a ComputedTorque "control" are the input "control.rates". The
+        elements must be constructed with a number, which is the initial value.
     initial_state : State, optional
         Default: `system.initial_state()`.
     start : float
@@ -277,7 +277,7 @@ class Run:
     def pace(self, speed: float | None = 1.0) -> None:
         """Slow `advance` down so that the run is `speed` times as fast as real time; None removes the limit.
 
-        If the loop is slower than this speed, the lost time is not caught up later.
+        If the loop is slower than this speed, later steps are not accelerated to make up for the delay.
         """
         self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
 
@@ -554,7 +554,7 @@ def _compiled_method(method: Any, step: Any) -> str:
 
 
 def _inputs_of(system: System, names: Iterable[str]) -> Inputs:
-    """Return the inputs with these names; an InputError is raised for one that a sampled function sets."""
+    """Return the inputs called `names`; an InputError is raised for an input that a sampled function sets."""
     inputs = Inputs(system, names)
     for sampled in system.sampled:
         set_by = {part_of_input(name, system) for name in sampled.inputs}
@@ -565,7 +565,7 @@ def _inputs_of(system: System, names: Iterable[str]) -> Inputs:
 
 
 def _duration(system: System, start: float, end: Any) -> float:
-    """Return the duration (s) until the end of the run; without `end`, until the first motion ends.
+    """Return the duration (s) until `end` or, if this is None, until the end of the first motion that ends.
 
     The result is infinite if no motion ends.
     """

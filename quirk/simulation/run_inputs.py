@@ -52,7 +52,7 @@ class LoopInput:
 
     @property
     def limits(self) -> np.ndarray | None:
-        """Smallest and largest value (2,) that has an effect: the limits of an effort; None if there are none."""
+        """Smallest and largest effort (2,) if the effort has limits, otherwise None."""
         return getattr(self.element, "limits", None) if isinstance(self.element, Actuated) else None
 
     def own(self) -> Any:
@@ -107,9 +107,9 @@ def place_of(element: ForceElement, argument: str) -> int:
 
 
 def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> list[LoopInput]:
-    """Return the inputs with these names; inputs of one element share it.
+    """Return the inputs called `names`; inputs of the same force element refer to the same object.
 
-    An InputError is raised if an element has no number that a loop can set.
+    An InputError is raised if a force element has no numeric parameter that can be set.
     """
     settable: dict[str, dict[str, LoopInput]] = {}
     found = []
@@ -140,7 +140,7 @@ def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> 
 
 
 def _example(part: Any) -> str:
-    """Return the argument with which an element is constructed so that it has an input, for messages."""
+    """Return an example of the argument that makes the parameter of a force element an input, for messages."""
     if isinstance(part, ComputedTorque):
         return f"targets={[0.0] * len(part.joints or ())}"
     if isinstance(part, Controller):
@@ -149,12 +149,12 @@ def _example(part: Any) -> str:
 
 
 def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
-    """Return the input of this name; an InputError is raised if there is no number that a loop can set."""
+    """Return the input called `name`; an InputError is raised if there is no such input."""
     return checked_inputs(system, [name], owner)[0]
 
 
 def settable_inputs(part: Any) -> dict[str, LoopInput]:
-    """Return the inputs of a force element by name; none if it has no number that a loop can set."""
+    """Return the inputs of a force element by name; an empty dict if it has no numeric parameter that can be set."""
     found: list[LoopInput] = []
     if isinstance(part, Controller) and part.target.constant:
         # A motion with a changing value would also need its rate, so the input is a parameter of the law instead.
@@ -300,7 +300,7 @@ class Inputs(MutableMapping[str, Any]):
         self.in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the present values by name, and those that the last step has used."""
+        """Return the present values by name, and the values used by the last step, by name."""
         return dict(self.values_now), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:

@@ -92,7 +92,7 @@ def computed(
 
 
 class _Course:
-    """One run from its start to its end, and the result so far at any time."""
+    """A run of `simulate`, with its partial result at any time."""
 
     def __init__(
         self, system: System, state: State, factory: RunFactory, sampler: Sampler, written: Checkpoint | None
@@ -104,7 +104,7 @@ class _Course:
         self._line: ProgressLine | None = None
 
     def completed(self, progress: bool | None) -> Result:
-        """Take the run to its end, and return its result."""
+        """Advance the run to its end, and return its result."""
         system, factory, sampler, settings = self._system, self._factory, self._sampler, self._factory.settings
         with DeferredInterrupt():
             self.run = run = begun(system, self._state, factory, self._written)

@@ -99,11 +99,10 @@ class Observation:
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return how a quantity with counted revolutions depends on the angles of a joint.
+    """Return the index of a joint, an axis, a sign, a factor and an offset for a quantity with counted revolutions.
 
-    The five returned values are the index of the joint, the axis, a sign, a factor and an offset. The joint angle is
-    the sum (sign 1) or the difference (-1) of the joint's two polar angles; the quantity is the factor times this
-    angle, plus the offset.
+    The joint angle about the axis is the sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the
+    quantity is the factor times this angle, plus the offset.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

@@ -1,4 +1,4 @@
-"""The present instant of a run: as a result of one time, and as the state that sampled functions receive.
+"""The present instant of a run, as a result with a single time and as the state passed to sampled functions.
 
 A sampled function is called by the run at equal intervals of time, and sets inputs of the run.
 """
@@ -28,7 +28,7 @@ OF_CONSTRAINTS = {"angle": 1, "angle_rate": 1, "travel": 1, "travel_rate": 1, "d
 
 
 class Present:
-    """The present instant of a run as a result of one time.
+    """The present instant of a run as a result with a single time.
 
     Parameters
     ----------

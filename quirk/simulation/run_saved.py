@@ -125,13 +125,13 @@ class RunIdentity:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the digests, which are all that a pickle contains."""
+        """Return the digests, the only content of a pickle."""
         return {"_of": None, "_options": self._options, "_parts": self._parts}
 
     def differing(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
         """Return the names of the arguments and parts that differ from those of another run.
 
-        With `same_parts`, parts are compared as objects, not by digests.
+        If `same_parts`, parts are compared as objects, not by digests.
         """
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
@@ -167,7 +167,7 @@ class PartNames:
         return self._names == other._names
 
     def name(self, value: Any) -> Any:
-        """Return the name or the description of an object, or None if it has neither."""
+        """Return ("part", name) or ("stand-in", description) for an object of the run, and None for other objects."""
         if id(value) in self._names:
             return "part", self._names[id(value)]
         if isinstance(value, Sticking | StickSlip | Flanks | ElasticRope) and value.name in self._system:
@@ -199,5 +199,5 @@ class _Reader(pickle.Unpickler):
         self._part = names.part
 
     def persistent_load(self, name: Any) -> Any:
-        """Return the object of the run that a name denotes."""
+        """Return the object of the run with a given name or description."""
         return self._part(*name)

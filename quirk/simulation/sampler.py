@@ -144,10 +144,7 @@ class Sampler:
         return tuple(dict.fromkeys(titles))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Return all data from which the calls can continue.
-
-        The data include the attributes of those functions that are objects.
-        """
+        """Return all data required to continue the calls, including the attributes of functions that are objects."""
         return list(self._counts), self.next, self.inputs.snapshot(), [_memory(sampled) for sampled in self._sampled]
 
     def recall(self, saved: tuple[Any, ...], t: float) -> None:

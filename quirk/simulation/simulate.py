@@ -1,4 +1,4 @@
-"""Simulation: from a system and a duration to a result."""
+"""The function `simulate`, which integrates the motion of a system."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def simulate(
     output : float or list of times
         Interval between output states, s, or the output times (s) from `start` on; default: every step.
     initial_state : State
-        Initial state; default: `system.initial_state()`. To continue an earlier run, give its ``result.state_at()``
-        here and its last time as `start`; joint angles then include their full turns.
+        Initial state; default: `system.initial_state()`. To continue an earlier run, pass its ``result.state_at()``,
+        and its last time as `start`; joint angles then include their full turns.
     start : float
         Initial time (s) for all functions of time.
     stabilization : "projection", "baumgarte" or None
@@ -88,8 +88,8 @@ def simulate(
         "sparse" is compiled, at a cost proportional to the number of bodies; "dense" is the reference solver in NumPy,
         without events, contacts, dry friction and backlash.
     projection_interval : int
-        Number of steps from one projection to the next: more than 1 saves time, but constraint residuals grow in
-        between. Output states are always projected.
+        Number of steps from one projection to the next. Values above 1 save time, but constraint residuals grow between
+        projections. Output states are always projected.
     progress : bool, optional
         Show a progress line on standard error; by default if it is a terminal and the run takes over two seconds.
     max_step : float
@@ -114,16 +114,16 @@ def simulate(
         to these. For compiled methods only; see docs/sensitivities.md.
     objective : Objective
         Scalar function of the run. `result.gradient` then has its value and its derivatives with respect to all
-        `sensitivities`, at a cost almost independent of their number; `result.sensitivity` is not available. Steps
-        end at the output times.
+        parameters in `sensitivities`, at a cost almost independent of their number; `result.sensitivity` is not
+        available. Steps end at the output times.
 
     Returns
     -------
     Result
         The motion. If the run is interrupted by Ctrl-C, the part computed so far, with
-        ``result.status == "interrupted"``; a second Ctrl-C ends a user function that does not return. A run within a
-        user function of another run interrupts that other run. If an event ends the run, the part up to the event,
-        with status "stopped".
+        ``result.status == "interrupted"``; a second Ctrl-C ends a user function that does not return. If a user
+        function itself calls `simulate`, Ctrl-C interrupts the outer run. If an event ends the run, the result is the
+        motion up to the event, with status "stopped".
 
     Raises
     ------

@@ -55,7 +55,7 @@ class Contacts:
 
     Attributes
     ----------
-    parts : constraints, once for each of their gaps, and force elements whose switches runs locate
+    parts : unilateral constraints, one entry per gap, and force elements whose switching runs locate in time
     """
 
     def __init__(self, system: System, factory: RunFactory) -> None:
@@ -93,7 +93,7 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return the event functions to monitor in a contact state; disabled constraints have none.
+        """Return the event functions to monitor in a contact state, without those of disabled constraints.
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
@@ -137,7 +137,7 @@ class Contacts:
                 )
 
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
-        """Set the direction of each sliding friction in the solver to the present direction of slip.
+        """Set the direction of each sliding friction element in the solver to the present direction of slip.
 
         `resting` is the contact state.
         """
@@ -149,7 +149,7 @@ class Contacts:
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first of some names that belongs to a unilateral constraint or friction element."""
+        """Return the first name in `names` that belongs to a unilateral constraint or friction element."""
         own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own_names)
 
@@ -172,7 +172,7 @@ class Contacts:
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off (c,) of all gaps (m or rad) at a flat state."""
+        """Return the round-off errors (c,) of all gaps (m or rad) at a flat state."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 
@@ -243,7 +243,7 @@ class Contacts:
         Raises
         ------
         SwitchingError
-            If the interpenetration is larger.
+            If the interpenetration is larger than `tolerance`.
         """
         length = self._system.model.length
         tolerance = NEAR * length if tolerance is None else tolerance
@@ -275,15 +275,15 @@ class Contacts:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]] = (),
     ) -> ImpactOutcome:
-        """Return state and contact state after the impacts of all closed gaps that are approaching.
+        """Return the state and the contact state after the impacts of all closed gaps with approaching surfaces.
 
         Parameters
         ----------
         t, y, angles : time, s, flat state and joint angles before the impacts
         base : configuration without contacts
         resting : contact state before the impacts
-        hit : event functions that are zero now: gaps that close, slip that ends, friction at its limit, flanks that
-            meet or part
+        hit : keys of the event functions that are zero: gaps that close, slip that ends, friction at its limit, flanks
+            that come into contact or separate
         """
         state = self._system.model.carried.state(y)
         sides = self._flanks.sides(resting.sides, hit, t, state, base)

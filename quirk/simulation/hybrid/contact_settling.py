@@ -1,4 +1,4 @@
-"""Outcome of impacts: the state after them, and which contacts then rest, carry load, slide and stick."""
+"""Outcome of impacts: the state after the impacts, and the contacts that then rest, carry load, slide or stick."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ FLAT_ANGLE = 1e-6
 
 @dataclass(frozen=True)
 class ClosedGaps:
-    """The closed gaps before impacts.
+    """The closed gaps of a system before impacts.
 
     Attributes
     ----------
-    numbers : their indices
+    numbers : indices of the closed gaps
     opening : values, rates and rows of all gaps
-    speeds : their speed limits
+    speeds : speed limits of the closed gaps
     least : approach speeds up to which there is no impact, m/s or rad/s
-    parting : mask of the gaps whose load has just fallen to zero
+    parting : mask of the closed gaps whose load has just fallen to zero
     """
 
     numbers: list[int]
@@ -63,7 +63,7 @@ class ClosedGaps:
 
 
 class ImpactSettling:
-    """Resolves the impacts of all gaps that are closed and approaching.
+    """Solver for the impacts of all gaps that are closed and whose surfaces approach each other.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class ImpactSettling:
         resting: ContactState,
         hit: Sequence[tuple[str, int, str]],
     ) -> ImpactOutcome:
-        """Return state and contact state after the impacts; see `Contacts.settle`."""
+        """Return the state and the contact state after the impacts; see `Contacts.settle`."""
         for name, _, what in hit:
             if what == "solvable":
                 raise SwitchingError(f"{self._system[name]}: {Friction.undefined}")
@@ -127,7 +127,7 @@ class ImpactSettling:
     def _numbers_of_closed(
         self, opening: Opening, closing: list[tuple[str, int]], base: Configuration, resting: ContactState
     ) -> list[int]:
-        """Return the indices of the gaps that are zero; `closing` are the keys of those that have just closed."""
+        """Return the indices of the closed gaps; `closing` are the keys of the gaps that have just closed."""
         constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
         pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
         known = {*pushing, *closing}
@@ -141,7 +141,7 @@ class ImpactSettling:
         ]
 
     def _names(self, numbers: Sequence[int]) -> set[str]:
-        """Return the names of the constraints with these gaps."""
+        """Return the names of the constraints to which the gaps with the indices `numbers` belong."""
         return {self._touches[c].constraint.name for c in numbers}
 
     def _check_rims(self, closed: list[int], state: State) -> None:
@@ -164,7 +164,7 @@ class ImpactSettling:
                 )
 
     def _settled_smoothly(self, moment: Moment, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
-        """Return the outcome of impacts if no friction acts."""
+        """Return the outcome of impacts without friction."""
         numbers, speeds, t, solver = closed.numbers, closed.speeds, moment.t, moment.solver
         opening, smooth = closed.opening.of(numbers), self._frictionless
         W = response(opening, solver, t, y)
@@ -223,7 +223,7 @@ class ImpactSettling:
     def _struck_with_friction(
         self, moment: Moment, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
     ) -> Struck:
-        """Return the outcome of the impacts; its rates begin with those of the closed gaps."""
+        """Return the outcome of impacts with the friction elements `acting`; rates of closed gaps come first."""
         rough, t, solver, numbers = self._frictional, moment.t, moment.solver, closed.numbers
         limits, noise = closed.speeds.limits, closed.speeds.noise.max(initial=0.0)
         rows = rough.rows(solver, t, y, closed.opening, numbers, acting, False)
@@ -278,10 +278,10 @@ class ImpactSettling:
         return y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched)
 
     def _let_below(self, moment: Moment, closed: ClosedGaps, settled: ImpactOutcome) -> None:
-        """Set the negative values of gaps that are tolerated for contacts that open slowly, or that close by round-off.
+        """Store the tolerated negative gaps of contacts that open slowly or that close by round-off in `settled`.
 
         A contact closes by round-off if its gap is within round-off of zero and its rate is negative, but without
-        impact. `settled` is the outcome of the impacts, which is changed.
+        impact. `settled` is the outcome of the impacts.
         """
         values, names = closed.opening.value, [touch.constraint.name for touch in self._touches]
         low = []
@@ -304,8 +304,8 @@ class ImpactSettling:
     ) -> tuple[dict[tuple[str, int], Shared], dict[tuple[str, int], Shared]]:
         """Return the loads to be monitored, by gap: loads of loaded contacts, and of closed contacts without load.
 
-        `closed` are the indices of the closed gaps, `found` is the solution of the contact problem, `weak` (r,) are
-        loads that have the round-off of larger ones, and `shares` expresses loads by multipliers.
+        `closed` are the indices of the closed gaps, and `found` is the solution of the contact problem. A load below
+        its value in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.
         """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
@@ -326,7 +326,7 @@ class ImpactSettling:
         ----------
         closed : indices of the closed gaps
         found : solution of the contact problem for these gaps
-        weak : (r,) loads that have the round-off of larger ones
+        weak : (r,) loads below which a load is round-off of larger loads
 
         Returns
         -------
@@ -334,8 +334,7 @@ class ImpactSettling:
             opens
         idle : keys of the closed gaps without rows that stay closed
             The relative acceleration or velocity of such a gap, `found.w`, is at most its limit of rest. Gaps that open
-            faster
-            are in neither result.
+            faster are in neither result.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

@@ -22,7 +22,7 @@ REST = 1e-6
 
 @dataclass(frozen=True)
 class Moment:
-    """Time of impacts.
+    """Time of impacts, with the joint angles, the solver and the gaps at this time.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Moment:
         return self.gaps.at(self.solver, self.t, y, self.angles)
 
     def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
-        """Return the accelerations of gaps and slips under all loads, at a flat state."""
+        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a flat state."""
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
         return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
@@ -51,7 +51,8 @@ class Moment:
 def fastest(model: Model, y: np.ndarray) -> float:
     """Return an estimate of the largest speed of points of the bodies, m/s.
 
-    It is the largest speed of a center of mass plus the largest angular velocity times the length of the system.
+    The estimate is the largest speed of a center of mass, plus the largest angular velocity times the length of the
+    system.
     """
     state = model.carried.state(y)
     turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
@@ -62,7 +63,7 @@ def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
     """Return an estimate of the largest acceleration that loads and rotation cause at points of the bodies, m/s^2.
 
     `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at the flat state y.
-    Gravity counts, although bodies at rest do not accelerate.
+    Gravity is included also if the bodies are at rest.
     """
     turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()
     linear, angular = (np.sqrt((rates[:, part] ** 2).sum(axis=1)).max() for part in (slice(3), slice(3, 6)))
@@ -73,8 +74,9 @@ def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 
     The limit is the fraction REST of the speed after a free fall over the length of the system. The acceleration is the
-    largest of gravity, of the accelerations of the rows, and of those due to friction of constant limit, which may be
-    the only load that decelerates a body. FLOOR times this limit is at least the round-off of the fastest body.
+    largest of gravity, the accelerations of the rows, and the accelerations due to friction with a constant limit, as
+    this may be the only load that decelerates a body. FLOOR times the result is at least the round-off of the fastest
+    body.
     """
     model = moment.solver.model
     accelerations = moment.accelerations(y, rows.numbers) * model.length / rows.units
@@ -91,9 +93,9 @@ def speed_limits(
 ) -> Speeds:
     """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
 
-    By default they are the fraction REST of the speed after a free fall over the length of the system, under gravity
+    The default limit is the fraction REST of the speed after a free fall over the length of the system, under gravity
     or, without gravity, with the acceleration at which the gap closes. `opening` has the values of the gaps, `units`
-    (c,) their characteristic sizes, m or rad, and `rest_speed` (c,) the limits that users have chosen, or NaN.
+    (c,) their characteristic sizes, m or rad, and `rest_speed` (c,) the limits chosen by the user, or NaN.
     """
     model = moment.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length

@@ -148,7 +148,7 @@ class Speeds:
 
 
 def opens(x: float, largest: float) -> float:
-    """Return the multiplier below which a contact opens: zero, less the round-off of the largest load.
+    """Return the multiplier below which a contact opens: zero minus the round-off of the largest multiplier.
 
     `x` is the present multiplier of the contact, and `largest` the largest multiplier of all.
     """

@@ -77,7 +77,7 @@ class EventState:
 
 
 class ActionExecutor:
-    """Executes the actions of events in a run of a system.
+    """Executor of the actions of events in a run of a system.
 
     Parameters
     ----------
@@ -194,9 +194,9 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violations in the state `now`: of the active constraints, and of their rates.
+        """Return the largest violations of the active constraints in the state `now`: of poses and of velocities.
 
-        The first is in m or rad, the second in m/s or rad/s.
+        The former is in m or rad, the latter in m/s or rad/s.
         """
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
@@ -235,7 +235,7 @@ class ActionExecutor:
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the state after bodies have been moved so that they satisfy the active constraints.
+        """Return the state `now` with its poses and velocities projected onto the active constraints.
 
         No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` contains
         two texts for the error message: the kind of failure, and advice.
@@ -259,7 +259,7 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise a SwitchingError if a row that is left out because it is redundant is violated at the flat state y.
+        """Raise a SwitchingError if a redundant row, which the solver omits, is violated at the flat state y.
 
         Poses are checked or, if `before` is given, velocities; `before` is the flat state before a velocity jump.
         """
@@ -280,10 +280,10 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Return a mask (n,) of the bodies that constraints connect with those of the constraints `names`.
+        """Return a mask (n,) of the bodies that are connected by constraints to the bodies of the constraints `names`.
 
-        The connection may pass through other bodies. If any of these bodies is connected with the ground, the mask is
-        False for all: the ground then exerts loads on them, and their angular momentum need not be kept.
+        The connection may be through other bodies. If any of the connected bodies is connected to the ground, the mask
+        is False everywhere: their angular momentum is then not conserved.
         """
         n = len(plant.model.mass)
         group = np.arange(n + 1)
@@ -298,7 +298,7 @@ class ActionExecutor:
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """Return the state `now` with the nearest velocities that satisfy the active constraints.
+        """Return the state `now` with the nearest velocities, in the mass metric, that satisfy the active constraints.
 
         The impulses of the constraints are added to the impulses of the state.
         """

@@ -24,7 +24,7 @@ from quirk.system.system import System
 def guards_of(system: System, events: Sequence[Event], every: bool = False) -> list[EventFunction]:
     """Return one event function for each event of `events`.
 
-    Steps end at events with an action or, with `every`, at all events.
+    Integration steps end at events with an action; if `every`, they end at all events.
     """
     parts = {part.name: part for part in system}
     return [
@@ -40,7 +40,7 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the user functions of events and sampled functions, which a run calls besides functions of loads."""
+    """Return the user functions of events and the sampled functions that a run calls in addition to those of loads."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]
 

@@ -60,7 +60,7 @@ class FrictionRows:
 
 
 class FrictionRowSource:
-    """Evaluates the rows of closed gaps and of friction elements.
+    """Evaluator of the rows of closed gaps and of friction elements.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class FrictionRowSource:
     ) -> tuple[list[int], list[Grip], list[int]]:
         """Return the indices of all rows, the friction elements in terms of these rows, and their sides.
 
-        See `FrictionRows`; the other arguments are those of `rows`.
+        See `FrictionRows` for the results, and `at` for the arguments.
         """
         touches, slips = self._gaps.touches, self._gaps.slips
         numbers, grips, sides = list(closed), [], []

@@ -31,7 +31,7 @@ NOISE = 1e-13
 
 
 class Frictional:
-    """Solves for impacts, loads and sliding of contacts and joints with friction.
+    """Solver for impacts, loads and sliding of contacts and joints with friction.
 
     Parameters
     ----------
@@ -55,10 +55,10 @@ class Frictional:
     ) -> Struck:
         """Return the outcome of an impact, with the rates of all rows.
 
-        Newton's law applies to each gap that closes faster than its limit (c,), and Coulomb's law to the impulses of
-        friction in contacts; impulses of joint friction are neglected. Slip with infinite friction coefficient is
-        stopped even if no gap closes. The state is flat, impulses are by name, and rates are (r,). The factor lowers
-        coefficients of restitution so that no energy is gained.
+        Newton's law applies to each gap that closes faster than its limit in `limits` (c,), and Coulomb's law to the
+        impulses of friction in contacts; impulses of joint friction are neglected. Slip with infinite friction
+        coefficient is stopped even if no gap closes. Coefficients of restitution are lowered by a factor so that no
+        energy is gained. The rates of the outcome are (r,).
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -141,7 +141,7 @@ class Frictional:
     ) -> tuple[ContactModes, np.ndarray]:
         """Return loads and accelerations of the rows with the modes of contacts and friction, and weak loads (r,).
 
-        Loads below the weak ones have the round-off of larger loads. Contacts whose gaps accelerate by no more than the
+        A load below its weak load is round-off of larger loads. Contacts whose gaps accelerate by no more than the
         round-off of the bodies' accelerations carry no load, except those in the mask `parting`.
 
         Parameters

@@ -18,7 +18,7 @@ PARTS = 10
 
 
 class Frictionless:
-    """Solves for impacts and loads of contacts without friction.
+    """Solver for impacts and loads of contacts without friction.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Frictionless:
     ) -> Struck:
         """Return the outcome of an impact, with the rates of the gaps.
 
-        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. The state is flat,
-        impulses are by name, and rates are (c,). The factor lowers coefficients of restitution so that no energy is
-        gained. `closed` are the indices of the closed gaps, `opening` contains the values and rates of all gaps, and W
-        (c, c) is the jump of each rate due to a unit impulse at each gap.
+        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. Coefficients of
+        restitution are lowered by a factor so that no energy is gained. `closed` are the indices of the closed gaps,
+        `opening` contains the values and rates of all gaps, and W (c, c) is the jump of each rate due to a unit impulse
+        at each gap. The rates of the outcome are (c,).
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -81,12 +81,12 @@ class Frictionless:
         solver: Solver,
         parting: np.ndarray,
     ) -> ContactState:
-        """Return the contact state: which contacts stay closed, and which of them carry a load.
+        """Return the contact state, with the contacts that stay closed and those of them that carry a load.
 
         W (c, c) are the accelerations of the gaps for unit forces. Contacts whose gaps accelerate by no more than the
         round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose
-        load has just fallen to zero. Rows hold those with a load, and those without that stay closed and have not just
-        lost it.
+        load has just fallen to zero. Constraint rows hold the contacts with a load and, if there are any, also the
+        closed contacts without load that are not in `parting`.
         """
         if not closed:
             return ContactState()

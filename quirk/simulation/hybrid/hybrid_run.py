@@ -57,7 +57,7 @@ class HybridMemory:
         friction
     often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
     factory, current : data of the run factory, and of the run object with the present active parts
-    idle : for each run object of other active parts: these parts, its contact state, and data such as its step size
+    idle : for each run object with other active parts: these parts, its contact state, and data such as its step size
     """
 
     base: Configuration
@@ -202,7 +202,7 @@ class HybridRun:
             self._current.keep_here()
 
     def check_reads(self) -> None:
-        """Raise an IntegrationError if a value that is compiled into a user function has changed in the meantime."""
+        """Raise an IntegrationError if a value that is compiled into a user function has changed since then."""
         self._factory.check_reads(self.reached)
 
     @property
@@ -349,9 +349,9 @@ class HybridRun:
             self._current.kept.take()
 
     def proceed(self, steps: int | None = None) -> bool:
-        """Advance for a fraction of a second; return False at the end of the run.
+        """Advance the run for a fraction of a second of computing time; return False at its end.
 
-        With `steps` the run advances at most that many steps beyond the last restart point.
+        If `steps` is given, the run advances by at most this number of steps beyond the last restart point.
         """
         more = self._current.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, way, energy in self._current.events():
@@ -366,9 +366,9 @@ class HybridRun:
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process all event functions that are zero now: first all contacts, then the user's events as declared.
+        """Process all event functions that are zero: contacts first, then the user's events in order of declaration.
 
-        `hit` are the keys of these functions, with their directions.
+        `hit` are the keys of these functions, with the directions of their crossings.
         """
         current, base, resting = self._current, self._base, self._resting
         t, y, angles = current.reached, current.state, current.angles
@@ -451,7 +451,7 @@ class HybridRun:
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
-        `keys` are the event functions of contacts that are zero now.
+        `keys` are those of the event functions of contacts that are zero, and `now` is the state before.
         """
         before = self._energy(now)
         now = self._settled(now, angles, keys)
@@ -481,7 +481,7 @@ class HybridRun:
     def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
         """Return the state after the impacts of all closed contacts, and store the new contact state.
 
-        `now` is the state before, and `hit` are the event functions that are zero.
+        `now` is the state before the impacts, and `hit` are the keys of the event functions that are zero.
         """
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
@@ -491,7 +491,7 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """Return the state after an action or, if it is a user function, after the actions that it returns.
+        """Execute an action, or the actions returned by a user function, and return the state afterwards.
 
         `now` is the state before the action.
         """

@@ -1,4 +1,4 @@
-"""Impacts of several contacts one after the other, in the order in which a shock passes."""
+"""Impacts of several contacts one after the other, in the order in which a shock propagates."""
 
 from __future__ import annotations
 

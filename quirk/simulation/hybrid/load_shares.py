@@ -1,4 +1,4 @@
-"""Loads that several contacts share: which of them are determined, and as functions of which multipliers."""
+"""Loads shared by several contacts: the uniquely determined loads, as functions of multipliers of constraint rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Shares:
     Parameters
     ----------
     rows, found : rows, and solution of the contact problem at a state
-    weak : (r,) forces along the rows that have the round-off of larger ones
+    weak : (r,) forces along the rows below which a force is round-off of larger forces
     contacts : names of the closed contacts, in the order of their rows
     """
 
@@ -116,8 +116,9 @@ class Shares:
     def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
         """Return the margin of a sticking friction element to its limit, as a quantity that a run can monitor.
 
-        `which` are the indices of its rows: the first has the normal load of a contact, the others the friction forces.
-        For friction in a joint `load` is the normal load, constant or a function of the joint's load.
+        `which` are the indices of its rows: for a contact the first row is that of the normal load, and the others are
+        those of the friction forces. For friction in a joint `load` is the normal load, constant or a function of the
+        joint's load.
         """
         weights, offset = self._terms(which)
         if isinstance(load, ConstantLoad):
@@ -146,7 +147,7 @@ class Shares:
     def returns(self, row: int) -> Shared | None:
         """Return the monitored load of a closed contact that carries no load, next to sliding contacts.
 
-        The contact becomes loaded again when this load is positive; the result is None if that cannot happen.
+        The contact becomes loaded again when this load is positive. The result is None if the load stays zero.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
@@ -167,7 +168,8 @@ def rubbing_of(
     """Return the state of each friction element after a change of contacts, by name.
 
     `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
-    are the rows, `found` is the solution of the contact problem, and `shares` expresses loads by multipliers.
+    are those of gaps and slip components, `found` is the solution of the contact problem, and `shares` expresses loads
+    by multipliers.
     """
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):

@@ -132,7 +132,7 @@ class RunFactory:
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:
-        """Warn of user functions of loads, constraints and motions that store values between calls."""
+        """Warn if user functions of loads, constraints and motions store values between calls."""
         for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
             if owner not in self._warned:
                 self._warned.add(owner)

@@ -126,10 +126,7 @@ def _on_body(part: Force | Torque) -> Actuation:
 
 
 def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system with the given efforts over time at its actuators.
-
-    `found` are the actuators.
-    """
+    """Return the system in which the actuators `found` exert the given efforts over time."""
     bare = system.without(*(actuation.element for actuation in found if actuation.replaces))
     return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(found, efforts, strict=True)))
 

@@ -37,7 +37,7 @@ class InverseDynamicsResult(KinematicResult):
     system : System
         With the computed efforts at its actuators, as Motions over time, and the drivers disabled: it can be simulated.
     effort : dict of arrays (nt,)
-        Force, newton, or torque, newton meter, of each actuator, by the name given.
+        Force (N) or torque (N m) of each actuator, by the name passed as `actuators`.
     """
 
     def __init__(
@@ -59,8 +59,8 @@ def inverse_dynamics(
 ) -> InverseDynamicsResult:
     """Compute the actuator efforts that move a mechanism as its drivers prescribe.
 
-    The drivers must leave the mechanism no degree of freedom, as for `quirk.kinematics`, and may act anywhere. The
-    actuators exert loads in their place, through serial chains, loops and redundant constraints.
+    The drivers must prescribe all degrees of freedom, as for `quirk.kinematics`, at any joints. The actuators produce
+    the same motion without the drivers; serial chains, loops and redundant constraints are allowed.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ def inverse_dynamics(
         Increasing, s.
     actuators : names of force elements and joints
         The effort of an `Actuator`, `Controller`, `JointTorque` or `JointForce` is along its coordinate, that of a
-        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The effort given
-        to the element itself and its limits are ignored.
+        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The element's
+        own effort and its limits are ignored.
     weights : dict by name or list of positive numbers, optional
         With more actuators than degrees of freedom the sum of weights times squared efforts is minimized. Default: 1
         for forces, and 1 / L^2 for torques, with L the `load_length` of the system.
@@ -88,8 +88,8 @@ def inverse_dynamics(
     Raises
     ------
     InputError
-        If an argument cannot be used, the drivers leave a degree of freedom, or the actuators do not reach a degree of
-        freedom of the mechanism without the drivers that they replace.
+        If an argument is invalid, if the drivers do not prescribe all degrees of freedom, or if the actuators cannot
+        move all degrees of freedom of the mechanism without the drivers that they replace.
     AssemblyError, SimulationError
         As for `quirk.kinematics`; SimulationError also if no efforts overcome a `Friction` that grows with them.
 

@@ -55,7 +55,7 @@ class KinematicResult(Result):
 
     @property
     def _course(self) -> str:
-        """Text of one line with the number of positions and the computing time."""
+        """One line of text with the number of computed positions and the computing time."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 
@@ -71,7 +71,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     Parameters
     ----------
     system : System
-        Its initial poses need not satisfy the drivers; the mechanism is assembled from there at the first time.
+        Its initial poses need not satisfy the drivers; they are the start of the assembly at the first time.
     times : (nt,)
         Increasing, s.
     progress : bool
@@ -90,8 +90,8 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     AssemblyError
         If there is no position at the first time.
     SimulationError
-        If a time cannot be reached, or only in too many steps from the one before, or is at a branch point of the
-        mechanism; the error carries the partial result.
+        If a time cannot be reached from the previous one, or only in too many steps, or if it is at a branch point of
+        the mechanism; the error carries the partial result.
 
     Examples
     --------
@@ -177,10 +177,7 @@ def _start(system: System, solver: Solver, t: float) -> State:
 
 
 def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int:
-    """Return the number of independent rows.
-
-    An InputError is raised if a degree of freedom is not driven.
-    """
+    """Return the number of independent constraint rows; raise an InputError if a degree of freedom is not driven."""
     n = len(system.bodies)
     rank = solver.settle(solver.slots.state_to_lanes(state.pack()), t)
     if rank >= 6 * n:
@@ -231,7 +228,7 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
 
 
 def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
-    """Return an error message for an interval of time that takes too many steps; it names the fastest driver.
+    """Return an error message for a time interval that requires too many steps; the message names the fastest driver.
 
     The interval reaches from the time `before` to `asked`, s; `trouble` is the error of the computation.
     """

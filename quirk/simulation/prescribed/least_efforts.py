@@ -49,7 +49,7 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
     """Return the sum of gravity and all force elements, as loads (nt, n, 6) on n bodies, inertial frame.
 
-    `count` is the number nt of times. Elements named in `but` are left out.
+    `count` is the number nt of times. Elements named in `but` are omitted.
     """
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity

@@ -118,8 +118,8 @@ def gradient_of(
 def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
     """Return, for each segment, the indices of the outputs at which the objective is evaluated.
 
-    Each output time is used once: of the states stored for the time of an event, the last one. `asked` are the output
-    times, (nt,), s, or None to use all stored times.
+    Each output time is used once; if two states are stored for the time of an event, the last one is used. `asked` are
+    the output times, (nt,), s, or None to use all stored times.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if asked is not None:

@@ -30,7 +30,7 @@ CLOSE = 4 * np.finfo(float).eps
 
 
 class Backwards:
-    """Computes derivatives of a scalar function of a run with respect to its states, backwards in time.
+    """Backward propagation of the derivatives of a scalar function of a run with respect to its states.
 
     Parameters
     ----------

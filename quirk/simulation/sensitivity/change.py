@@ -64,8 +64,7 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
     """Return the derivatives that apply after events have replaced constraints or forces.
 
     `others` are the new constraints and forces, by name. A parameter belongs to the original object: a force element
-    that replaces this object does not depend on the parameter, nor does a new motion that a driver follows after the
-    event.
+    that replaces this object does not depend on the parameter, nor does a motion that replaces that of a driver.
     """
     replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
 

@@ -78,10 +78,10 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the times (k,), s, of k jumps of the accelerations at which sequences of ever shorter steps end.
+    """Return the times (k,), s, of k jumps of the accelerations, located by sequences of ever shorter steps.
 
-    The states at both ends of the last step of such a sequence are on either side of the jump, and their accelerations
-    differ much more than they change in the neighboring steps.
+    The last step of such a sequence crosses the jump: the accelerations at its ends differ much more than those at the
+    ends of the neighboring steps.
     """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     length = end - start

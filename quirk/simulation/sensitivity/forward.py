@@ -213,7 +213,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a flat state y at time t (s) belongs to the interval `following`, not to `stretch`."""
+    """Whether a flat state y at time t (s) belongs to the interval `following` instead of the interval `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

@@ -76,7 +76,7 @@ class Parameter:
 
 
 def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
-    """Return the parameters that a user's list names, for a run from the state `start`."""
+    """Return the parameters in the user's list `given` of pairs (part, parameter), for a run from state `start`."""
     if isinstance(given, str | dict) or not isinstance(given, Iterable):
         raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
     parameters = [_parameter(system, start, what) for what in given]
@@ -93,9 +93,9 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
 def checked_parameters(
     system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the parameters that a user's list names.
+    """Return the parameters for the user's list `given` of pairs (part, parameter).
 
-    An InputError is raised if the run does not support derivatives. With `judged` the run must support the gradient of
+    An InputError is raised if the run does not support derivatives. If `judged`, the run must support the gradient of
     an objective, which is computed by the adjoint method.
     """
     parameters = parameters_of(system, start, given)
@@ -306,7 +306,7 @@ def parameter_names(part: Any) -> list[str]:
 
 
 def parameter_hint(part: Any, parameter: str, names: Collection[str]) -> str:
-    """Return the end of an error message about an unknown parameter of a part: near ones, and those that there are."""
+    """Return the end of an error message about an unknown parameter of a part: similar names, and all valid names."""
     meant = " or ".join(repr((part.name, name)) for name in nearest_names(parameter, names))
     listed = ", ".join(repr((part.name, name)) for name in names) or "none"
     return (f"did you mean {meant}? " if meant else "") + f"available: {listed}"

@@ -77,7 +77,7 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
-    """Return a part that is constructed again with some arguments replaced, and others left out."""
+    """Return a part that is constructed again with some arguments replaced, and others omitted."""
     constructed = made_with(part)
     if constructed is None:
         raise InputError(
@@ -104,7 +104,7 @@ def dependents(system: System, old: Any) -> list[Any]:
 
 
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
-    """Return the part `new` and all `others`, constructed again with it in place of `old`."""
+    """Return the part `new` and all `others`, constructed again with `new` in place of `old`."""
     replaced: dict[int, Any] = {id(old): new}
     if isinstance(new, ForceElement):
         replaced[id(old)] = new.placed(system.bodies, system.constraints)

@@ -29,20 +29,20 @@ SPANNED = 1e-6
 
 
 class AttitudeControl(ForceElement):
-    """Torques on reaction wheels by which a body takes an attitude: its error obeys e'' + kd e' + kp e = 0.
+    """Attitude control by torques on reaction wheels, with the error dynamics e'' + kd e' + kp e = 0.
 
     The error e is the rotation vector from the body to the target, up to half a turn. The commanded angular
     acceleration, -kd times the relative angular velocity plus kp e plus the acceleration of the target, is converted to
     a torque with the inertia of the body and its wheels and their angular momentum (Wie, Space Vehicle Dynamics and
-    Control, 2008, sec. 7.3; error of rotation vectors: Bullo and Murray, Proc. ECC 1995, 1091). The wheels receive the
-    least torques that add up to it. Bodies that are welded to the body are included; other bodies that are joined to
-    it, and external torques, are not modeled by the control law and disturb the error.
+    Control, 2008, sec. 7.3; error of rotation vectors: Bullo and Murray, Proc. ECC 1995, 1091). The torques of the
+    wheels add up to this torque, with the least sum of squares. Bodies that are welded to the body are included; other
+    bodies that are joined to it, and external torques, are not modeled by the control law and disturb the error.
 
     The wheels are bodies on Revolute joints, balanced and symmetric about their axes, at least three that span space.
     All torques are between the body and the wheels, so that the total angular momentum is conserved.
 
-    In results, ``result[name].coordinate("angle")`` is the angle of the error, rad, and
-    ``result[name].coordinate("axle")`` the torque on the wheel at a joint, N m, positive about the joint's axis.
+    In results, ``result[name].coordinate("angle")`` is the angle of the error, rad. For a joint "axle",
+    ``result[name].coordinate("axle")`` is the torque on its wheel, N m, positive about the joint's axis.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class AttitudeControl(ForceElement):
 
 
 def _with_acceleration(angle: Jet, speed: Jet) -> Jet:
-    """Return an angle with one more derivative, from its rate."""
+    """Return the jet `angle` with one more time derivative, taken from the jet `speed` of its rate."""
     return Jet([angle.value, *(c * (1.0 / (k + 1)) for k, c in enumerate(speed.taylor))], angle.bare.gradient)
 
 
@@ -243,7 +243,7 @@ def _numbers(
 
 
 def _checked_wheels(owner: str, body: Body, wheels: Any) -> tuple[Revolute, ...]:
-    """Return the joints of wheels as a tuple; an InputError is raised unless each joins the body to a wheel."""
+    """Return the joints of wheels as a tuple; an InputError is raised unless each connects the body to a wheel."""
     listed = list(wheels) if isinstance(wheels, Iterable) and not isinstance(wheels, str) else [wheels]
     for joint in listed:
         if not (isinstance(joint, Revolute) and joint.active):

@@ -95,7 +95,7 @@ class Bushing(ForceElement):
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
         """Return the displacement in the axes of frame i, m, and the rotation vector, rad.
 
-        The rotation vector is left out if rotations have no load.
+        The rotation vector is omitted if rotations have no load.
         """
         displacement = i.rotation.T @ (j.position - i.position)
         return [*displacement, *(relative_rotation_vector(i, j) if len(self.coordinates) == 6 else ())]
@@ -119,7 +119,7 @@ class Bushing(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the loads conserve energy: K is symmetric and there is no damping."""
+        """Whether the loads conserve energy, as K is symmetric and there is no damping."""
         return not (self.circulates or self.damps)
 
 

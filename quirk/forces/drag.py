@@ -24,7 +24,7 @@ class Drag(ForceElement):
     ----------
     body : Body
     area : float or (3,)
-        Drag coefficient times area, m^2, not negative: one for all directions, or one for flow along each body axis.
+        Drag coefficient times area, m^2, not negative: one number for all directions, or one for each body axis.
     density : float or function
         rho, kg/m^3, or a function ``f(t, position)`` of the time (s) and the point (3,) in the inertial frame, m.
     wind : (3,) or function

@@ -11,9 +11,9 @@ m/s, and L changes by the flows at both its ends. With the speed v of the drum's
 the arc, positive along the rope,
 
 * a rope that sticks enters the arc at the speed of the surface: m = v / (1 + T_i / EA) for v > 0, and
-  v / (1 + T_o / EA) for v < 0. It creeps where it leaves, as in Reynolds' theory of belts.
-* it sticks while T_o <= exp(mu theta) T_i and T_i <= exp(mu theta) T_o (Euler and Eytelwein). At such a limit it
-  slips, the ratio of the tensions stays there, and the flows follow from the rate of this ratio.
+  v / (1 + T_o / EA) for v < 0. It creeps where it leaves the arc, as in Reynolds' theory of belts.
+* a rope sticks while T_o <= exp(mu theta) T_i and T_i <= exp(mu theta) T_o (Euler and Eytelwein). At such a limit
+  the rope slips: the ratio of the tensions remains at the limit, and the flows follow from the rate of this ratio.
 
 See K. L. Johnson, Contact Mechanics, 1985, section 8.2, for creep with an arc of adhesion where a belt enters.
 """
@@ -58,7 +58,7 @@ class Sections:
     of_span : index of the section of each span
     stops : indices of the stops with friction, where sections meet
     before, behind : for each of these stops the sections before and behind it
-    winds : for both ends of the rope, whether a drum there takes up rope
+    winds : for both ends of the rope, whether the end is wound onto a drum
     """
 
     of_span: tuple[int, ...]
@@ -123,7 +123,7 @@ class Strained:
 class ElasticRope(ForceElement):
     """The elastic rope of a `Pulley`: tension by strain, and friction at points and drums.
 
-    Runs switch between sticking and slipping by events. Outside of runs the rope sticks.
+    During runs, events switch the rope between sticking and slipping. Outside of runs the rope sticks.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class ElasticRope(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the rope conserves energy: it passes no stop with friction, and is not wound onto drums."""
+        """Whether the rope conserves energy, as it has no friction and is not wound onto drums."""
         return not self.internal
 
     @property
@@ -187,7 +187,7 @@ class ElasticRope(ForceElement):
 
     @property
     def switches(self) -> bool:
-        """Whether runs switch it between sticking and slipping."""
+        """Whether events of a run switch the rope between sticking and slipping."""
         return bool(self.sections.stops)
 
     def in_state(self, states: tuple[int, ...]) -> ElasticRope:
@@ -298,9 +298,9 @@ class ElasticRope(ForceElement):
         return Strained(course, length, unstretched, strain, tension, angle)
 
     def _pulls(self, now: Strained) -> list[tuple[int, Any]]:
-        """Return the drums that the rope drives, each with the force of the rope on its surface.
+        """Return the drums driven by the rope, as pairs of the index of the stop and the force on the drum's surface.
 
-        A drum is given by the index of its stop; the force, N, is positive along the rope.
+        The force, N, is positive along the rope.
         """
         sides = zip(self.sections.stops, self.sections.before, self.sections.behind, strict=True)
         pulls = [(k, now.tension[o] - now.tension[i]) for k, i, o in sides if self.path.drums[k]]
@@ -322,9 +322,9 @@ class ElasticRope(ForceElement):
     def _flows(self, now: Strained) -> list[Any]:
         """Return the flow of unstretched rope over each stop with friction, m/s.
 
-        With the strains e of the sections and the ratio R = exp(way mu theta), way = 1 or -1, a rope that slips has
-        e_o = R e_i, and a slack rope, for which way = 0, equal strains. The rates of this equation are linear in the
-        flows. What steps have missed of the ratio fades as the rope slips by its length.
+        With the strains e of the sections and the ratio R = exp(way mu theta), way = 1 or -1, a rope that slips
+        satisfies e_o = R e_i. A slack rope, with way = 0, has equal strains. The time derivative of this equation is
+        linear in the flows. Errors of the ratio from integration decay while the rope slips by its length.
         """
         sections, count = self.sections, len(self.sections.stops)
         stretch = [(1.0 + e) / L for e, L in zip(now.strain, now.unstretched, strict=True)]
@@ -377,7 +377,7 @@ def _plane(vector: Plane | None) -> Plane:
 def _surface(course: RopeCourse, k: int) -> Jet:
     """Return a jet of value zero whose gradient is that of the travel of a drum's surface along the rope, m.
 
-    The travel is relative to the middle of the arc; at the ends of a rope, relative to where it touches the drum.
+    The travel is relative to the middle of the arc or, at the ends of a rope, to the point where it touches the drum.
     """
     vectors = [vector for vector in (course.into[k], course.out[k]) if isinstance(_plane(vector)[0], Jet)]
     turned = sum(x.bare * y - y.bare * x for x, y in map(_plane, vectors))

@@ -38,8 +38,9 @@ class ForceElement(Immutable):
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
     * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
-      force or torque along each, positive if it increases x. ``stored(t, x)`` returns an energy (J) whose negative
-      derivatives with respect to x are the loads along each. Both receive angles with all turns counted.
+      force or torque along each coordinate, positive if it increases x. ``stored(t, x)`` returns an energy (J) whose
+      negative derivatives with respect to x are the loads along the coordinates. Both methods receive angles with all
+      turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
 
     ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.
@@ -72,9 +73,10 @@ class ForceElement(Immutable):
     coordinates : names of the quantities that `coordinate` returns, for views and plots
     undefined : explanation in error messages if the law is not finite
     turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
-    between : whether it acts between its bodies, and not on each of them separately
-    counted : joint, by name, and axis of each of the `turning` coordinates, if they are 1-2-3 angles of joints
-    reading : number of last ends on which it does not act, but whose motion functions of the state read
+    between : whether the loads act between the bodies, and not on each body separately
+    counted : name of the joint and index of the axis for each of the `turning` coordinates that is a 1-2-3 angle
+    reading : number of ends, the last ones, on which the element does not act; its functions of the state read their
+       motion
 
     Examples
     --------
@@ -210,7 +212,7 @@ class ForceElement(Immutable):
 
     @property
     def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies and frames on which the element acts: its ends without those that are only read."""
+        """Bodies and frames on which the element acts: its ends without those whose motion it only reads."""
         return self.ends[: len(self.ends) - self.reading]
 
     @property
@@ -225,7 +227,7 @@ class ForceElement(Immutable):
 
     @property
     def conservative(self) -> bool:
-        """Whether the element only exchanges its stored energy, and neither dissipates nor supplies any."""
+        """Whether the element conserves energy: it neither dissipates nor supplies energy."""
         return not (self.has("along") or self.has("load"))
 
     @property
@@ -325,14 +327,14 @@ class ForceElement(Immutable):
         return found
 
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
-        """Return the derivatives of this element's motions with respect to a number of one of them, by attribute name.
+        """Return the derivatives of all motions, by attribute name, with respect to a parameter of one motion.
 
-        `change` is the derivative of the motion in the attribute `name`; other motions may follow from that one.
+        `change` is the derivative of the motion in the attribute `name`; other motions may depend on this motion.
         """
         return {name: change}
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy with other values of some attributes; the law is evaluated with such copies."""
+        """Return a copy of the element with other values of some attributes; the law is evaluated with such copies."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made

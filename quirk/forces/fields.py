@@ -62,7 +62,7 @@ class UniformField(OnBodies):
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved: the acceleration does not depend on time."""
+        """Whether energy is conserved, as the acceleration does not depend on time."""
         return not self.motions
 
 

@@ -51,11 +51,11 @@ class OfRelation(ForceElement):
 
 
 class Flanks(OfRelation):
-    """A spring and a damper on either flank of a mesh with free play; flanks do not pull.
+    """A spring and a damper on either flank of a mesh with free play; the flanks exert no tensile load.
 
-    With the deviation x of coordinate j and half the free play h, the upper flank exerts
+    With the deviation x of coordinate j from its value without play, and half the free play h, the upper flank exerts
     ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero; the lower
-    flank acts likewise at -h. Without free play the load acts always. Runs switch the flanks by events.
+    flank acts likewise at -h. Without free play the load always acts. During runs, events switch the flanks.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Flanks(OfRelation):
         super().__init__(name, *ends)
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return the deviation, rad or m."""
+        """Return the deviation of coordinate j from its value without free play, rad or m."""
         return self.deviation(t, frames)
 
     def stored(self, t: Any, x: Any) -> Any:
@@ -100,7 +100,7 @@ class Flanks(OfRelation):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the generalized force of the damper along the deviation, N m or N.
 
-        Outside of runs it includes the correction that makes the sum with the spring force zero if a flank would pull.
+        Outside of runs it includes a correction that cancels the spring force if the flank would otherwise pull.
         """
         s = self._side(x)
         damped = -self.damping * rate * self._touches(s)
@@ -122,7 +122,7 @@ class Flanks(OfRelation):
         return _on_side(self, side)
 
     def gap(self, sign: int) -> FlankGap:
-        """Return the distance of the deviation from a flank (1 upper, -1 lower) as an event function."""
+        """Return the gap at a flank (1 upper, -1 lower) as an event function, rad or m."""
         return FlankGap(self, sign)
 
     def load_of(self, sign: int) -> FlankLoad:
@@ -163,10 +163,10 @@ class OfFlank(OfRelation):
 
 
 class FlankGap(OfFlank):
-    """Distance of the deviation from a flank as an event function, rad or m; negative if the flank is compressed."""
+    """Gap at a flank as an event function, rad or m; negative if the flank is compressed."""
 
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return half of the free play minus the deviation, counted positive towards the flank, rad or m."""
+        """Return the gap at the flank: half of the free play minus the deviation towards the flank, rad or m."""
         return self.half - self.deviation(t, frames) * self.side
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -175,7 +175,7 @@ class FlankGap(OfFlank):
 
 
 class FlankLoad(OfFlank):
-    """Load (N m or N) of the spring and damper of a flank, as an event function; negative if the flank would pull."""
+    """Load (N m or N) of the spring and damper of a flank, as an event function; negative in tension."""
 
     def load(self, t: Any, *frames: Place) -> Any:
         """Return zero loads, because the object serves as an event function only."""

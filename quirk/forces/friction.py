@@ -28,12 +28,12 @@ KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane 
 
 
 class Friction(StickSlip):
-    """Dry friction in a joint or contact, with sliding and sticking, proportional to the true normal load.
+    """Dry friction in a joint or contact, with sliding and sticking, proportional to the actual normal load.
 
     While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the load at the same
-    instant, which depends on the friction: both are solved for simultaneously. While they stick, velocity rows hold
-    them as long as the required force is at most `static` times N. Runs locate the transitions in time. Load and slip
-    are:
+    instant, which depends on the friction: both are solved for simultaneously. While bodies stick, velocity constraints
+    hold them as long as the required force is at most `static` times N. Runs locate the transitions in time. Load and
+    slip are:
 
     * Contact: the normal force; the slip of both surfaces at the contact point.
     * OneSided between two bodies, or one and the ground: the force along the gradient of its gap, which must be a
@@ -136,7 +136,7 @@ class Friction(StickSlip):
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the friction force (N) and its moment (N m) on both bodies, in the inertial frame.
 
-        `i` and `j` are its moving frames.
+        `i` and `j` are the moving frames on both bodies.
         """
         components = self.slip(t, i, j, list(self.radii))
         sizes = [-self.size * part for part in self._direction([one.rate for one in components])]
@@ -148,8 +148,8 @@ class Friction(StickSlip):
     def _direction(self, slip: list[Any]) -> list[Any]:
         """Return the unit vector of slip as a list of components, from the slip, m/s.
 
-        If the slip is below the attribute `floor`, m/s, it is the direction stored in the element. If `following` is
-        set, it does not jump when the slip passes through zero and reverses.
+        If the slip is below the attribute `floor`, m/s, the result is the direction stored in the element. If
+        `following` is set, the direction does not jump when the slip passes through zero and reverses.
         """
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
@@ -159,9 +159,9 @@ class Friction(StickSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip along the stored direction of slip, followed by its components, m/s.
+        """Return the slip along the stored direction of slip, followed by the components of slip, m/s.
 
-        `i` and `j` are its moving frames.
+        `i` and `j` are the moving frames on both bodies.
         """
         slip = [one.rate for one in self.slip(t, i, j, list(self.radii))]
         return [sum(s * e for s, e in zip(slip, self.direction, strict=True)), *slip]
@@ -174,12 +174,12 @@ class Friction(StickSlip):
         part: int = 0,
         shares: tuple[tuple[str, int, float], ...] | None = None,
     ) -> Friction:
-        """Return a copy of the friction for sliding, with an initial direction of slip.
+        """Return a copy of the friction element in the sliding state, with an initial direction of slip.
 
         Parameters
         ----------
         direction : unit vector of slip
-        floor : slip, m/s, below which the direction is used instead of that of the slip
+        floor : slip, m/s, below which `direction` is used instead of the direction of the slip
         side : side of the first surface, +1 or -1, on which the components of slip are smooth
         part : index of the face or edge of a bounded surface
         shares : rows whose multipliers add up to the normal load, each as the name of its constraint, its row index and
@@ -212,10 +212,9 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 
 
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
-    """Return how the friction of a joint or contact is computed.
+    """Return the slip function, the kind of normal load, and the axis index for friction in a joint or contact.
 
-    The three returned values are the slip function, the kind of normal load (NORMAL, ACROSS, WHOLE or ALONG), and the
-    index of the joint axis or surface normal in frame i.
+    The kind is NORMAL, ACROSS, WHOLE or ALONG; the index is that of the joint axis or surface normal in frame i.
     """
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
@@ -257,10 +256,10 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 
 
 def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
-    """Return a length (m) from the user's argument `given`; zero if it is left out.
+    """Return a length (m) from the user's argument `given`; zero if it is None.
 
-    The argument is required if `needed` is True. Giving the argument is an error if `needed` or `allowed` is False;
-    `why` gives the reason in the message.
+    A value is required if `needed` is True, and an error if `needed` or `allowed` is False; `why` is the reason in the
+    error message.
     """
     if given is None:
         if needed:

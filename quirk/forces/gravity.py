@@ -75,8 +75,8 @@ class GravityGradient(_Attraction):
     """Gravity-gradient torque and force of a central field, to second order of the body's size over r.
 
     Potential -mu / (2 r^3) (tr J - 3 n.J n), with n towards the body: the torque is 3 mu / r^3 n x J n, with a force
-    that conserves momentum and energy. It is added to `PointGravity`; for two extended bodies use one element in each
-    direction.
+    that conserves momentum and energy. Use it in addition to `PointGravity`; for two extended bodies use one element
+    in each direction.
 
     Parameters
     ----------

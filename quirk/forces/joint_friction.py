@@ -19,18 +19,18 @@ from .stick_slip import CONSTANT, StickSlip
 
 
 class JointFriction(OfJoint, StickSlip):
-    """Viscous and dry friction against the rate v of a joint, of a magnitude that does not depend on the load.
+    """Viscous and dry friction in a joint, independent of the load on the joint.
 
-    By default dry friction is smooth: the effort on body j is ``-viscous v - (coulomb + (static - coulomb)
-    exp(-(v / stribeck)^2)) tanh(v / creep)``, N m for rotation, N for translation. There is no true sticking: under a
-    constant effort F below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep artanh(F /
-    static)``, 0.55 creep for F = static / 2. At the speed `creep` dry friction has 76 % of its full value, at three
-    times that speed 99.5 %. Small values of `creep` make runs slow.
+    By default dry friction is a smooth function of the joint rate v: the effort on body j is ``-viscous v - (coulomb +
+    (static - coulomb) exp(-(v / stribeck)^2)) tanh(v / creep)``, N m for rotation, N for translation. There is no true
+    sticking: under a constant effort F below `static`, with `stribeck` well above `creep`, the joint creeps at ``creep
+    artanh(F / static)``, 0.55 creep for F = static / 2. At the speed `creep` dry friction has 76 % of its full value,
+    at three times that speed 99.5 %. Small values of `creep` make runs slow.
 
-    With `sticking` the joint sticks and slides, and runs locate the transitions in time. It stays at rest as long as
-    the required effort is at most `static`. While it slides, the effort is ``-viscous v - coulomb sign(v)``, or with
-    `stribeck` as above with sign(v) in place of the tanh. For friction proportional to the load of a joint use
-    `Friction`.
+    If `sticking` is True, the joint sticks and slides, and runs locate the transitions in time. It stays at rest as
+    long as the required effort is at most `static`. While it slides, the effort is ``-viscous v - coulomb sign(v)`` or,
+    with `stribeck`, the expression above with sign(v) in place of the tanh. For friction proportional to the load on
+    a joint use `Friction`.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class JointFriction(OfJoint, StickSlip):
     static : float, optional
         Dry friction near standstill, N m or N; at least `coulomb`, which is the default.
     stribeck : float, optional
-        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ, but
-        optional with `sticking`: without it friction falls to `coulomb` when the joint breaks away.
+        Speed over which friction decreases from `static` to `coulomb`, rad/s or m/s; required if these differ and
+        `sticking` is False. If None and `sticking` is True, friction falls to `coulomb` when the joint starts to slide.
     creep : float, optional
         Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction that does not stick.
     coordinate : "rotation" or "translation", optional
         Coordinate of a joint that has both.
     sticking : bool
-        Whether the joint sticks at rest, with events where it sticks and breaks away.
+        Whether the joint sticks at rest, with events at the transitions between sticking and sliding.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class JointFriction(OfJoint, StickSlip):
         return _sliding(self, float(direction[0]), floor)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
-        """Return the row that holds the joint at a value of its coordinate, rad or m, or holds its rate at zero."""
+        """Return the constraint that holds the joint coordinate at `value`, rad or m, or its rate at zero if None."""
         return super().sticking(which, side, part) if value is None else _sticking(self, value)
 
 

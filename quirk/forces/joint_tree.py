@@ -1,6 +1,7 @@
-"""Trees of links on the ground, joined by hinges and slides: the model that control laws of robots use.
+"""Kinematic trees of links with revolute and prismatic joints, rooted at the ground, for control laws of robots.
 
-A link consists of bodies that are welded together. Its frame is the frame of its inward joint on the link's side.
+A link consists of bodies that are welded together. The inward joint of a link connects it to its parent. The frame of
+a link is the frame of its inward joint that is fixed in the link.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BASE = -1
 
 @dataclass(frozen=True)
 class JointTree:
-    """Topology, geometry and masses of n links; each link comes after its parent.
+    """Topology, geometry and masses of the n links of a kinematic tree; each link comes after its parent.
 
     Attributes
     ----------
@@ -87,26 +88,26 @@ class Lump:
 
 
 def is_hinge_or_slide(part: Any) -> bool:
-    """Whether a part of a system is an enabled joint with one degree of freedom that a tree may contain."""
+    """Whether a part of a system is an enabled revolute or prismatic joint."""
     return isinstance(part, Revolute | Prismatic) and part.active
 
 
 def joint_tree(
     owner: str, joints: Sequence[Joint] | None, bodies: Mapping[str, Body], constraints: Sequence[Constraint]
 ) -> JointTree:
-    """Return the tree on the ground that contains given joints, with all links that are connected to it.
+    """Return the kinematic tree, rooted at the ground, that contains given joints, with all connected links.
 
     Parameters
     ----------
     owner : title of the element for errors
-    joints : hinges and slides of the tree; None for all of the constraints
+    joints : revolute and prismatic joints of the tree; None for all such joints among the constraints
     bodies, constraints : bodies of the system by name, and constraints of the system
 
     Raises
     ------
     InputError
-        If there is no such joint, the tree is not connected to the ground, it has other kinds of joints or loops, or
-        another constraint acts on it.
+        If there is no such joint, if the tree is not connected to the ground or has other kinds of joints or loops, or
+        if another constraint acts on its bodies.
     """
     rotors = {id(part): rotor for rotor in _rotors(constraints) for part in rotor}
     others = [one for one in constraints if one.active and id(one) not in rotors and not _permitted(one)]
@@ -240,7 +241,7 @@ class _Links:
 
 
 def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return axes of a joint frame, and axes and center of mass of the body on its outer side, at coordinate zero.
+    """Return the axes of a joint frame, and axes and center of mass of the outer body, at joint coordinate zero.
 
     Parameters
     ----------
@@ -255,12 +256,12 @@ def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[n
 
 
 def _permitted(constraint: Constraint) -> bool:
-    """Whether a constraint does not change a tree: a driver of a joint, a contact, or a constraint without rows."""
+    """Whether a constraint may act on a tree: a driver of a joint, a contact, or a constraint without rows."""
     return isinstance(constraint, Unilateral | Drive) or constraint.row_count == 0
 
 
 def _component(chosen: Iterable[Constraint], constraints: Sequence[Constraint]) -> set[str]:
-    """Return the names of all bodies that constraints connect with the chosen ones, without passing the ground."""
+    """Return the names of all bodies connected to the constraints `chosen`, not counting paths through the ground."""
     reached = set().union(*(_names(one) for one in chosen)) - {GROUND.name}
     size = 0
     while len(reached) > size:

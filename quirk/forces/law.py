@@ -240,7 +240,7 @@ def _bare(coordinates: Sequence[Jet]) -> tuple[Any, Any]:
 
 
 def _law(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
-    """Return the object that evaluates the force law with these values of its parameters."""
+    """Return the object that evaluates the force law with the parameter values `values`."""
     return element.with_values(values).as_law(is_written(inputs))
 
 
@@ -301,7 +301,7 @@ def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], to
 def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
     """Raise a ValueError if the rates of internal variables depend on these rates themselves.
 
-    `rates` were computed with unknown rates (NaN), `otherwise` with zero ones.
+    `rates` were computed with unknown rates (NaN), `otherwise` with zero rates.
     """
     for one, other in zip(rates, otherwise, strict=True):
         if math.isnan(_term(one, 0)) and math.isfinite(_term(other, 0)):
@@ -440,8 +440,8 @@ def continued_turns(
 ) -> list[Jet]:
     """Return the coordinates of an element; full turns are added to angles whose revolutions are counted.
 
-    The turn is the one nearest to an extrapolated angle. This is computed from the angle at an earlier time and its
-    rate, which are among the inputs.
+    The number of turns is chosen so that the angle is nearest to an extrapolation from the angle at an earlier time and
+    its rate, which are among the inputs.
     """
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):

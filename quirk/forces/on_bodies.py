@@ -1,4 +1,4 @@
-"""Base class of force elements that act on many bodies, on each one independently."""
+"""Base class of force elements that act on many bodies, on each body independently."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class OnBodies(ForceElement):
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system of these bodies.
 
-        An element that acts on all bodies is copied for them; others are returned as they are.
+        An element that acts on all bodies is copied for these bodies; other elements are returned unchanged.
         """
         return self.with_values(self._on(bodies)) if self.everywhere else self
 
@@ -67,7 +67,7 @@ def as_list(bodies: Any) -> list[Any]:
 def checked_bodies(owner: str, bodies: Any) -> list[Body]:
     """Return a list of bodies from a body or an iterable.
 
-    An InputError is raised if one of them is no Body or occurs twice.
+    An InputError is raised if an item is not a Body or occurs twice.
     """
     listed = as_list(bodies)
     for body in listed:

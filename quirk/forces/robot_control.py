@@ -1,4 +1,4 @@
-"""State feedback of robots: gravity compensation and computed torque of a tree of joints.
+"""State feedback for robots: gravity compensation and computed torque for a kinematic tree.
 
 Efforts follow from the recursion of Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102 (1980) 69: velocities and
 accelerations of the links outward, forces and moments inward, in the axes of each link.
@@ -26,7 +26,7 @@ from .place import Place
 
 
 class OfTree(ForceElement):
-    """Base class of elements with an effort at each of several joints of a tree on the ground.
+    """Base class of elements with an effort at each of several joints of a kinematic tree rooted at the ground.
 
     The law is evaluated with the coordinates of all joints of the tree; the first `count` of them have an effort.
 
@@ -104,7 +104,7 @@ class OfTree(ForceElement):
 
     @property
     def counted(self) -> tuple[tuple[str, int], ...]:  # type: ignore[override]
-        """Joint and axis of each hinge."""
+        """Name and index of the rotation axis of each revolute joint of the tree."""
         return tuple((self.coordinates[c], 2) for c in self.turning)
 
     @property
@@ -126,17 +126,17 @@ class OfTree(ForceElement):
         ]
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the counted angles (rad) of the hinges."""
+        """Return the angles (rad) of the revolute joints, with all turns counted."""
         known = [(angles.get(name), axis) for name, axis in self.counted]
         return [0.0 if angle is None else float(angle[axis]) for angle, axis in known]
 
     def inverse_dynamics(
         self, x: Sequence[Any], rates: Sequence[Any] | None, accelerations: Sequence[Any]
     ) -> list[Any]:
-        """Return the effort (N m or N) at each joint of the tree; at leading joints it includes those of the followers.
+        """Return the effort (N m or N) at each joint of the tree.
 
-        `x`, `rates` and `accelerations` are the coordinates and their time derivatives, in rad or m, and s. Without
-        `rates` the tree is at rest.
+        The effort of a joint that leads others by a `Coupling` includes their efforts. `x`, `rates` and `accelerations`
+        are the joint coordinates and their time derivatives, in rad or m, and s. `rates` is None for a tree at rest.
         """
         links: list[_Link] = []
         ground = _Link(None, None, -self.gravity)
@@ -165,7 +165,7 @@ class _Link:
 
     Attributes
     ----------
-    spin, turning : angular velocity (rad/s) and acceleration (rad/s^2), None at rest
+    spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
     acceleration : of the origin minus gravity, m/s^2
     force, moment : load that the inner link exerts, at the origin, N and N m
     """
@@ -207,7 +207,7 @@ class _JointMotion:
             self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
 
     def carried(self, inner: _Link, rate: Any = None, acceleration: Any = None) -> _Link:
-        """Return the outer link, from the motion of the inner one and the rate and acceleration of the coordinate."""
+        """Return the outer link, from the motion of the inner link and the rate and acceleration of the coordinate."""
         inward = self._axes.T
         link = _Link(None, None, inward @ inner.at(self._offset))
         link.joint = self
@@ -234,13 +234,13 @@ class GravityCompensation(OfTree):
     """Efforts at the joints of a robot that balance the weight of its links: g(q).
 
     The joints are Revolute or Prismatic, and form a tree on the ground, in which bodies may also be joined by Fixed
-    joints. The effort at each joint balances the weight of all bodies that it carries: minus the derivative of their
-    potential energy with respect to its coordinate, with all other coordinates held. So a joint of the tree without
-    effort moves freely, and the others carry its weight. Bodies that are joined otherwise, such as by disabled
-    constraints, contacts or springs, are not included in the balance.
+    joints. The effort at each joint balances the weight of all bodies that it carries: the derivative of their
+    potential energy with respect to its coordinate, with all other coordinates constant. Joints of the tree that are
+    not in `joints` have no effort and move freely; the other joints also carry the weight of the links beyond them.
+    Bodies that are connected by disabled constraints, contacts or springs are not included in the balance.
 
-    Efforts are those of the masses of the bodies; add a `Controller` for each joint to hold a pose. In results,
-    ``result[name].along("hinge")`` is the effort at a joint.
+    The law has no feedback of errors; add a `Controller` for each joint to hold a pose. In results,
+    ``result[name].along("hinge")`` is the effort at a joint "hinge".
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class GravityCompensation(OfTree):
 
 
 class ComputedTorque(OfTree):
-    """Efforts by which the joints of a robot follow targets with second-order error dynamics e'' + kd e' + kp e = 0.
+    """Computed-torque control: joint efforts that track targets with the error dynamics e'' + kd e' + kp e = 0.
 
     The efforts are M(q) (q_d'' + kd e' + kp e) + c(q, q') + g(q) with e = q_d - q, the inverse dynamics of the tree
     (Siciliano et al., Robotics, 2009, sec. 8.5.2). The joints are Revolute or Prismatic, and form a tree on the ground,
@@ -288,7 +288,7 @@ class ComputedTorque(OfTree):
     force elements, such as springs, friction and payloads that are joined by forces, nor contacts: these disturb the
     error.
 
-    In results, ``result[name].along("hinge")`` is the effort at a joint.
+    In results, ``result[name].along("hinge")`` is the effort at a joint "hinge".
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ class ComputedTorque(OfTree):
         Target of the angle (rad), all turns counted, or displacement (m) of each joint, with its derivatives.
     rates : list of Motion or float, optional
         Target of the rate of each joint, rad/s or m/s, with its derivative; default: the time derivatives of `targets`.
-        Targets that are held between two instants, as inputs of a `Run` are, need their rates.
+        Piecewise constant targets, such as inputs of a `Run`, require `rates`.
     kp : float or list
         Stiffness of the error of each joint, 1/s^2, not negative; omega^2 for a natural angular frequency omega.
     kd : float or list
@@ -380,14 +380,14 @@ class ComputedTorque(OfTree):
         return [*(limited(effort, self.limits) for effort in efforts), *(0.0 for _ in followers)]
 
     def _targets(self) -> tuple[Any, Any]:
-        """Return the targets of all joints with an effort, and those of their rates."""
+        """Return the targets of the coordinates of all joints with an effort, and the targets of their rates."""
         if "targets" in self.parameters:
             return self.targets, self.rates
         targets, speeds = ([getattr(self, f"{what}_{k}") for k in range(self.count)] for what in ("target", "speed"))
         return targets, speeds
 
     def with_held_targets(self) -> Self | None:
-        """Return a copy whose targets and rates are parameters of the law, (joints,), in place of motions.
+        """Return a copy whose targets and rates are constant parameters (joints,) of the law instead of motions.
 
         The result is None unless all targets and rates are constants.
         """
@@ -403,14 +403,14 @@ class ComputedTorque(OfTree):
         return self.with_values({**dict.fromkeys(motions), **held, "parameters": names})
 
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
-        """Return the derivatives of motions with respect to a number of one of them, as in `ForceElement`."""
+        """Return the derivatives of motions with respect to a parameter of one motion; see `ForceElement`."""
         kind, _, k = name.partition("_")
         follows = kind == "target" and not self.own_rates
         return {name: change, **({f"speed_{k}": derivative_of(change)} if follows else {})}
 
 
 def _motions(owner: str, argument: str, given: Any, count: int) -> list[Motion]:
-    """Return the motions of `count` joints."""
+    """Return the user's list `given` of `count` motions or numbers as Motions, one for each joint."""
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if len(listed) != count:
         raise InputError(f"{owner}: {argument} must be one for each of its {count} joints; got {len(listed)}")
@@ -418,7 +418,7 @@ def _motions(owner: str, argument: str, given: Any, count: int) -> list[Motion]:
 
 
 def _checked_joints(owner: str, joints: Any) -> tuple[Joint, ...]:
-    """Return joints as a tuple; an InputError is raised unless they are different hinges and slides."""
+    """Return joints as a tuple; an InputError is raised unless they are distinct Revolute or Prismatic joints."""
     listed: list[Any] = (
         [joints] if isinstance(joints, Joint | str) or not isinstance(joints, Iterable) else list(joints)
     )

@@ -45,12 +45,12 @@ class BetweenPoints(ForceElement):
 
     @property
     def initial_length(self) -> float:
-        """Distance of the two points at the initial poses, m."""
+        """Distance between the two points at the initial poses, m."""
         p_i, p_j = (initial_point(body, frame.origin) for body, frame in self.ends)
         return float(np.linalg.norm(p_j - p_i))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the distance of the two points, m."""
+        """Return the distance between the two points, m."""
         d = j.position - i.position
         return np.sqrt(d @ d)
 
@@ -121,8 +121,8 @@ class Spring(BetweenPoints):
         spline of degree 5, extended linearly, whose energy is stored and vanishes at L0. A function ``f(length, rate)``
         that returns the tension, N, stores no energy.
     one_sided : "tension", "compression" or None
-        "tension" is a cable: slack if shorter than L0, and its damper never makes it push. "compression" is a bumper:
-        open if longer than L0, and it never pulls. For springs with a stiffness.
+        "tension" is a cable: slack if shorter than L0, and never in compression, damper included. "compression" is a
+        bumper: open if longer than L0, and never in tension. For springs with a stiffness.
 
     Examples
     --------
@@ -221,7 +221,7 @@ class Spring(BetweenPoints):
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved: the spring has no damper and no user function."""
+        """Whether energy is conserved, as the spring has no damper and no user function."""
         return self.damping <= 0 and self.law is None
 
     @property

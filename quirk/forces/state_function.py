@@ -151,7 +151,7 @@ class StateCall:
 
     @property
     def parts_read(self) -> tuple[Any, ...]:
-        """Key of the parts that it reads: names, kinds and the frames of constraints, and the order of the bodies."""
+        """Key of the parts that the function reads: names, kinds, frames of constraints, and order of the bodies."""
         frames = {
             name: tuple(x.tobytes() for _, frame in part.ends for x in (frame.origin, frame.matrix))
             for name, part in self._parts.items()
@@ -170,9 +170,9 @@ def ground() -> PresentBody:
 
 
 def in_state(element: ForceElement, parts: Mapping[str, Any]) -> ForceElement:
-    """Return an element for a system of these parts: a copy if the element has functions of the state as values.
+    """Return a force element for a system with these parts: a copy if the element has functions of the state as values.
 
-    The copy has further ends, at the centers of mass of the bodies that its functions read.
+    The copy has additional ends at the centers of mass of the bodies that its functions read.
     """
     values = {name: value for name in element.parameters if isinstance(value := getattr(element, name), Value)}
     values = {name: value for name, value in values.items() if value.of_state}
@@ -245,7 +245,7 @@ def _jets(values: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def _checked(value: Any, valid: Any) -> Any:
-    """Return a number, or an array of numbers; NaN where Python would raise an error."""
+    """Return `value`, a number or an array of numbers, with NaN where Python would raise an error."""
     if isinstance(value, list | tuple | np.ndarray):
         return np.array([_checked(entry, valid) for entry in value], dtype=object)
     return where(valid, value, math.nan)

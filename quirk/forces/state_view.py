@@ -131,7 +131,7 @@ class JointNow:
     angle_rate, travel_rate : rad/s and m/s
     displacement : (3,) position of the origin of frame j, in frame i, m
     rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad
-    distance : distance of the origins, m
+    distance : distance between the origins of both frames, m
     tilt : one minus the cosine of the angle between the frames
     """
 
@@ -183,7 +183,7 @@ class JointNow:
 
     @property
     def distance(self) -> Any:
-        """Distance of the origins of both frames, m."""
+        """Distance between the origins of both frames, m."""
         return _length(self._apart)
 
     @property

@@ -49,7 +49,7 @@ class OfSlip(ForceElement):
 
 
 class StickSlip(OfSlip):
-    """Friction of a joint or contact that runs switch between sliding and sticking, by events.
+    """Friction of a joint or contact; during runs, events switch it between sliding and sticking.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class StickSlip(OfSlip):
     takes : kind of the normal load: NORMAL, ACROSS, WHOLE, ALONG or CONSTANT
     axis : index of the joint axis or surface normal in frame i: 0, 1 or 2 for x, y or z
     static : limit of the sticking force, divided by the normal load
-    sticks : whether runs switch it between sliding and sticking; otherwise it is an ordinary force element
+    sticks : whether events switch the element between sliding and sticking; otherwise it is an ordinary force element
     part : index of the touched part of a bounded surface
     """
 
@@ -108,12 +108,12 @@ class StickSlip(OfSlip):
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Self:
-        """Return the friction on a part of a bounded surface; itself for other surfaces and for joints."""
+        """Return the friction element for a face or edge of a bounded surface; the element itself if there is none."""
         return self
 
 
 def that_stick(forces: Iterable[Any]) -> list[StickSlip]:
-    """Return the friction elements that runs switch between sliding and sticking."""
+    """Return the friction elements that events of a run switch between sliding and sticking."""
     return [force for force in forces if isinstance(force, StickSlip) and force.sticks]
 
 
@@ -140,7 +140,7 @@ class SlipComponent(OfSlip):
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return the loads on bodies i and j due to a unit friction force along the component.
 
-        They are pairs of a force (N) and a torque (N m) at the origin of the frame, in the inertial frame.
+        The loads are pairs of a force (N) and a torque (N m) at the origin of the frame, in the inertial frame.
         """
         one = self._component(t, i, j)
         return [(one.force_i, one.torque_i), (one.force, one.torque)]

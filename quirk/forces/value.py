@@ -43,7 +43,7 @@ class Value:
     ----------
     constant : array of `shape`, or None for a function
     function : the user function, or None for numbers
-    of_state : whether it is one of the whole state, ``f(t, state)``; see `quirk.forces.state_function`
+    of_state : whether the function is one of the whole state, ``f(t, state)``; see `quirk.forces.state_function`
     """
 
     returns = RETURNS
@@ -68,7 +68,7 @@ class Value:
 
     @property
     def source(self) -> Any:
-        """The function of the user, from which `function` may be derived."""
+        """The function as passed by the user, from which `function` may be derived."""
         return getattr(self.function, "user_function", self.function) if self.of_state else self.function
 
     @property

@@ -1,6 +1,6 @@
 """Diagnosis of contradictory constraints for error messages.
 
-This module finds the violated rows, the size of their violation, and the constraints on which they depend.
+The diagnosis consists of the violated rows, the size of their violation, and the constraints on which they depend.
 
 Notation: Phi are the residuals of the constraint rows.
 """
@@ -39,7 +39,7 @@ AT_REST = 1e-9
 
 
 def units(model: Model) -> np.ndarray:
-    """Return the divisors (m,) that turn Phi of m rows and its derivatives into lengths and angles.
+    """Return the divisors (m,) that convert residuals Phi of m rows and their derivatives to lengths and angles.
 
     For a distance l, whose Phi is a squared distance, the divisor is 2 l.
     """
@@ -52,7 +52,7 @@ def units(model: Model) -> np.ndarray:
 
 
 def others(system: System, state: State, t: float, row: int) -> str:
-    """Return a clause for messages that names the constraints on which the violated row `row` depends."""
+    """Return a clause for messages that names the constraints on which the violated row with index `row` depends."""
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
@@ -76,7 +76,10 @@ def others(system: System, state: State, t: float, row: int) -> str:
 
 
 def check_accelerations(system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict) -> None:
-    """Raise an InconsistentStateError if the accelerations violate rows that were left out as dependent."""
+    """Raise an InconsistentStateError if the accelerations violate rows that were omitted as dependent.
+
+    `found` holds the accelerations, and `verdict` the independent rows.
+    """
     model = system.model
     if verdict.kept.all():
         return

@@ -1,4 +1,4 @@
-"""Compiled model of a system with a given set of enabled parts."""
+"""Compiled model of a system with a given set of enabled constraints and forces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .user_functions import functions_in
 
 
 class CompiledModel:
-    """Model of a system with a given set of enabled parts, and with its tables, metric and solvers.
+    """Model of a system with a given set of enabled constraints and forces, and with its tables, metric and solvers.
 
     The object is immutable, so that runs and results can share it; expensive members are computed at their first use.
 
@@ -31,7 +31,7 @@ class CompiledModel:
 
     @cached_property
     def metric(self) -> Metric:
-        """The mass metric of the model, in which projections and accelerations are nearest."""
+        """The mass metric of the model, which defines the nearest states of projections."""
         return Metric.of_masses(self.model)
 
     @cached_property
@@ -41,12 +41,12 @@ class CompiledModel:
 
     @cached_property
     def sharing(self) -> MinimumNormLoads:
-        """Distribution of loads over redundant rows."""
+        """Distribution of loads over redundant constraint rows."""
         return MinimumNormLoads(self.model, self.tables)
 
     @cached_property
     def may_jump(self) -> bool:
-        """Whether accelerations may be discontinuous even if no part is enabled or disabled."""
+        """Whether accelerations may be discontinuous between changes of the enabled constraints and forces."""
         return may_jump(self.model)
 
     def solver(self, beside: Sequence[Any] = ()) -> Solver:
@@ -58,7 +58,7 @@ class CompiledModel:
 
     @property
     def for_residuals(self) -> Solver:
-        """A cached solver for computing residuals of constraints, which leave its state unchanged.
+        """A cached solver for the residuals of constraints, whose computation does not change the solver.
 
         If constraints or their motions have user functions, a new solver is created each time, because these functions
         may depend on data that have changed since.

@@ -13,7 +13,7 @@ from .model.model import Model
 
 
 def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the user functions in force elements, constraints and motions, each with the title of its part."""
+    """Yield the user functions in force elements, constraints and motions, each with the title of its element."""
     for element, _ in model.forces:
         functions = [*(value.source for value in element.functions), *element.sources]
         functions += [function for name in element.motions for function in element.motion(name).functions]
@@ -23,11 +23,11 @@ def functions_of(model: Model) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def functions_in(relation: Relation) -> list[Callable[..., Any]]:
-    """Return the user functions in a relation and in its prescribed motions."""
+    """Return the user functions in a relation (constraint function) and in its prescribed motions."""
     functions = [relation.source, *(function for motion in relation.motions for function in motion.functions)]
     return [function for function in functions if function is not None]
 
 
 def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the titles of all parts that have a user function for which `asked` returns true."""
+    """Yield the titles of all elements of a model with a user function for which `asked` returns true."""
     return (owner for owner, function in functions_of(model) if asked(function))

@@ -1,10 +1,11 @@
 """Coulomb's law for dependent contacts, as the limit of contacts with vanishing compliance.
 
-Rigid bodies do not determine the distribution of a load over dependent contacts. Contacts with equal compliance e do: a
-closed contact has the normal force n = max(0, -w_n / e), and friction the force t = -w_t / e, projected onto the disk
-|t| <= mu n. For e towards zero the accelerations w are those of rigid bodies, and the loads are those of minimum norm
-within the friction cones. For each e the loads solve a piecewise smooth system by a semismooth Newton method (Alart and
-Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous, larger e.
+Rigid bodies do not determine the distribution of a load over dependent contacts. Equal compliances e of all contacts
+determine it: a closed contact has the normal force n = max(0, -w_n / e), and friction the force t = -w_t / e, projected
+onto the disk |t| <= mu n. For e towards zero the accelerations w are those of rigid bodies, and the loads are those of
+minimum norm within the friction cones. For each e the loads solve a piecewise smooth system by a semismooth Newton
+method (Alart and Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous,
+larger e.
 
 A contact problem has r rows, one for each gap and for each component of slip; loads z and accelerations w are (r,).
 """
@@ -36,7 +37,7 @@ LOWERED = 1e-6
 
 
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
-    """Return the contact modes at which the loads have minimum norm, or None if they cannot be found.
+    """Return the contact modes at which the loads have minimum norm, or None if the search fails.
 
     The modes state which contacts are loaded and which friction slides. Friction that could stick is computed with the
     static coefficient first; if it slides, with the sliding coefficient.
@@ -94,7 +95,7 @@ class _Soft:
     ----------
     limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
-    answers : for each friction element, the largest acceleration of its rows due to a unit force along them
+    answers : for each friction element, the largest acceleration along its rows due to a unit force along them
     """
 
     problem: Problem

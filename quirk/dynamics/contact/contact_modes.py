@@ -32,11 +32,11 @@ class Grip:
     Attributes
     ----------
     rows : indices of the rows of its d slip components
-    coefficient, static : friction coefficients, sliding and sticking
+    coefficient, static : sliding and static friction coefficient
     contact : index of the row of its contact, or None for a joint
     load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a contact
     moving : unit direction (d,) of the slip, or None if it does not slip
-    at_limit : whether its force is known to be at the limit of sticking
+    at_limit : whether the friction force is at its static limit
     """
 
     rows: list[int]
@@ -87,13 +87,13 @@ class Problem:
 
 @dataclass
 class Case:
-    """Contact modes that are tried in the search.
+    """Trial contact modes of the search.
 
     Attributes
     ----------
     pushing : rows of the loaded contacts
     sliding : force direction (d,) of each friction element, or None if it sticks
-    near : (r,) forces from which the solution for these modes starts
+    near : (r,) initial guess of the forces for these modes
     """
 
     pushing: set[int]
@@ -102,7 +102,7 @@ class Case:
 
     @property
     def key(self) -> tuple:
-        """Key of the modes without the directions of slip."""
+        """Hashable key that identifies the modes, without the directions of slip."""
         return frozenset(self.pushing), tuple(e is None for e in self.sliding)
 
 
@@ -132,7 +132,7 @@ class ContactModes:
 def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
     """Return the forces (r,) for given contact modes that are nearest to `case.near`; None if Newton's method fails.
 
-    Newton's method is needed because normal loads of joints are norms, and because the direction of incipient sliding
+    Newton's method is used because normal loads of joints are norms, and because the direction of incipient sliding
     friction depends on w. If `turning` is false, the direction stored in the modes is used instead. Directions change
     fast where sliding begins, so steps are halved until the residual decreases. The slip directions are stored in
     `case`.
@@ -202,7 +202,7 @@ def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
 
 
 def acts(grip: Grip, case: Case) -> bool:
-    """Whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
+    """Return whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
     return grip.contact is None or grip.contact in case.pushing
 
 

@@ -59,7 +59,7 @@ def coulomb(
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
 ) -> ContactModes | None:
-    """Return contact modes that violate no inequality, with their forces; None if none are found.
+    """Return contact modes that violate no inequality, with their forces, or None if the search fails.
 
     Where contacts are dependent, the loads are those of minimum norm, as for contacts with equal compliance.
 
@@ -85,7 +85,7 @@ def coulomb(
 
 
 def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
-    """Whether the rows of closed contacts and non-sliding friction are linearly dependent."""
+    """Return whether the rows of closed contacts and non-sliding friction are linearly dependent."""
     sticking = [row for grip in problem.grips if grip.moving is None for row in grip.rows]
     rows = [row for row in (*contacts, *sticking) if problem.W[row, row] > 0]
     scale = np.sqrt(np.diag(problem.W)[rows])
@@ -108,7 +108,10 @@ def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return the modes in the limit of vanishing compliance, with loads that are accurate to round-off."""
+    """Return the contact modes in the limit of vanishing compliance, with loads that are accurate to round-off.
+
+    The result is None if the search fails.
+    """
     case = yielding(problem, contacts)
     if case is None:
         return None
@@ -120,7 +123,7 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 
 
 def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
-    """Return the forces (r,) after contacts that would pull have been opened one by one; None if Newton's method fails.
+    """Return the forces (r,) after contacts with tension are opened one by one; None if Newton's method fails.
 
     Modes in the limit of vanishing compliance are less accurate than the forces for these modes: a contact that is just
     unloaded may count as loaded. A run would open it at once. The contact modes `case` are changed.
@@ -135,7 +138,7 @@ def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
 
 
 def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Whether forces violate no inequality by more than the accuracy of the limit of vanishing compliance.
+    """Return whether forces satisfy all inequalities within the accuracy of the limit of vanishing compliance.
 
     z are the forces, `contacts` the rows of all closed contacts, and `case` the contact modes.
     """
@@ -164,8 +167,8 @@ def _lowered(grip: Grip) -> Grip:
 def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
     """Search for contact modes that violate no inequality, from several initial guesses; contacts may be dependent.
 
-    In the initial guesses, all friction without slip sticks; or all of it slides in the direction it would take without
-    friction; or the modes are those after increasing numbers of projected Gauss-Seidel sweeps.
+    The initial guesses are: all friction without slip sticks; all of this friction slides in the direction of the
+    accelerations without friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps.
     """
     q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
     slow = problem.slow(none)
@@ -205,7 +208,7 @@ def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactMod
 
 
 def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case) -> bool:
-    """Change the contact mode that violates its inequality most; return False if none is violated.
+    """Change the contact mode with the worst violation of its inequality; return False if there is no violation.
 
     z are the forces for the contact modes `case`, and `contacts` the rows of all closed contacts.
     """
@@ -271,7 +274,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the result for modes and forces z that violate no inequality."""
+    """Return the contact modes `case` with their forces z, which violate no inequality, as a result of the search."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
@@ -281,7 +284,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Whether the slip of a friction element along e is determined by the rows in the mask `held`."""
+    """Return whether the slip of a friction element along e is determined by the rows in the mask `held`."""
     row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

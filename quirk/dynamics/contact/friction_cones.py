@@ -53,7 +53,7 @@ def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.nda
 
 
 def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
-    """Whether the loads (3 m,) of m contacts are inside their friction cones."""
+    """Return whether the loads (3 m,) of m contacts are inside their friction cones."""
     loads = z.reshape(-1, LOADS)
     across = np.linalg.norm(loads[:, 1:], axis=1)
     limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0]

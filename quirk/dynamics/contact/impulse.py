@@ -65,7 +65,7 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 
 
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Return the state y (13 n + k,) with velocity jumps (n, 6) added.
+    """Return the state y (13 n + k,) with velocity jumps `change` (n, 6) of n bodies added.
 
     The first three components are jumps of linear velocities in the inertial frame, the last three jumps of angular
     velocities in body axes.
@@ -76,9 +76,9 @@ def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
 
 
 def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str, Impulse]:
-    """Return the impulse of each enabled constraint by name.
+    """Return the impulse of each enabled constraint by name, at state y.
 
-    `multipliers` (m,) are the impulses along all m rows at state y.
+    `multipliers` (m,) are the impulses along all m rows.
     """
     state = solver.model.carried.state(y)
     position = np.append(state.position, np.zeros((1, 3)), axis=0)
@@ -89,7 +89,7 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return the state y moved to the nearest poses that satisfy all rows, with unchanged velocities.
+    """Return the state y moved to the nearest poses that satisfy all rows at time t (s), with unchanged velocities.
 
     The result is None if the projection fails.
     """

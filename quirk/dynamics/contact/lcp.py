@@ -23,7 +23,7 @@ MISSED = 1e-9
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return a mask (c,) of independent columns of W (c, c).
 
-    The mask contains all columns of the mask `first`, which are independent, and further ones from the mask `more`.
+    The mask contains all columns of the mask `first`, which are independent, and as many as possible from `more`.
     """
     held = first.copy()
     for k in np.flatnonzero(more & ~first):
@@ -59,9 +59,10 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
 
 def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Return impulses (c,) with A x + b = 0, to the accuracy of round-off, at the contacts in the mask `held` (c,).
+    """Return impulses (c,) with A x + b = 0, accurate to round-off, at the contacts in the mask `held` (c,).
 
-    A contact for which the equation gives no positive impulse is in the mask by round-off; its impulse is zero.
+    If the equation gives no positive impulse for a contact, the contact is in the mask by round-off; its impulse is
+    zero.
     """
     x, held = np.zeros_like(b), held.copy()
     while held.any():

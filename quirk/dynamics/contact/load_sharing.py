@@ -46,7 +46,10 @@ class Sharing:
 
 
 def _within(ways: np.ndarray, group: Sequence[int]) -> np.ndarray:
-    """Return an orthonormal basis (r, k) of the redistributions of load, of all of `ways` (r, d), within one group."""
+    """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows.
+
+    `ways` (r, d) is a basis of all redistributions of load.
+    """
     restricted = np.zeros_like(ways)
     restricted[list(group)] = ways[list(group)]
     vectors, sizes, _ = np.linalg.svd(restricted, full_matrices=False)
@@ -79,7 +82,10 @@ def _redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
 
 
 def _groups(ways: np.ndarray, every: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
-    """Return the groups of constrained rows `every` among which load can be redistributed, by the basis `ways`."""
+    """Return the groups of constrained rows among which load can be redistributed.
+
+    `every` are the indices of the constrained rows, and `ways` (r, d) is a basis of all redistributions of load.
+    """
     together = [[grip.contact, *grip.rows] for grip in grips if grip.contact is not None]
     return dependent(ways @ ways.T, every.tolist(), together)
 
@@ -114,9 +120,9 @@ def held_by_all(
     """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
 
     The forces of minimum norm are returned if they are inside the friction cones, otherwise the forces with the largest
-    margin. A negative margin means that they are outside. None is returned if no forces keep all contacts and friction
-    at rest. Where a contact slides, the load is always shared as by springs of the relative compliances `compliance`
-    (r,), as in a run.
+    margin. A negative margin means that the forces are outside. None is returned if no forces keep all contacts and
+    friction at rest. For sliding contacts, the load is always distributed as by springs of the relative compliances
+    `compliance` (r,), as in a run.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)
@@ -165,7 +171,7 @@ def held_by_all(
 
 
 def _even(W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray) -> np.ndarray:
-    """Return equations E (k, r), E z = 0, of forces z that are shared as by springs where a contact slides.
+    """Return equations E (k, r), E z = 0, of forces z that are distributed as by springs, for sliding contacts.
 
     Forces of minimum norm are orthogonal to all redistributions of load. `every` are the indices of the constrained
     rows, and `compliance` (r,) the relative compliances of all rows. Equations are scaled like accelerations divided by

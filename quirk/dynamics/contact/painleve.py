@@ -22,7 +22,7 @@ AGREES = 1e-7
 def has_one_solution(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
 ) -> bool:
-    """Whether the solution `found` of a contact problem is the only one with its slip directions.
+    """Return whether the solution `found` of a contact problem is the only one with its slip directions.
 
     The solution is unique if no other subset of contacts could be loaded with other accelerations. For friction in
     joints, the normal load due to a unit friction force must be less than 1.
@@ -59,7 +59,7 @@ def _subsets(count: int) -> Sequence[Sequence[int]]:
 
 
 def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
-    """Whether exactly the contacts `own` could be loaded, with accelerations that are not all equal to w.
+    """Return whether exactly the contacts `own` could be loaded, with accelerations that differ from w.
 
     V and q are the accelerations per unit force and without forces; `moves` times `scale` is their accuracy.
     """

@@ -1,6 +1,6 @@
 """Right-hand sides of the constraints differentiated to any order, and kappa = (d/dt A^T) lambda.
 
-Source: "Two-dimensional constraints", which prints A q' = nu, A q'' = gamma, and so on up to sigma, and kappa = (d/dt
+Source: "Two-dimensional constraints", which gives A q' = nu, A q'' = gamma, and so on up to sigma, and kappa = (d/dt
 A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all constraints and
 orders. There are n bodies and m constraint rows.
 """

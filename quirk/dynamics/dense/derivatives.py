@@ -95,7 +95,8 @@ def derivatives(
 def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
     """Return time derivative k + 1 of the angular velocities (n, 3) without constraints, in the inertial frame.
 
-    The result follows from derivative k of the torques (n, 3): (J omega)^(k+1) = tau^(k), with J in the inertial frame.
+    The result follows from derivative k of the torques (n, 3), inertial frame: (J omega)^(k+1) = tau^(k), with J in the
+    inertial frame.
     """
     R = motion.rotations(k + 1)[:-1]
     J = np.zeros_like(R)
@@ -108,7 +109,7 @@ def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) ->
 
 
 class DenseSharing:
-    """Multipliers of minimum norm where rows are redundant, with their time derivatives.
+    """Multipliers of minimum norm for redundant rows, with their time derivatives.
 
     With row scales D, lambda has minimum norm at all times if D^2 lambda = A y with a function y(t). The object stores
     the derivatives of y from one order to the next.

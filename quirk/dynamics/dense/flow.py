@@ -33,21 +33,24 @@ WORSE = 0.1
 
 
 class Chooser(Protocol):
-    """Selects independent rows; the compiled solver implements this protocol."""
+    """Protocol of objects that select independent rows; implemented by the compiled solver."""
 
     @property
     def kept(self) -> np.ndarray:
         """Mask (m,) of the rows that are selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the rows that are independent at almost all states near the given one; return their number."""
+        """Select the rows that are independent at almost all states near `state`; return their number.
+
+        t is the time, s.
+        """
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select the same number of independent rows at another state on the constraints."""
+        """Select the same number of independent rows at another state on the constraints, at time t (s)."""
 
 
 class Flow:
-    """Vector field of a system on the manifold of its constraints.
+    """Right-hand side f of y' = f(t, y) of a system with constraints.
 
     Attributes
     ----------
@@ -97,12 +100,18 @@ class Flow:
         self._reference = t, angles, rates
 
     def angles(self, t: float) -> dict[str, np.ndarray]:
-        """Return joint angles (3,), rad, at time t, by name of the joint, extrapolated linearly from the reference."""
+        """Return joint angles (3,), rad, at time t (s) by name of the joint.
+
+        They are extrapolated linearly from the reference of `refer`.
+        """
         since, angles, rates = self._reference
         return angles_by_name(self.model.joints, angles + (t - since) * rates)
 
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or NaN where it cannot be computed; `trouble` then holds the cause."""
+        """Return y' (13 n + k,) at time t (s) and state y, or NaN if the evaluation fails.
+
+        `trouble` then holds the cause of the failure.
+        """
         self.evaluations += 1
         hand_on()
         if np.isfinite(y).all():
@@ -115,7 +124,7 @@ class Flow:
         return np.full_like(y, np.nan)
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return y' (13 n + k,), or raise the exception that the evaluation causes."""
+        """Return y' (13 n + k,) at time t (s) and state y, or raise the exception that caused the failure."""
         state = self.model.carried.state(y)
         if self.model.reads_angles:
             state.angles = self.angles(t)
@@ -166,9 +175,9 @@ class Flow:
         return rates(carried, internal, power)
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
-        """Return y with unit quaternions, projected onto the constraints if the run uses projection.
+        """Return the state y with unit quaternions, projected onto the constraints if the run uses projection.
 
-        None is returned if y is too far from the constraints.
+        The result is None if y is too far from the constraints.
         """
         state = self.model.carried.state(y).copy()
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
@@ -187,9 +196,9 @@ class Flow:
         return np.append(state.pack(), self.model.carried.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the part of an error (13 n + k,) of the last projected state that is tangential to the constraints.
+        """Return the component of an error (13 n + k,) of the last projected state tangential to the constraints.
 
-        The normal part has no effect, because projection removes it.
+        The normal component has no effect, because projection removes it.
         """
         if self._projected is None:
             return error
@@ -218,7 +227,7 @@ class Flow:
 
     @property
     def _least_pivot(self) -> float:
-        """Return the approximate smallest pivot, relative to the squared length of its row, at the last projection."""
+        """Return the approximate smallest pivot at the last projection, relative to the squared length of its row."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

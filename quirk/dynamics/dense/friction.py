@@ -110,7 +110,7 @@ def _load(
 
 
 def share_of(friction: Friction, model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows (k,) whose multipliers determine the normal load of a contact, and the row weights (k,)."""
+    """Return the rows (k,) whose multipliers determine the normal load of a contact, and their weights (k,)."""
     known = model.joint_rows
     shares = [(known[name].start + row, weight) for name, row, weight in friction.shares if name in known]
     rows, weights = np.array(shares, dtype=float).reshape(-1, 2).T

@@ -1,6 +1,7 @@
 """Directional derivatives of constraint rows and constraint loads, dense.
 
-Relations are evaluated on dual numbers, which carry derivatives. There are n bodies, m rows and D directions.
+Relations (constraint functions) are evaluated on dual numbers, which carry derivatives. There are n bodies, m rows and
+D directions.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class EightDirections:
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
     def _move(self) -> None:
-        """Compute the derivatives of poses, velocities and accelerations of all bodies.
+        """Compute the derivatives of poses, velocities and accelerations of n bodies in the eight directions.
 
         Rotations are in the inertial frame.
         """

@@ -67,16 +67,16 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
     """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are values of relations that have been
-    computed before.
+    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are stored values of relations
+    (constraint functions).
     """
     return phi_tower(model, MotionTower.of(kin, order), t, known)
 
 
 def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
-    """Return Phi and its time derivatives (m, K + 1) along a motion.
+    """Return the residuals Phi of m rows and their time derivatives, (m, K + 1), along a motion.
 
-    `known` are values of relations that have been computed before.
+    K is the order of the motion. `known` are stored values of relations (constraint functions).
     """
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
@@ -90,7 +90,7 @@ def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None =
 def relation_rows(
     placed: PlacedRelation, motion: MotionTower, t: float, gradient_order: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return Phi of a relation and its gradients, with time derivatives.
+    """Return the residuals Phi of a relation (constraint function) and its gradients, with time derivatives.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def relation_rows(
 
 
 def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: MotionTower, t: float) -> np.ndarray:
-    """Return the inputs of a relation along a motion, in the order of `RelationLayout`."""
+    """Return the inputs of a relation (constraint function) along a motion, in the order of `RelationLayout`."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
@@ -128,7 +128,8 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = 
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
-    about its center of mass. `known` are values of relations that have been computed before.
+    about its center of mass. `known` are stored values of relations (constraint
+    functions).
     """
     # User-defined rows may depend on velocities.
     return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
@@ -139,8 +140,8 @@ def row_tower(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default the order of the motion. K must be 0 if values of relations that have been computed before
-    are passed as `known`.
+    K is `order`, by default the order of the motion. K must be 0 if stored values of relations are
+    passed as `known`.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)

@@ -43,8 +43,8 @@ Metrics = tuple[np.ndarray, np.ndarray]
 class PseudoInverse:
     """Pseudo-inverse of constraint rows A in a metric W: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
 
-    U (m, r), s (r,) and Vt (r, k) belong to the r singular values counted as nonzero, for m rows and k columns; U is
-    zero in rows that are not used. D is (m,).
+    U (m, r), s (r,) and Vt (r, k) belong to the r singular values that are not negligible, for m rows and k columns; U
+    is zero in rows that are not used. D is (m,).
     """
 
     U: np.ndarray
@@ -75,7 +75,7 @@ class PseudoInverse:
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
-        """Return the minimum-norm z (k,) with A W z = residual (m,).
+        """Return the minimum-norm solution z (k,) of A W z = residual (m,).
 
         If rows contradict each other, it is the least-squares solution.
         """
@@ -97,7 +97,7 @@ def constrained_motion(
     kept: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Solve the Udwadia-Kalaba equation at one state.
+    """Solve the Udwadia-Kalaba equation at one state; return accelerations, constraint forces and multipliers.
 
     Parameters
     ----------
@@ -167,10 +167,10 @@ def constrained_motion(
 def warn_of_round_off(
     model: Model, W: Metrics, AW: np.ndarray, u: np.ndarray, multipliers: np.ndarray, inverse: PseudoInverse
 ) -> None:
-    """Warn if the round-off of rows changes accelerations W u by more than ACCEPTED of the largest.
+    """Warn if the round-off of rows changes accelerations W u by more than ACCEPTED of the largest acceleration.
 
     Each element of the rows `AW` is changed by half its last digit, at random, and the multipliers are corrected, so
-    that what remains is motion that constraints leave free.
+    that only motions permitted by the constraints remain.
     """
     signs = np.random.default_rng(0).choice([-1.0, 1.0], AW.shape)
     change = AW * signs * (0.5 * np.finfo(float).eps)
@@ -192,7 +192,10 @@ def warn_of_round_off(
 
 
 def sizes(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the magnitudes (n,) of the linear and angular accelerations W u; those of unit quaternions are half."""
+    """Return the magnitudes (n,) of the linear and the quaternion accelerations W u of n bodies.
+
+    For unit quaternions the latter are half the magnitudes of the angular accelerations.
+    """
     linear, quaternion = accelerations(W, u)
     return np.linalg.norm(linear, axis=1), 2 * np.linalg.norm(quaternion, axis=1)
 
@@ -204,7 +207,7 @@ def accelerations(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return multipliers with the same constraint forces A^T lambda as the given ones, but loads of least norm.
+    """Return multipliers with the same constraint forces A^T lambda as `multipliers`, but loads of minimum norm.
 
     Loads are multipliers times `scale`, both (m,) for m rows; `rank` is the number of independent rows of A.
     """

@@ -43,8 +43,8 @@ def asked_values(
     """Return a function of (t, y) that evaluates all user functions of a model; None if there are none.
 
     The values are loads, derivatives of motions, and entries of b; NaN if a function fails. Unless the step size is
-    `fixed`, the loads of force laws that switch on and off are evaluated as well. `angles` returns approximate joint
-    angles at a time, with full turns.
+    `fixed`, the loads of force laws that switch on and off are evaluated as well. `angles` is a
+    function of time that returns approximate joint angles with full turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _asks(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -73,7 +73,7 @@ def asked_values(
 
 
 def _asks(element: ForceElement, fixed: bool) -> bool:
-    """Whether the functions of a force element are sampled within steps.
+    """Return whether the functions of a force element are sampled within steps.
 
     The functions are sampled for elements that have or follow a user function and, unless the step size is `fixed`, for
     laws that may switch on and off.
@@ -83,7 +83,7 @@ def _asks(element: ForceElement, fixed: bool) -> bool:
 
 
 class ChangeMonitor:
-    """Search of accepted steps for jumps of user functions; a step with a jump is repeated to end at it.
+    """Search of accepted steps for jumps of user functions; a step with a jump is repeated to end at the jump.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ class ChangeMonitor:
     def _placed(
         self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
     ) -> bool:
-        """Add a break at a jump of `value` between times a and b; return whether one was added.
+        """Add a break (end of a step) at a jump of `value` between times a and b (s); return whether one was added.
 
-        A jump is a change that exceeds the usual `slope`.
+        A jump is a change that exceeds the usual rate of change, `slope`.
         """
         change = located(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
@@ -153,7 +153,7 @@ class ChangeMonitor:
         return self._breaks.add(max(step.t, seen - self._gap), self._gap)
 
     def _off(self, step: InterpolatedStep, t: float) -> float:
-        """Return the largest difference at time t between y' and the slope of the interpolant of the step."""
+        """Return the largest difference at time t (s) between y' and the slope of the interpolant of the step."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 
     def _slope(self, step: InterpolatedStep, t: float) -> np.ndarray:

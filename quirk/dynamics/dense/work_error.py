@@ -37,7 +37,7 @@ class WorkingLoads:
     least: float = 1.0
 
     def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
-        """Return these sums increased by the loads of a force element; `works` is true if it does work.
+        """Return these sums increased by the loads of a force element; `works` is true if the element does work.
 
         `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the square roots of the inverse of
         mass and inertia of its body.
@@ -54,7 +54,7 @@ class WorkingLoads:
     def with_rows(
         self, multipliers: np.ndarray, power: np.ndarray, lengths: np.ndarray, works: np.ndarray, least: float
     ) -> WorkingLoads:
-        """Return the sums with all constraint rows added.
+        """Return these sums increased by the loads of all constraint rows.
 
         Parameters
         ----------
@@ -85,8 +85,8 @@ class WorkError:
     def ratio(self, loads: WorkingLoads, error: np.ndarray, y: np.ndarray, y_new: np.ndarray, h: float) -> float:
         """Return the ratio of error to tolerance of the work in a step of length h (s) from y to y_new (13 n + k,).
 
-        `error` (13 n + k,) is the error estimate of y_new; `loads` belong to the end of the step. Steps must be passed
-        in order. States hold 13 numbers for each of n bodies and k auxiliary states.
+        `error` (13 n + k,) is the error estimate of y_new; `loads` are the sums at the end of the step. Steps must
+        be passed in order of time. States hold 13 numbers for each of n bodies and k auxiliary states.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

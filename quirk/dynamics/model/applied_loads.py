@@ -36,7 +36,7 @@ class Exerted:
     energy : (...)
         Stored energy, J.
     coordinates : (..., c, 3)
-        Value, rate, and force or torque of each of the c coordinates.
+        Value, rate, and force or torque of each of the element's c coordinates, such as a length or an angle.
     rates : (..., s, K + 1)
         Time derivatives of the s internal variables, with their derivatives up to order K.
     """
@@ -56,7 +56,7 @@ def exerted(
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],
 ) -> Exerted:
-    """Evaluate the law of a force element along a motion, and return its loads with time derivatives.
+    """Return the loads of a force element along a motion, with time derivatives.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def exerted(
     t : time, s
     order : number K of time derivatives of the loads
     angles : joint angles (3,), rad, by name of the joint
-        Of all angles that differ by full turns, the law uses the one nearest to these.
+        If angles differ by full turns, the law uses the angle nearest to `angles`.
     internal : internal variables (s,) by name of the element
     """
     layout = element.layout(order)
@@ -154,7 +154,10 @@ def undefined(
 
 
 def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
-    """Return loads, energy and coordinates of a force element from the outputs (..., outputs) of its law."""
+    """Return loads, energy and coordinates of a force element from the outputs (..., outputs) of its law.
+
+    `layout` is the order of the outputs.
+    """
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
     coordinates = outputs[..., layout.first_coordinate : layout.first_rate].reshape(*lead, -1, COORDINATE)
@@ -174,7 +177,7 @@ def _rates(layout: LawLayout, outputs: np.ndarray) -> np.ndarray:
 
 
 def fixed_inputs(element: ForceElement, layout: LawLayout) -> np.ndarray:
-    """Return the inputs of a law with its parameters and its frames in body coordinates set; all others are zero."""
+    """Return the inputs of a force law, with its parameters and its frames in body coordinates; all others are zero."""
     inputs = np.zeros(layout.inputs)
     inputs[: layout.parameters] = element.numbers
     for f, (_, frame) in enumerate(element.ends):
@@ -269,7 +272,7 @@ def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerte
 
 
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sum of gravity and the loads of all force elements on each body, or a time derivative of this sum.
+    """Return the sum of gravity and the loads of all force elements on each of n bodies, or a time derivative.
 
     `loads` are (frames, 6) for each element, on the bodies of its frames. Gravity is added for `order` 0 only, as its
     derivatives are zero.

@@ -25,7 +25,7 @@ class Carried:
     ----------
     names : names of the n bodies
     internal : slice of the auxiliary states, by name of the force element
-    work : index of the work among the auxiliary states, by name of the part
+    work : index of the work among the auxiliary states, by name of the force element or constraint
         Work done on the bodies since the start of the run, by each force element whose work is not determined by its
         stored energy and by each constraint that is driven or user-defined.
     start : (k,) default initial values
@@ -96,11 +96,17 @@ class Carried:
         return y[..., STATE_SIZE * self.bodies :]
 
     def works(self, y: np.ndarray) -> np.ndarray:
-        """Return the work (..., w), J, of all w parts that may do work, from flat states y (..., 13 n + k)."""
+        """Return the work (..., w), J, of all w elements that may do work, from flat states y (..., 13 n + k).
+
+        The elements are force elements and constraints.
+        """
         return y[..., self.counted :]
 
     def exchanged(self, y: np.ndarray) -> float:
-        """Return the sum of the magnitudes of the work of all parts, J, in a flat state y (13 n + k,)."""
+        """Return the sum of the magnitudes of the work of all elements, J, in a flat state y (13 n + k,).
+
+        The elements are force elements and constraints.
+        """
         return float(np.abs(self.works(y)).sum())
 
     def internal_by_name(self, y: np.ndarray) -> dict[str, np.ndarray]:
@@ -109,7 +115,10 @@ class Carried:
         return {name: numbers[..., where] for name, where in self.internal.items()}
 
     def owner(self, component: int, body_names: Sequence[str]) -> str:
-        """Return the title, for messages, of the body or part to which the component of y with this index belongs."""
+        """Return the title, for messages, of the body, force element or constraint that owns a component of y.
+
+        `component` is the index of the component.
+        """
         if component < STATE_SIZE * self.bodies:
             return f'body "{body_names[component // STATE_SIZE]}"'
         number = component - STATE_SIZE * self.bodies
@@ -120,12 +129,12 @@ class Carried:
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
     """Return the rates (k,) of the auxiliary states.
 
-    Rates of disabled parts, which are in neither argument, are zero.
+    Rates of disabled constraints and forces, which are in neither argument, are zero.
 
     Parameters
     ----------
     internal : rates of the internal variables, by name of the force element
-    power : power, W, by name of the part that may do work
+    power : power, W, by name of the force element or constraint
     """
     result = np.zeros(carried.size)
     for name, where in carried.internal.items():

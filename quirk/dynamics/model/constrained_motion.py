@@ -14,13 +14,13 @@ from .model import Model
 
 @dataclass(frozen=True)
 class ConstrainedMotion:
-    """Solution of A xdd = b that is nearest to the unconstrained acceleration in the mass metric.
+    """Accelerations xdd with A xdd = b nearest to the unconstrained accelerations in the mass metric.
 
     Attributes
     ----------
     acceleration : (n, 7) accelerations of n bodies: rdd, m/s^2, in the inertial frame, and qdd, 1/s^2
     constraint_force : (n, 7) Q_c = A^T lambda: force, N, in the inertial frame, and generalized force along q
-    multipliers : (m,) multipliers lambda of m rows, of minimum norm in the model's row scale where rows are redundant
+    multipliers : (m,) multipliers lambda of m rows, of minimum norm in the model's row scale if rows are redundant
     rank : number of independent constraint rows
     """
 

@@ -56,7 +56,7 @@ class Directions:
 
     @classmethod
     def none(cls, model: Model, count: int) -> Directions:
-        """Return `count` directions with no variations, in arrays to be filled."""
+        """Return `count` directions without variations, as arrays of zeros to be modified."""
         n = len(model.mass)
         return cls(
             bodies=np.zeros((n, FREEDOMS, count)),

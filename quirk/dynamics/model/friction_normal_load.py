@@ -32,7 +32,7 @@ class NormalLoad:
         self._parts = [(B @ base, B @ response) for B in halves]
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return N and its gradient (r,) with respect to z."""
+        """Return the normal load N and its gradient (r,) with respect to the forces z (r,)."""
         N, slopes = 0.0, np.zeros(len(z))
         for base, response in self._parts:
             force = base + response @ z
@@ -53,11 +53,11 @@ class ConstantLoad:
         self.value = value
 
     def __call__(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the constant load N, and its gradient (r,) with respect to z, which is zero."""
+        """Return the constant normal load N, and its gradient (r,) with respect to the forces z (r,), which is zero."""
         return self.value, np.zeros(len(z))
 
     def reaction(self, z: np.ndarray) -> float:
-        """Return the part of the load that is due to forces z (r,), which is zero."""
+        """Return the normal load due to forces z (r,) alone, which is zero."""
         return 0.0
 
 

@@ -94,7 +94,7 @@ class CountedJoints:
     def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
         """Return the angles (..., K, 3), rad, at a state with arrays (..., n, 3) and (..., n, 4).
 
-        Of all angles that differ by full turns, the ones nearest to `near` (..., K, 3), rad, are returned.
+        Angles are determined up to full turns; the results are nearest to `near` (..., K, 3), rad.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
@@ -108,7 +108,7 @@ class CountedJoints:
         return self._columns(plus, np.zeros_like(plus), minus)
 
     def half_rates(self, state: State) -> np.ndarray:
-        """Return the rates (..., K, 2), rad/s, of the polar angles of both plane vectors; zero where one vanishes."""
+        """Return the rates (..., K, 2), rad/s, of the polar angles of both plane vectors; zero if a vector vanishes."""
         q_i, q_j = self._of_ends(state.orientation, rotation.IDENTITY)
         omega_i, omega_j = (_pure(w) for w in self._of_ends(state.angular_velocity, np.zeros(3)))
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
@@ -125,7 +125,7 @@ class CountedJoints:
         ----------
         room : maximum number of output states whose quadrants are stored
         slots : order of the bodies in compiled arrays
-        blind : whether steps have a fixed size
+        blind : whether steps have a fixed size, so that they may be too long for the count
         """
         count = len(self.ends)
         where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
@@ -195,7 +195,7 @@ class Turns:
 
     @classmethod
     def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of a single state: its angles are nearest to those stored in it, otherwise in (-pi, pi]."""
+        """Return the turns of a single state: angles nearest to those stored in the state, otherwise in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
 

@@ -67,7 +67,7 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
-        """Return slots in the order in which `joints` mention the bodies; neighboring bodies then share a block.
+        """Return the order of bodies in which `joints` first mention them, so that neighbors share a block.
 
         Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` that of auxiliary states.
         """

@@ -1,4 +1,4 @@
-"""Whether constraints close loops."""
+"""Detection of closed loops of constraints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .model import Model
 
 
 def has_loops(model: Model) -> bool:
-    """Whether constraints form closed loops; without these the rows are independent at all poses.
+    """Return whether constraints form closed loops; without loops the rows are independent at all poses.
 
     Two constraints between the same bodies are a loop.
     """

@@ -56,7 +56,10 @@ class Metric:
         return self.translation[:, None] * z[:, :3], np.einsum("nij,nj->ni", self.rotation, z[:, 3:])
 
     def coordinates(self, translation: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Return z (6 n,) for which W z consists of the translations and rotations, (n, 3) each."""
+        """Return the coordinates z (6 n,) for which W z consists of the translations and rotations, (n, 3) each.
+
+        Translations are in the inertial frame, rotations (`turn`) in body axes.
+        """
         turned = np.linalg.solve(self.rotation, turn[..., None])[..., 0]
         return np.concatenate([translation / self.translation[:, None], turned], axis=1).ravel()
 

@@ -59,7 +59,7 @@ class PlacedRelation:
     owner: str
 
     def fill(self, layout: RelationLayout, resting: bool, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:
-        """Evaluate the relation by `Relation.fill`; raise an InputError if a user function fails.
+        """Compute the outputs of the relation by `Relation.fill`; raise an InputError if a user function fails.
 
         The arguments are those of `Relation.fill`.
         """
@@ -67,9 +67,9 @@ class PlacedRelation:
             self.relation.fill(layout, resting, t, inputs, outputs)
 
     def fill_dual(self, layout: RelationLayout, t: Dual, inputs: DualArray, outputs: DualArray) -> None:
-        """Evaluate the relation on dual numbers by `Relation.fill_dual`.
+        """Compute the outputs of the relation on dual numbers by `Relation.fill_dual`.
 
-        Raise an InputError if a user function fails.
+        Raises an InputError if a user function fails.
         """
         with self._named(t.value):
             self.relation.fill_dual(layout, t, inputs, outputs)
@@ -139,7 +139,7 @@ class Model:
 
     @property
     def reads_angles(self) -> bool:
-        """Whether loads may depend on the number of turns of joints."""
+        """Whether force laws may depend on the number of full turns of joints."""
         return any(force.turning for force, _ in self.forces)
 
     @property
@@ -154,7 +154,9 @@ class Model:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Order of bodies, joints and auxiliary states in states and results; it is the same for any set of enabled parts.
+    """Order of bodies, joints and auxiliary states in states and results.
+
+    The order does not depend on the enabled constraints and forces.
 
     Attributes
     ----------
@@ -187,7 +189,7 @@ def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tup
 
 
 class _Rows:
-    """Rows of the enabled constraints, collected from one constraint after the other.
+    """Rows of the enabled constraints, collected successively.
 
     Attributes
     ----------
@@ -253,7 +255,7 @@ def flatten(
     rank_tolerance: float = RANK_TOLERANCE,
     closure_tolerance: float = 0.0,
 ) -> Model:
-    """Return the model of a system with validated parts.
+    """Return the model of a system whose bodies, constraints and forces have been validated.
 
     Parameters
     ----------
@@ -265,8 +267,8 @@ def flatten(
     load_length : length, m, that makes torques comparable with forces
     rank_tolerance : lower limit of the model's rank tolerance
     closure_tolerance : closure tolerance of the assembly, m
-        The rank tolerance is at least DEPENDENT times this over the characteristic length of the system: rounded
-        coordinates of parts make redundant rows independent by about that much.
+        The rank tolerance is at least DEPENDENT times the closure tolerance over the characteristic length of the
+        system: rounded coordinates make redundant rows independent to about this degree.
     """
     bodies = arrangement.bodies
     rows = _Rows(bodies)
@@ -302,14 +304,17 @@ def flatten(
 
 
 def _works(constraint: Constraint) -> bool:
-    """Whether a constraint may do work: it has prescribed motions, or user functions, which may depend on time."""
+    """Return whether a constraint may do work: it has prescribed motions or user functions."""
     gaps = constraint.gaps if isinstance(constraint, Unilateral) else ()
     relations = [part for part in (*constraint.primitives, *gaps) if isinstance(part, Relation)]
     return any(relation.motions or relation.of_user for relation in relations)
 
 
 def _table(entries: Sequence[tuple]) -> PrimitiveTable:
-    """Return primitives as arrays; each entry holds kind, row, bodies, arms, directions and offset."""
+    """Return primitives (elementary constraints) as arrays.
+
+    Each entry holds the kind, row, bodies, arms, directions and offset of a primitive.
+    """
     kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
     return PrimitiveTable(
         kind=np.array(kind, dtype=np.int64),

@@ -23,7 +23,7 @@ class Rows(NamedTuple):
 
 
 class OutputBuffer:
-    """Buffer that collects output states until they are taken out.
+    """Buffer for output states of a run until these are retrieved.
 
     Attributes
     ----------

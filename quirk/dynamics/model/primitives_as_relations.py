@@ -1,6 +1,6 @@
 """Constraint rows of primitives as functions of moving frames, so that all rows can be treated alike.
 
-Terms: a relation is a constraint given by such a function; a primitive is one of four elementary constraints.
+Terms: a relation is a constraint given by a function; a primitive is one of four elementary constraints.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def as_relations(model: Model) -> list[PlacedRelation]:
 def _placed(
     constraint: Constraint, bodies: tuple[int, int], primitives: list[Primitive], rows: slice
 ) -> PlacedRelation:
-    """Return consecutive primitives of a constraint as one relation with the given rows."""
+    """Return consecutive primitives (elementary constraints) of a constraint as one relation with the given rows."""
     relation = Relation(
         _function(tuple((primitive.kind, primitive.axis_i, primitive.axis_j) for primitive in primitives)),
         tuple(label for primitive in primitives for label in primitive.labels),
@@ -49,7 +49,10 @@ def _placed(
 
 @functools.cache
 def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
-    """Return the function that computes the rows of primitives; each is given by its kind and its axes on i and j."""
+    """Return the function that computes the rows of primitives.
+
+    `recipe` holds, for each primitive, its kind and its axes in frames i and j.
+    """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
         frame_i, frame_j = frames

@@ -3,13 +3,13 @@
 A rotation matrix determines an angle up to full turns. Let q_i and q_j be the orientations of the bodies of a joint, r
 = conj(q_i) q_j, and H a constant matrix. The four numbers u = H r are two vectors in a plane, (u_0, u_1) and (u_2,
 u_3). Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the
-first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with all
+first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with full
 turns follow from the number of quadrants that each vector has passed.
 
-The vectors move no faster than the bodies turn, so a joint is evaluated only if the bodies may have turned far enough
-to pass more than one quadrant. Within a step a vector is interpolated by a cubic, because its polar angle changes fast
-where it is short, when the second 1-2-3 angle is near 90 degrees. If the bodies turn by more than FARTHEST in a step,
-the polar angle is extrapolated with the mean of its rates at both ends.
+The vectors move no faster than the bodies rotate, so a joint is evaluated only if the bodies may have turned far
+enough to pass more than one quadrant. Within a step a vector is interpolated by a cubic, because its polar angle
+changes fast where it is short, when the second 1-2-3 angle is near 90 degrees. If the bodies turn by more than FARTHEST
+in a step, the polar angle is extrapolated with the mean of its rates at both ends.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Four = tuple[float, float, float, float]
 
 @fields
 class TurnBound(Fields):
-    """Bounds on the turns of bodies.
+    """Upper bounds on the rotations of bodies.
 
     Attributes
     ----------
-    turned, ahead : bound on the relative turn of any two bodies (rad) since the start of the run and in this step
+    turned, ahead : bound on the relative rotation of any two bodies (rad) since the start of the run and in this step
     fastest, fastest_new : largest angular velocity of a body, rad/s, at the start and at the end of the step
     """
 
@@ -71,11 +71,11 @@ class Counter(NamedTuple):
     where : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
-    due : (K,) turn of the bodies (see `TurnBound`) up to which no quadrant can be missed
-    counted : (K,) turn of the bodies (see `TurnBound`) at the last evaluation of the joint
+    due : (K,) rotation of the bodies (see `TurnBound`), rad, up to which no quadrant can be missed
+    counted : (K,) rotation of the bodies (see `TurnBound`), rad, at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
     spare : (2 K,) scratch array for `lead`
-    blind : whether steps have a fixed size, so that all of them may be too long
+    blind : whether steps have a fixed size, so that they may be too long for the cubic
     clock : bounds on the turns of bodies
     kept : (2 K,) quadrants of each output state
     """
@@ -115,7 +115,7 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Store the quadrants of a state within the step, at time h after y, as output `row`."""
+    """Store the quadrants of a state within the step, at time h (s) after y, as output `row`."""
     count = counter.due.shape[0]
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(count):
@@ -147,7 +147,7 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
 def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
     """Continue the count from a state within the last step, and discard the rest of the step.
 
-    The quadrants of that state have been stored as output `row`.
+    The quadrants of this state have been stored as output `row`.
     """
     count = counter.due.shape[0]
     if counter.blind:
@@ -165,9 +165,9 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Store the turn of the bodies up to which joint k need not be evaluated again.
+    """Store the rotation of the bodies up to which joint k need not be evaluated again.
 
-    Joint k has just been evaluated, with the plane vectors u, after the bodies had turned by `turned` (rad).
+    Joint k has just been evaluated, with the plane vectors u, after the bodies had rotated by `turned` (rad).
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
@@ -200,7 +200,11 @@ def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
 
 @shared
 def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
-    """Return both plane vectors of joint k at the state y, u = H r."""
+    """Return both plane vectors of joint k at the state y, u = H r.
+
+    r is the relative orientation of the two bodies, H a constant matrix; the polar angles of the vectors are half the
+    sum and half the difference of two joint angles.
+    """
     return formed(counter, k, relative_quaternion(counter, k, y))
 
 
@@ -244,7 +248,8 @@ def count_through(
 ) -> None:
     """Write the quadrants of joint k at the state y_new to quadrants[o : o + 2].
 
-    y_new is the state at a time h after y. The differences of extrapolated and counted angles in `lead` are updated.
+    y_new is the state at a time h (s) after y. The differences of extrapolated and counted angles in `lead` are
+    updated.
     """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
     v, v_new = plane_velocities(counter, k, y), plane_velocities(counter, k, y_new)
@@ -286,10 +291,11 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def on_one_side(
     x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
 ) -> bool:
-    """Whether a plane cubic with given ends and rates stays on one side of a line through the origin.
+    """Return whether a plane cubic with given ends and rates stays on one side of a line through the origin.
 
-    Its polar angle then changes by less than half a turn and follows from the vectors at both ends. The test uses that
-    the cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002), 5.3).
+    If so, its polar angle changes by less than half a turn and follows from the vectors at both ends. The test uses
+    that the cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002),
+    5.3).
     """
     mid_x, mid_y = x + x_new, y + y_new
     return (

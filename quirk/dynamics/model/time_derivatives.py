@@ -38,7 +38,7 @@ class MotionTower:
 
     @property
     def order(self) -> int:
-        """Number K of derivatives of the positions."""
+        """Number K of time derivatives of the positions."""
         return self.position.shape[1] - 1
 
     @classmethod

@@ -59,13 +59,13 @@ def minus(a: Any, b: Any) -> Any:
 
 @traced
 def times(a: Any, c: Any) -> Any:
-    """Return the product a c of a vector and a number."""
+    """Return the product a c of a vector a and a number c."""
     return a[0] * c, a[1] * c, a[2] * c
 
 
 @traced
 def dot(a: Any, b: Any) -> Any:
-    """Return the scalar product a . b."""
+    """Return the scalar product a . b of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -79,7 +79,7 @@ def magnitudes(a: Any, b: Any) -> Any:
 
 @traced
 def cross(a: Any, b: Any) -> Any:
-    """Return the cross product a x b."""
+    """Return the cross product a x b of two vectors."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
@@ -103,7 +103,10 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return W^T a with W W^T = J^-1: a moment in body axes, scaled so that its square is a . J^-1 a."""
+    """Return the scaled vector W^T a of a moment a in body axes, with W W^T = J^-1; its square is a . J^-1 a.
+
+    The kinematics of the body start at `k` in `kin`.
+    """
     W = k + 8 * METRIC
     return (
         at(kin, W) * a[0] + at(kin, W + 24) * a[1] + at(kin, W + 48) * a[2],

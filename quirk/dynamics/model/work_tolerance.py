@@ -5,12 +5,13 @@ The error of all work in a step of length h may be at most ALLOWED times
     rtol (2 E + X)  +  h (atol F + rtol P + NOISE eps / p (P + h S))
 
 E is the kinetic energy and X the sum of the magnitudes of all work since the start of the run, both at the end of the
-step. F is the sum of the magnitudes of all loads that do work, P that of their powers at the largest velocities. The
-first term is relative to the energies of the motion, so that it does not depend on units. The second term is the work
-of the loads along velocity errors within their tolerance. Without it, the work on bodies at rest, which is only
-round-off, would have to be accurate relative to itself. The last part of the second term is round-off of accelerations,
-which accumulates in the velocities within the step; S is the product of the loads that do work and of the largest load,
-in the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of the rows.
+step. F is the sum of the magnitudes of all loads that do work, P the sum of the magnitudes of their powers at the
+largest velocities. The first term is relative to the energies of the motion, so that it does not depend on units. The
+second term is the work of the loads along velocity errors within their tolerance. Without it, the work on bodies at
+rest, which is only round-off, would have to be accurate relative to itself. The last part of the second term is
+round-off of accelerations, which accumulates in the velocities within the step; S is the product of the loads that do
+work and of the largest load, in the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of
+the rows.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ EPSILON = float(np.finfo(float).eps)
 
 @shared
 def of_energies(energies: float, rtol: float) -> float:
-    """Return the first term of the tolerance, J; `energies` is 2 E + X, J."""
+    """Return the first term rtol (2 E + X) of the tolerance of work, J.
+
+    `energies` is 2 E + X, with the kinetic energy E and the sum X of the magnitudes of all work, J.
+    """
     return ALLOWED * rtol * energies
 
 
 @shared
 def per_time(loads: float, power: float, shaken: float, least: float, rtol: float, atol: float) -> float:
-    """Return the second term of the tolerance divided by the step length, W.
+    """Return the second term of the tolerance of work divided by the step length, W; see the module.
 
-    `loads` is F, `power` is P, W, `shaken` is h S, W, and `least` is p; see the module's documentation.
+    `loads` is F, `power` is P (W), `shaken` is h S (W), and `least` is p in the formula of the module.
     """
     noise = NOISE * EPSILON / max(least, EPSILON)
     return ALLOWED * (atol * loads + rtol * power + noise * (power + shaken))

@@ -26,7 +26,7 @@ INPUT_ROOM = 2 * INPUTS
 
 
 def is_compiled(function: Any) -> bool:
-    """Whether a function has been compiled with numba."""
+    """Return whether a function has been compiled with numba."""
     return hasattr(function, "py_func") and hasattr(function, "get_call_template")
 
 

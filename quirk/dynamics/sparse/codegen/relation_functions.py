@@ -121,7 +121,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Whether a user function is already known to branch on values."""
+    """Return whether a user function is already known to branch on values."""
     try:
         return source in BRANCHING
     except TypeError:

@@ -101,7 +101,7 @@ def may_wake(model: Model) -> bool:
 
 
 def chosen_by_user(model: Model) -> bool:
-    """Whether the model has user functions; these may branch on conditions that are not monitored."""
+    """Return whether the model has user functions; these may branch on conditions that are not monitored."""
     return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 

@@ -34,7 +34,7 @@ def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 
 @kernel
 def far(watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether event function e is too far from zero at both ends of a step of size h to cross zero within the step."""
+    """Return whether event function e is too far from zero at both ends of a step of size h to cross zero in it."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -47,7 +47,7 @@ def far(watched: WatchedTables, e: int, h: float) -> bool:
 
 @kernel
 def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float) -> bool:
-    """Whether a function with the sign `side` may cross zero between two times that are h apart.
+    """Return whether a function with the sign `side` may cross zero between two times that are h apart.
 
     g0 and g1 are its values at these times, r0 and r1 its rates.
     """
@@ -61,7 +61,7 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 @kernel
 def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
-    """Whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
+    """Return whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
     Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between g0 and g1.
     Either `before` or `after` may be NaN. A convex function lies above the lines through the outer pairs of values.
@@ -76,7 +76,7 @@ def may_cross_between(side: float, before: float, g0: float, g1: float, after: f
 
 @kernel
 def dips(side: float, g0: float, g1: float, g2: float) -> bool:
-    """Whether the parabola through three equidistant values changes sign between the outer two.
+    """Return whether the parabola through three equidistant values changes sign between the outer two.
 
     The values g0, g1 and g2 are in order of time, and `side` is the sign of the function at both ends.
     """
@@ -87,7 +87,7 @@ def dips(side: float, g0: float, g1: float, g2: float) -> bool:
 
 @kernel
 def unresolved(g0: float, r0: float, gm: float, rm: float, g1: float, r1: float, h: float) -> bool:
-    """Whether a function varies too fast to be resolved by its values and rates at both ends and the middle of a step.
+    """Return whether a function varies too fast to be resolved by values and rates at three times of a step.
 
     g0, gm and g1 are its values and r0, rm and r1 its rates at the start, middle and end of a step of size h.
     """
@@ -104,7 +104,7 @@ def sign(x: float) -> float:
 
 @kernel
 def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
-    """Whether event function e may cross zero in the present step of size h."""
+    """Return whether event function e may cross zero in the present step of size h."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:

@@ -179,7 +179,7 @@ def roughness(asked: Asked, highest: np.ndarray) -> float:
 
 @kernel
 def failed(asked: Asked) -> bool:
-    """Whether a user function returned NaN in this step."""
+    """Return whether a user function returned NaN in this step."""
     total = 0.0
     for o in range(asked.outputs.shape[0]):
         total += 0.0 * at(asked.outputs, o)
@@ -188,7 +188,7 @@ def failed(asked: Asked) -> bool:
 
 @kernel
 def jumped(asked: Asked) -> bool:
-    """Whether a user function changes abruptly in this step.
+    """Return whether a user function changes abruptly in this step.
 
     A change is abrupt if it exceeds CHANGE_GROWTH times the larger change of the two previous steps.
     """
@@ -236,7 +236,7 @@ def overlooked(
 
 @kernel
 def astray(asked: Asked, p: int, stage: int) -> bool:
-    """Whether outputs of function p at a stage of zero weight b_i are far outside their range at the other stages."""
+    """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at other stages."""
     e, found = ASKED_SIZE * p, False
     change, largest = spread(asked, p)
     for c in range(asked.entries[e + OUTS]):
@@ -262,7 +262,7 @@ def find_basis(asked: Asked, theta: float) -> None:
 
 @kernel
 def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Whether the outputs of function p, with interpolated inputs, differ too much from their interpolation.
+    """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolation.
 
     The function is called at time `time` (s); asked.basis must hold the interpolation weights for this time.
     """

@@ -36,7 +36,7 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @component(effort=2)
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Whether a step must be searched for jumps of user functions.
+    """Return whether a step must be searched for jumps of user functions.
 
     A step is searched if a function changes between its stages, if its error is very large, or if a function jumps in a
     step of fixed size. `error` is the ratio of the error of the step to the tolerance.

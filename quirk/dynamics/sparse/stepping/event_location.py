@@ -40,7 +40,7 @@ PROBED = (0.11, 0.29, 0.67, 0.83)
 
 @kernel
 def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float) -> bool:
-    """Whether a step of size h resolves the event functions of unknown rate.
+    """Return whether a step of size h resolves the event functions of unknown rate.
 
     Their values at the fractions PROBED of the step are compared with the parabola through its ends and middle.
     """
@@ -125,7 +125,7 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 
 @kernel
 def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -> bool:
-    """Whether a crossing of event function e just after the end of the step counts as a crossing at its end.
+    """Return whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
     This is the case where steps cannot get shorter, so that round-off would prevent the crossing. `together` is the
     interval (s) within which events are simultaneous.
@@ -167,7 +167,7 @@ def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 
 @kernel
 def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
-    """Whether an event function may be near zero in a step of size h; signs at the start of the step are stored.
+    """Return whether an event function may be near zero in a step of size h; signs at the start of the step are stored.
 
     `long_step` is true for a step that is recorded in several parts; functions of unknown rate then count as near zero.
     """
@@ -183,7 +183,7 @@ def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
 def must_be_sampled(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near: bool, long_step: bool
 ) -> bool:
-    """Whether an event function may cross zero in the step, so that the step must be sampled.
+    """Return whether an event function may cross zero in the step, so that the step must be sampled.
 
     `near` is the result of `any_near_zero`.
     """

@@ -173,7 +173,7 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def looks(self, tried: int) -> bool:
-        """Whether `other` must be called, after `tried` attempted steps, to decide on the method."""
+        """Return whether `other` must be called, after `tried` attempted steps, to decide on the method."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
@@ -297,7 +297,7 @@ class MethodSwitching:
             self._pieces.add(int(run.counts.piece))
 
     def _smooth(self) -> bool:
-        """Whether the recorded motion is smooth, so that an implicit method could take longer steps."""
+        """Return whether the recorded motion is smooth, so that an implicit method could take longer steps."""
         states = self._solver.slots.body_states(np.array(self._states))
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
@@ -337,9 +337,10 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Whether the implicit method saves more than its preparation costs, compared with explicit steps of size h.
+        """Return whether the implicit method saves more than its preparation costs.
 
-        `rate` is the rate of decay of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.
+        The cost is compared with that of explicit steps of size h (s) from time t (s) on. `rate` is the rate of decay
+        of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.
         """
         rest = (self._settings.end - t) / h * self._explicit.stages * self._solver.slots.bodies
         # The modes of internal variables are unknown.

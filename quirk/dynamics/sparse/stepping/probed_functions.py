@@ -190,7 +190,7 @@ class Functions:
         return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def astray(self, p: int, theta: float) -> bool:
-        """Whether outputs of function p at a stage of zero weight b_i are far outside their range at the other stages.
+        """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at others.
 
         `theta` is the fraction of the step at this stage. See
         `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.

@@ -211,7 +211,7 @@ def ratio(
 
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
-    """Whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
+    """Return whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
     least, greatest = stepper.known.least, stepper.known.greatest
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False

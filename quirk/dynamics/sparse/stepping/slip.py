@@ -79,7 +79,7 @@ class SlipPacing:
         return max(1, self._tried + self._every - tried)
 
     def looks(self, tried: int) -> bool:
-        """Whether the slip must be tested by a call of `other`, after `tried` attempted steps."""
+        """Return whether the slip must be tested by a call of `other`, after `tried` attempted steps."""
         return tried - self._tried >= self._every
 
     @property
@@ -132,7 +132,7 @@ def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | N
 
 
 def slides_in_plane(solver: Solver) -> bool:
-    """Whether the slip direction of a friction element can change, because its slip has two components."""
+    """Return whether the slip direction of a friction element can change, because its slip has two components."""
     return bool((solver.frictions.size > 1).any())
 
 

@@ -49,7 +49,7 @@ LEAST = 1e-290
 
 @kernel
 def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether the run projects its states onto the constraints."""
+    """Return whether the run projects its states onto the constraints."""
     return mechanism.nodes.rows.shape[0] > 0 and settings.interval > 0
 
 
@@ -117,7 +117,7 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 
 @kernel
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Whether a step with tolerable error ends close to a singular configuration; if so, another step size is set.
+    """Return whether a step with tolerable error ends near a singular configuration; if so, set another step size.
 
     The next step would start at a small distance d from the configuration, at which several motions are possible.
     Round-off of positions would rotate velocities by an angle of EPSILON / d^2, so that steps would become ever shorter
@@ -142,7 +142,7 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 
 @kernel
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
-    """Whether a step of size h leads across a singular configuration.
+    """Return whether a step of size h leads across a singular configuration.
 
     The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps; a step in
     which the extrapolated value vanishes leads across the singular configuration.
@@ -191,7 +191,7 @@ def passed_on(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Whether the step sizes chosen by error control have become so small that the run makes no progress."""
+    """Return whether the step sizes chosen by error control have become so small that the run makes no progress."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

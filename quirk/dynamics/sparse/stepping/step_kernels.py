@@ -24,7 +24,7 @@ from .step_control import keeps_to_constraints
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Whether the state at the end of the present step is projected onto the constraints."""
+    """Return whether the state at the end of the present step is projected onto the constraints."""
     return keeps_to_constraints(mechanism, settings) and (run.counts.steps + 1) % settings.interval == 0
 
 

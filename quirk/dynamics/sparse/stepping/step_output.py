@@ -35,7 +35,7 @@ MOST_NOTED = 2 * SAMPLES
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Whether an output state of this step is not yet stored: the state at its end, or at a requested output time."""
+    """Return whether an output state of this step is not yet stored: that at its end, or at an output time."""
     if settings.every:
         return run.counts.passed < run.counts.steps
     return run.counts.passed < run.asked.shape[0] and run.asked[run.counts.passed] <= run.clock.t_new
@@ -43,7 +43,7 @@ def wanted(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Whether the run pauses within the step just taken, because all output times have been reached.
+    """Return whether the run pauses within the step just taken, because all output times have been reached.
 
     The run does not pause at the end of the step if an event with an action occurs at this time.
     """
@@ -55,7 +55,7 @@ def pauses(run: RunState) -> bool:
 
 @kernel
 def full(run: RunState) -> bool:
-    """Whether the output buffers have no space for another step or its events."""
+    """Return whether the output buffers have no space for another step or its events."""
     if (
         run.trail.shape[0] > 0
         and (run.counts.recorded + MOST_PARTS) * (STEP_HEAD + run.y.shape[0]) > run.trail.shape[0]

@@ -173,7 +173,7 @@ def allow_work(
 
 @kernel
 def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Whether constraint rows are nearly dependent at the state evaluated last."""
+    """Return whether constraint rows are nearly dependent at the state evaluated last."""
     return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 

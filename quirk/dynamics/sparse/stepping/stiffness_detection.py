@@ -112,7 +112,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 
 
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
-    """Whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
+    """Return whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
 
     `states` (m, n, 13) are the states at m `times`, s. Positions are not tested, as they are integrals of velocities.
     """

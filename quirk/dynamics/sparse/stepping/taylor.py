@@ -130,7 +130,10 @@ def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, r
 def astray(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
 ) -> bool:
-    """Whether y' differs from the derivative of the series at time `within` (s) after the start of a step of size h."""
+    """Return whether y' differs from the derivative of the series at time `within` (s) after the start of a step.
+
+    h is the size of the step, s.
+    """
     y = run.y_new
     sum_up(stepper, within, y)
     normalise(mechanism.constants, y)

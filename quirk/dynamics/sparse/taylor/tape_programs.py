@@ -52,7 +52,7 @@ class Programs:
         return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
-        """Whether tape line `place` is the multiplier of a constraint row."""
+        """Return whether tape line `place` is the multiplier of a constraint row."""
         return self.tape.lines[place][0] == INPUT and self.form.inputs[place][0] == MULTIPLIER
 
     def _needed(self, *kinds: int) -> list[int]:

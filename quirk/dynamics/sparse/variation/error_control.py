@@ -218,7 +218,7 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Whether a substep contains a singular configuration; such a step must not be subdivided.
+    """Return whether a substep contains a singular configuration; such a step must not be subdivided.
 
     Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
     but the end of a substep might.
@@ -229,7 +229,7 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def left_whole(resolution: Resolution) -> bool:
-    """Whether a substep must not be shortened further.
+    """Return whether a substep must not be shortened further.
 
     This holds if it contains a singular configuration, or if the shortest substep was already too long.
     """

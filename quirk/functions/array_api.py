@@ -70,7 +70,7 @@ def norm(x: Any) -> Any:
 
 
 def python_of(x: Any) -> Any:
-    """Return the plain Python function that numba compiled as x; return x itself if it is something else."""
+    """Return the Python function of a numba-compiled function x; return any other x unchanged."""
     return x.py_func if is_jitted(x) else x
 
 
@@ -79,16 +79,13 @@ def _several(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a version of `function` that is applied to each element if an argument is an array.
-
-    `count` is its argument count.
-    """
+    """Return a function that applies `function`, of `count` arguments, to each element if an argument is an array."""
     of_arrays = np.frompyfunc(function, count, 1)
     return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that calls the numpy function `name`; numpy calls the method of this name for jets."""
+    """Return a function that calls the numpy function `name`, which for jets calls their method of the same name."""
     return lambda x: getattr(np, name)(x)
 
 
@@ -179,7 +176,7 @@ BUILTINS: dict[str, Any] = {
 
 
 class TracedNames:
-    """Replacement of a module in user functions: a list of names with their replacements.
+    """Replacement of a module in user functions: a namespace with replacements of some of its names.
 
     Access to any other name, or to a name that the user has set to something else, raises NotTraceableError.
     """
@@ -228,7 +225,7 @@ def _is_genuine(x: Any) -> bool:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Replacements of the global names that user functions may use, for evaluation on other numbers than floats.
+    """Replacements of the global names that user functions may use, for evaluation on numbers other than floats.
 
     Attributes
     ----------

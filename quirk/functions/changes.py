@@ -22,10 +22,10 @@ LONG = 256
 
 
 class Changes:
-    """Decides which user functions must run in Python, because calls of other functions may modify values they read.
+    """Selection of user functions that must run in Python, because other functions may modify values that they read.
 
-    All other functions are compiled with the present values. A run compares these with the actual values after the
-    actions of events and at its end.
+    All other functions are compiled with the present values. A run compares the compiled values with the actual values
+    after the actions of events and at its end.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ class Changes:
         return self._known[id(function)][1] is None
 
     def remembers(self, function: Any) -> bool:
-        """Whether a function called in Python sets a variable or attribute and reads it again."""
+        """Whether a function that is called in Python reads a variable or attribute that it sets itself."""
         effects = self._others.get(id(function))
         return effects is not None and effects.remembers
 
     def may_alter(self, function: Any) -> bool:
-        """Whether a call of this function may modify values that any function called in Python reads."""
+        """Whether a call of `function` may modify values that a function called in Python reads."""
         readers = [*self._others.values(), *(Effects(f) for f, reads, _ in self._known.values() if reads is None)]
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
@@ -66,7 +66,7 @@ class Changes:
 
 
 def _said(function: Any) -> str:
-    """Return the name of a user function, with file and line of its definition, for messages."""
+    """Return the name of a user function, with file and line of its definition, for error messages."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"

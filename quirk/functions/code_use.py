@@ -73,10 +73,10 @@ class CodeUse:
     Attributes
     ----------
     known : False if the code contains operations that cannot be analyzed
-    globals, names : global names and attributes that it reads
+    globals, names : global names and attributes that the code reads
     modules : top-level names of imported modules
-    stored_globals, stored_cells, stored_names : global names, closure variables and attributes that it sets
-    mutates : whether it sets elements or uses in-place operators, which modify lists and arrays
+    stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
+    mutates : whether the code sets elements or uses in-place operators, which modify lists and arrays
     calls : calls in the code
     """
 

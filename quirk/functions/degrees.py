@@ -18,9 +18,9 @@ ROUND = 2.5
 
 
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
-    """Check that an angle (rad) is at most a full turn, and return it.
+    """Return an angle (rad), or raise an InputError if its magnitude exceeds a full turn.
 
-    Otherwise an InputError is raised, whose message ends with `otherwise`.
+    The message of the error ends with the text `otherwise`.
     """
     angle = validate.number(owner, argument, value)
     if abs(angle) > WHOLE_TURN:
@@ -31,8 +31,8 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 def counting_turns(owner: str, argument: str, value: Any) -> float:
     """Return an angle (rad) of any number of turns; warn if it was probably given in degrees.
 
-    The warning is issued if the number exceeds a full turn and is a multiple of ROUND; multiples of pi are not
-    multiples of ROUND.
+    The warning is issued if the number exceeds a full turn in radians and is a multiple of ROUND, as round numbers of
+    degrees are; multiples of pi are not multiples of ROUND.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)

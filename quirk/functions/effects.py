@@ -1,8 +1,8 @@
 """Conservative analysis of the outside values that user functions read and may modify.
 
 An outside value is a global variable, closure variable or attribute. A function called in Python during a run may
-change values that another one reads. Machine code would keep the old values, so that the reader must then run in
-Python, too. An unknown effect counts as a change.
+change values that another function reads. Machine code would keep the old values, so that the other function must then
+run in Python, too. An unknown effect counts as a change.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Effects:
     Attributes
     ----------
     known : False if some effects are unknown, so that the function may read and modify any value
-    slots : variables that it reads: closure cells by id, and global names as (id of the globals, name)
-    objects : all objects with contents that it can reach, by id
-    names : attributes that it reads
-    stored_slots, stored_names : variables and attributes that it sets
-    mutates : whether it may modify the contents of lists, arrays and other objects that it can reach
-    fixed : whether it reads only constants
+    slots : variables that the function reads: closure cells by id, and global names as (id of the globals, name)
+    objects : all objects with contents that the function can reach, by id
+    names : attributes that the function reads
+    stored_slots, stored_names : variables and attributes that the function sets
+    mutates : whether the function may modify the contents of lists, arrays and other objects that it can reach
+    fixed : whether the function reads only constants
     """
 
     def __init__(self, function: Any) -> None:
@@ -113,17 +113,16 @@ class Effects:
                 yield slot, self._seen[slot].cell_contents
 
     def _harmless(self, name: str) -> bool:
-        """Whether access to the attribute `name` has no effect.
+        """Whether access to the attribute `name` has no side effect.
 
-        Access has no effect for names of operations that only read, and for attributes of user objects that have been
-        analyzed.
+        This is true for names of operations that only read, and for attributes of user objects that have been analyzed.
         """
         if name in ATTRIBUTES:
             return True
         return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
 
     def _visit_named(self) -> None:
-        """Analyze the named attributes of user modules, classes and objects, until no new ones appear."""
+        """Analyze the attributes in `names` of user modules, classes and objects, until no further ones are found."""
         done: set[tuple[int, str]] = set()
         while True:
             cases = [

@@ -1,6 +1,6 @@
 """Replacements of `math`, numpy and built-in functions for user functions that are compiled to machine code.
 
-A user function is run once on tracers, which stand for numbers and record the operations on them. For constant
+A user function is run once on tracers, objects that represent numbers and record the operations on them. For constant
 arguments each replacement is the original function. For tracers the machine code gives the same bits as the original,
 except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
 raise NotTraceableError.
@@ -109,10 +109,7 @@ def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _unwhole(x: Any) -> Any:
-    """Return a tracer of an integer as a tracer of a float; anything else is returned unchanged.
-
-    This conversion is the same as in numpy's functions.
-    """
+    """Convert a tracer of an integer to a tracer of a float, as numpy's functions do; return other values unchanged."""
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 
 
@@ -282,7 +279,7 @@ def _float64(x: Any = 0.0) -> Any:
 
 
 def _least(way: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return a replacement of `min` or `max`, which returns the first of equal values; `way` is the comparison."""
+    """Return a replacement of `min` or `max` by the comparison `way`; of equal values the first is returned."""
 
     def better(a: Any, b: Any) -> Any:
         truth = way(b, a)
@@ -405,7 +402,7 @@ FLOATS = Vocabulary(
 
 
 def _frozen(x: np.ndarray) -> TracerArray:
-    """Return an array that a user function refers to as a read-only constant."""
+    """Return a read-only TracerArray with the values of an array that a user function refers to."""
     found = from_numpy(np.array(x))
     if not isinstance(found, TracerArray):
         found = TracerArray(data_of(found))

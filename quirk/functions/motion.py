@@ -35,8 +35,8 @@ RESOLUTION = 1e-8
 class Motion(Immutable):
     """A prescribed quantity c(t), in m or rad, with its time derivatives.
 
-    Create it with `constant_rate`, `polynomial`, `sinusoid`, `rest_to_rest`, `spline`, `steps` or `function`; ``a + b``
-    is the sum of two.
+    Create motions with `constant_rate`, `polynomial`, `sinusoid`, `rest_to_rest`, `spline`, `steps` or `function`;
+    ``a + b`` is the sum of two motions.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def constant_rate(cls, rate: float, start: float = 0.0) -> Motion:
-        """Return the motion start + rate t."""
+        """Return the motion start + rate t, in m or rad; `rate` is in m/s or rad/s."""
         owner = "Motion.constant_rate"
         return cls._polynomial([validate.number(owner, "start", start), validate.number(owner, "rate", rate)])
 
     @classmethod
     @remembered
     def polynomial(cls, coefficients: ArrayLike) -> Motion:
-        """Return the polynomial c_0 + c_1 t + c_2 t^2 + ...; `coefficients` are c_0, c_1, ..."""
+        """Return the motion c_0 + c_1 t + c_2 t^2 + ...; `coefficients` are c_0, c_1, ..., in m or rad and s."""
         given = validate.numbers(coefficients)
         if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
             raise InputError(
@@ -132,14 +132,14 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def rest_to_rest(cls, times: ArrayLike, values: ArrayLike) -> Motion:
-        """Return the motion through values (n,) at increasing times (n,), s, n at least 2, with rest at each of them.
+        """Return the motion through values (n,) at increasing times (n,), s, n at least 2, with rest at each time.
 
-        Between two times it is the polynomial of degree 5 whose rate and acceleration are zero at both ends: x_0 + (x_1
-        - x_0) (10 s^3 - 15 s^4 + 6 s^5) with s = (t - t_0) / (t_1 - t_0), which has the least integral of the squared
-        jerk (Flash and Hogan, J. Neurosci. 5 (1985) 1688). Its largest rate and acceleration are 15/8 (x_1 - x_0) /
-        (t_1 - t_0) and 10/sqrt(3) (x_1 - x_0) / (t_1 - t_0)^2. Two equal values are a pause. Before the first and after
-        the last time the motion rests. Value, rate and acceleration are continuous; steps of runs end where the jerk
-        jumps.
+        Between two times the motion is the polynomial of degree 5 whose rate and acceleration are zero at both ends:
+        x_0 + (x_1 - x_0) (10 s^3 - 15 s^4 + 6 s^5) with s = (t - t_0) / (t_1 - t_0), which has the least integral of
+        the squared jerk (Flash and Hogan, J. Neurosci. 5 (1985) 1688). Its largest rate and acceleration are 15/8 (x_1
+        - x_0) / (t_1 - t_0) and 10/sqrt(3) (x_1 - x_0) / (t_1 - t_0)^2. Between two equal values, before the first time
+        and after the last time the motion is at rest. Value, rate and acceleration are continuous; integration steps
+        end where the jerk jumps.
 
         Examples
         --------
@@ -162,10 +162,10 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def steps(cls, times: ArrayLike, values: ArrayLike) -> Motion:
-        """Return a piecewise constant motion: values (n,), each from one of the increasing times (n,), s, to the next.
+        """Return a piecewise constant motion with the values (n,) from the increasing times (n,), s, on.
 
-        Before the first time it has the first value. Steps of runs end at each jump. Use it for loads only: prescribed
-        motions of drivers must not jump.
+        Each value applies until the next time; the first value also applies before the first time. Integration steps
+        end at each jump. Use such motions for loads only: prescribed motions of drivers must not jump.
 
         Examples
         --------
@@ -188,7 +188,7 @@ class Motion(Immutable):
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
-        """Return the motion f(t), given with its derivatives; the third and fourth are only needed for jerk and snap.
+        """Return the motion f(t) with its time derivatives; the third and fourth are only needed for jerk and snap.
 
         Functions may be plain Python or compiled with `numba.njit`. The derivatives of a text such as "0.2*sin(3*t)",
         or an `Expression`, are computed, so that f suffices.
@@ -214,7 +214,7 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def sum(cls, motions: Iterable[Motion]) -> Motion:
-        """Return the sum of motions, defined where all of them are; ``a + b`` is the sum of two."""
+        """Return the sum of motions, on the interval on which all are defined; ``a + b`` is the sum of two motions."""
         listed = list(motions) if isinstance(motions, Iterable) else [motions]
         if not listed or not all(isinstance(motion, Motion) for motion in listed):
             raise InputError(f"Motion.sum: motions must be a list of at least one quirk.Motion; got {motions!r}")
@@ -226,7 +226,7 @@ class Motion(Immutable):
         return first._with(tuple(added))
 
     def __add__(self, other: Motion) -> Motion:
-        """Return the sum of two motions, defined where both are."""
+        """Return the sum of two motions, on the interval on which both are defined."""
         return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
@@ -246,7 +246,7 @@ class Motion(Immutable):
 
     @property
     def constant(self) -> bool:
-        """Whether the motion is a number: a polynomial of degree zero, as `as_motion` makes of a number."""
+        """Whether the motion is constant: a polynomial of degree zero, such as `as_motion` returns for a number."""
         return self.kind == PIECES and self.coefficients.shape == (1, 1) and not self.added
 
     @property
@@ -363,7 +363,7 @@ class Motion(Immutable):
 
 
 def _increasing(owner: str, times: Any, fewest: int) -> np.ndarray:
-    """Return the times (n,), s, of a motion; an InputError is raised unless they increase and are at least `fewest`."""
+    """Return the times (n,), s, of a motion; an InputError is raised unless they increase and n >= `fewest`."""
     found = validate.numbers(times)
     if found is None or found.ndim != 1 or found.size < fewest or not np.isfinite(found).all():
         count = "at least two times" if fewest > 1 else "times"
@@ -385,7 +385,7 @@ def as_motion(owner: str, argument: str, value: Any) -> Motion:
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:
-    """Return the sum of motions given by user functions, with the derivatives that all of them have."""
+    """Return the sum of motions given by user functions, with the time derivatives available for all of them."""
     if len(motions) == 1:
         return motions[0]
 
@@ -401,7 +401,7 @@ def _sum_of_functions(motions: list[Motion]) -> Motion:
 
 
 def derivative_of(motion: Motion) -> Motion:
-    """Return the time derivative of a motion as a motion; for a user's function it has the remaining derivatives."""
+    """Return the time derivative of a motion as a motion; for a user function, with the remaining derivatives."""
     return Motion.sum([_derivative_alone(part) for part in motion.parts])
 
 

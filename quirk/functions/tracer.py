@@ -1,9 +1,9 @@
 """Tracers: stand-ins for numbers, on which user functions are run to record their operations.
 
 A tracer has only operations whose machine code gives the same bits as Python; all others raise NotTraceableError, and
-the function then runs in Python. Where Python would raise an error, as for 1/0, the result is recorded as a number to
-be checked (`checking`): if it is not finite when the machine code runs, the Python function is called instead. The
-number itself is a jet, which carries derivatives, of traced values, which emit instructions.
+the function then runs in Python. If Python could raise an error, as for 1/0, the result is recorded as a number to be
+checked (`checking`): if it is not finite when the machine code runs, the Python function is called instead. A tracer
+contains a jet, a number with derivatives, whose components are traced values, which emit instructions.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ def _compared(name: str, one: Tracer, other: Any) -> Any:
 def value_of(name: str, *arguments: Any) -> Any:
     """Evaluate the function `name` of the C library for jets and floats.
 
-    The result is None if the values of the jets are neither floats nor traced values, but numbers with their own
-    methods for such functions, as dual numbers are.
+    The result is None if the values of the jets are numbers with their own methods for such functions, such as dual
+    numbers, instead of floats or traced values.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -263,10 +263,7 @@ def is_scalar(*numbers: Any) -> bool:
 
 
 def power(a: Any, b: Any) -> Jet:
-    """Return the power a**b; its value is the one that `pow` of the C library returns.
-
-    a and b are floats or jets.
-    """
+    """Return the power a**b of floats or jets, with the value returned by `pow` of the C library."""
     jet = a**b if isinstance(a, Jet) else b.constant(a) ** b
     return with_value(jet, "pow", a, b)
 

@@ -29,7 +29,7 @@ REAL, INTEGER, TRUTH = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
 
 
 class TracerArray(_Opaque):
-    """An array of tracers and floats, or a constant array of integers or truth values.
+    """An array of tracers (stand-ins for numbers) and floats, or a constant array of integers or truth values.
 
     Attributes
     ----------
@@ -316,7 +316,7 @@ def raised(a: Any, b: Any) -> Any:
 
 
 def total(x: Any) -> Any:
-    """Return the sum of all elements, added one after the other."""
+    """Return the sum of all elements, added sequentially."""
     data = real(data_of(x))
     if constant(data):
         return np.sum(plain(data))
@@ -358,7 +358,7 @@ def _floats(data: np.ndarray) -> np.ndarray:
 
 
 def squares(x: Any) -> Any:
-    """Return the sum of the squares of all elements, added one after the other."""
+    """Return the sum of the squares of all elements, added sequentially."""
     return _added([_element(p) * _element(p) for p in real(data_of(x)).ravel()])
 
 

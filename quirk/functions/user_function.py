@@ -93,7 +93,8 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
     Raises
     ------
     NotTraceableError
-        If it is not a Python function, or uses anything unsupported; some of this is only found when the copy is run.
+        If `function` is not a Python function, or uses unsupported operations; some are detected only when the copy is
+        run.
     """
     made: Callable[..., Any] = _stand_in(function, _Copies(vocabulary))
     return made
@@ -117,9 +118,9 @@ def of_floats(
 
 
 def takes_state(function: Any, names: Sequence[str]) -> bool:
-    """Whether a function is one of (t, state), instead of one of the arguments `names`.
+    """Whether a function has the arguments (t, state) instead of the arguments `names`.
 
-    A function of two required arguments counts as one of (t, state), unless there are two `names`.
+    A function of two required arguments counts as a function of (t, state), unless there are two `names`.
     """
     if len(names) == 2 or not callable(function) or isinstance(function, Expression):
         return False

@@ -34,9 +34,9 @@ class Expression(Immutable):
     ----------
     text : str
     arguments : names
-        Names of the arguments in the order of the call; by default the names in the documentation of the parameter that
-        accepts the expression: ``f(t, angle, rate)`` has the variables t, angle and rate. Components of vectors are
-        ``position.x`` or ``position[0]``.
+        Names of the arguments in the order of the call. Default: the argument names in the documentation of the
+        parameter that accepts the expression, such as t, angle and rate for ``f(t, angle, rate)``. Components of
+        vectors are ``position.x`` or ``position[0]``.
 
     Raises
     ------

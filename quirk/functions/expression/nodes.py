@@ -178,7 +178,7 @@ class Comparison(Node):
 
 @dataclass(frozen=True)
 class Logical(Node):
-    """Conditions combined by "and" or "or"; later ones are evaluated only if necessary.
+    """Conditions combined by "and" or "or"; later conditions are evaluated only if necessary.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class Logical(Node):
     truth = True
 
     def of(self, values: Values) -> Any:
-        """Whether all conditions hold, or for "or" any of them, for the given values of the variables."""
+        """Whether all conditions (for "and") or any condition (for "or") hold for the given values of the variables."""
         found: Any = self.every
         for term in self.terms:
             if found is not self.every and not isinstance(found, Condition):
@@ -231,7 +231,7 @@ class Where(Node):
     other: Node
 
     def of(self, values: Values) -> Any:
-        """Return the selected value; the other one is not evaluated if the truth of the condition is known."""
+        """Return the selected value; the other value is not evaluated if the truth of the condition is known."""
         found = self.condition.of(values)
         if not isinstance(found, Condition):
             return (self.one if found else self.other).of(values)

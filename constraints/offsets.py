@@ -45,8 +45,14 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
     ]
     frame = Frame(constraint.frame_i.origin + shift, constraint.frame_i.rotation)
     made: Constraint = object.__new__(type(constraint))
-    vars(made).update({**vars(constraint), "frame_i": frame, "primitives": tuple(primitives)})
+    vars(made).update({**vars(constraint), "frame_i": frame, "primitives": tuple(primitives), "exact": constraint})
     return made
+
+
+def without_offsets(constraint: Constraint) -> Constraint:
+    """Return the constraint from which `with_offsets` has made this one, or this one itself."""
+    exact: Constraint = vars(constraint).get("exact", constraint)
+    return exact
 
 
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:

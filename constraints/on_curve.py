@@ -31,6 +31,9 @@ NEAREST = Lookup(nearest_piece, 1 + 3 * TERMS)
 TRIED = 500
 # Largest cosine of the angle between that direction and the tangents; beyond it the normals rotate too fast.
 MOST_COSINE = 0.999
+# A curve turns back on itself where its speed is this fraction of the largest one, or where the cosine of the angle
+# between successive tangents is within this of -1: round-off.
+TURNED_BACK = 1e-12
 
 
 def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet]) -> Sequence[Jet]:
@@ -132,8 +135,17 @@ def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
     """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()
-    tangents = curve.derivatives([*s, curve.breaks[-1] * (1 - 1e-12)])[1]
-    tangents = tangents / np.linalg.norm(tangents, axis=1, keepdims=True)
+    points, tangents, _ = curve.derivatives([*s, curve.breaks[-1] * (1 - 1e-12)])
+    speeds = np.linalg.norm(tangents, axis=1, keepdims=True)
+    stops = speeds[:, 0] <= TURNED_BACK * speeds.max()
+    tangents = tangents / np.where(stops[:, None], 1.0, speeds)
+    stops[1:] |= 1 + (tangents[1:] * tangents[:-1]).sum(axis=1) <= TURNED_BACK
+    if stops.any():
+        near = points[stops.argmax()].tolist()
+        raise InputError(
+            f"{owner}: points define a curve that turns back on itself near {near}, where it has no normals; "
+            "leave out the points at which it turns back, or use two curves"
+        )
     # Candidates: evenly over a hemisphere, and the principal axes of the tangents.
     k = np.arange(TRIED) + 0.5
     height, turn = 1 - k / TRIED, np.pi * (1 + np.sqrt(5)) * k

@@ -175,6 +175,64 @@ def test_offsets_are_kept_in_files_and_other_systems(tmp_path):
         assert name not in system.without(name).closure.offsets
 
 
+def run_with_events(system, name):
+    """Return a run in which a joint is released, and engages again as the bodies then stand."""
+    release = quirk.Event("release", "time", level=0.05, action=quirk.disable(name))
+    engage = quirk.Event("engage", "time", level=0.1, action=quirk.enable(name, keep_offset=True))
+    return quirk.simulate(system, 0.2, output=0.05, events=[release, engage])
+
+
+@pytest.mark.parametrize("make", [*LOOPS, "leg", "rod"])
+def test_offsets_are_kept_in_results_and_checkpoints(make, tmp_path):
+    loop = make in LOOPS
+    system = rounded(make, 4, 0) if loop else overhung(1e-4, make)
+    system.assemble(closure_tolerance=1e-2)
+    written = quirk.simulate(system, 0.1, output=0.05, checkpoint=tmp_path / "run")
+    results = [(written, quirk.read_checkpoint(tmp_path / "run"))]
+    switched = [run_with_events(system, name) for name in (system.closure.offsets if loop else ())]
+    for k, result in enumerate([written, *switched]):
+        result.save(tmp_path / f"{k}.nc")
+        results += [(result, quirk.Result.load(tmp_path / f"{k}.nc", *given)) for given in ((), (system,))]
+    for result, again in results:
+        np.testing.assert_array_equal(again.residual.position, result.residual.position)
+        for joint in system.constraints:
+            np.testing.assert_array_equal(again[joint.name].force(), result[joint.name].force())
+            np.testing.assert_array_equal(again[joint.name].torque(), result[joint.name].torque())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_joints_that_engage_as_bodies_stand_have_no_offset(loop):
+    system = rounded(loop, 4, 1)
+    system.assemble(closure_tolerance=1e-2)
+    assert system.closure.offsets
+    for name in [joint.name for joint in system.constraints]:
+        result = run_with_events(system, name)
+        before, after = np.flatnonzero(result.time == result.events.of("engage")[0].time)
+        assert np.abs(result.state.position[after] - result.state.position[before]).max() < 1e-12
+        assert result.residual.position[after] < 1e-12
+
+
+def test_drives_that_follow_another_motion_keep_their_offset():
+    loop = rounded("planar", 4, 0)
+    loop.assemble(closure_tolerance=1e-2)
+    start = quirk.simulate(loop, 1e-3)["j1"].angle[0]
+    for error in (1e-3, -1e-4):
+        starts = {"motor": start, "again": start + error}
+        drives = [quirk.Drive(name, loop["j1"], quirk.Motion.constant_rate(1.0, at)) for name, at in starts.items()]
+        driven = loop.with_parts(*drives)
+        driven.assemble(closure_tolerance=1e-2)
+        assert set(starts) & set(driven.closure.offsets)
+        # The same value and rate at 0.1 s.
+        follows = [quirk.follow(name, quirk.Motion.polynomial([at + 0.01, 0.8, 1.0])) for name, at in starts.items()]
+        event = quirk.Event("faster", "time", level=0.1, action=follows)
+        result = quirk.simulate(driven, 0.2, output=0.05, events=[event])
+        jump = np.flatnonzero(result.time == result.events.of("faster")[0].time)
+        assert np.ptp(result.state.position[jump], axis=0).max() < 1e-9
+        assert np.ptp(result["j1"].angle - result.time) > 0.009
+        print(result.residual.position)
+        assert result.residual.position.max() < 1e-3 * abs(error) + 1e-12
+
+
 def test_what_a_file_may_say_of_offsets():
     text = text_of(rounded("planar", 4, 1))
     for table, said in (

@@ -214,6 +214,20 @@ class TestEnds:
         with pytest.raises(quirk.SimulationError, match=r'no position beyond t = 1.0.*"slot": its point is at the end'):
             quirk.kinematics(system, np.linspace(0, 1.5, 16))
 
+    @pytest.mark.parametrize("degree", [3, 5])
+    @UNITS
+    def test_curves_that_turn_back_are_refused(self, unit, degree):
+        rng = np.random.default_rng(5)
+        bead = Body.sphere("bead", 1.0, 0.05 * unit)
+        for places in ([0, 1, 0], [0, 1, 2, 1], [0, 1, 2, 3, 4, 5, 4, 3, 2], [0, 1, 0, 1], [0, 2, 1, 3]):
+            for line in (np.eye(3)[0], rng.normal(size=3)):
+                points = unit * (np.outer(places, line) + rng.normal(size=3))
+                print(points.tolist())
+                with pytest.raises(quirk.InputError, match='"wire": points define a curve that turns back'):
+                    quirk.PointOnCurve("wire", GROUND, bead, points=points, degree=degree)
+        for points in ([[0, 0, 0], [1, 0, 0], [1, 1e-3, 0], [0, 1e-3, 0]], [[0, 0, 0], [1, 0, 0], [1e-3, 1e-3, 0]]):
+            quirk.PointOnCurve("wire", GROUND, bead, points=unit * np.array(points), degree=degree)
+
     def test_a_body_placed_beyond_an_end_is_refused(self):
         system = bead_on(self.SLOT, [1.5, 0, 0.2], closed=False)
         with pytest.raises(quirk.InconsistentStateError, match=r'"wire": its point is at the end.*correct the initial'):

@@ -16,6 +16,7 @@ from ..bodies.frame import Frame
 from ..bodies.rotation import matrix
 from ..constraints import Distance, Joint
 from ..constraints.constraint import with_frame_i
+from ..constraints.offsets import without_offsets
 from ..constraints.slip import OfGap, OfSurfaces
 from ..constraints.sticking import Sticking, StickingJoint
 from ..constraints.unilateral import Unilateral
@@ -39,7 +40,7 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
     """Return plain data on a segment: its active constraints and forces, and the changes since the run began."""
     model, actions = segment.model, dict(replacing_actions(events))
     acting = {element.name: element for element, _ in model.forces}
-    placed = {constraint.name: constraint for constraint, _ in model.joint_bodies} | acting
+    placed = {constraint.name: without_offsets(constraint) for constraint, _ in model.joint_bodies} | acting
     others = {**segment.replaced, **{name: part for name, part in placed.items() if system[name] is not part}}
     return {
         "active": sorted(segment.active),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..bodies.body import Body
 from ..bodies.state import Kinematics, State, initial_state
-from ..constraints import Constraint
+from ..constraints import Constraint, Distance, Joint
 from ..constraints.sticking import Sticking
 from ..constraints.unilateral import Unilateral
 from ..dynamics.dense.constraint_derivatives import ConstraintDerivatives
@@ -129,7 +129,7 @@ class System(Renamed):
             held = [other for other in others.values() if isinstance(other, Sticking)]
             model = flatten(
                 self._arrangement,
-                [*(self._closed(others.get(constraint.name, constraint)) for constraint in self.constraints), *held],
+                [*(self._closed(constraint, others) for constraint in self.constraints), *held],
                 set(configuration.active),
                 [others.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
                 self.gravity,
@@ -147,8 +147,14 @@ class System(Renamed):
         """Return all cached compiled models, each with its configuration."""
         return list(self._plants.items())
 
-    def _closed(self, constraint: Constraint) -> Constraint:
-        return constraint if self._closure is None else self._closure.applied(constraint)
+    def _closed(self, constraint: Constraint, others: Mapping[str, Any]) -> Constraint:
+        """Return the constraint, or its replacement in `others`, with the closure errors that it keeps.
+
+        A joint that an event has engaged with `keep_offset` holds the bodies as they stand, so it has none.
+        """
+        acting: Constraint = others.get(constraint.name, constraint)
+        as_they_stand = acting is not constraint and isinstance(acting, Joint | Distance)
+        return acting if self._closure is None or as_they_stand else self._closure.applied(acting)
 
     @property
     def closure(self) -> Closure | None:

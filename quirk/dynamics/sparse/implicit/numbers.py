@@ -167,7 +167,10 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
 
 @traced
 def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the conjugate of the real unit quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of the conjugate of a real unit quaternion and the quaternion (scalar, vector).
+
+    The unit quaternion has the scalar part w and the vector part x.
+    """
     aside = across(vector, x)
     turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
@@ -175,7 +178,10 @@ def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
 
 @traced
 def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
-    """Return the product of the real unit quaternion (w, x) and the quaternion (scalar, vector)."""
+    """Return the product of a real unit quaternion and the quaternion (scalar, vector).
+
+    The unit quaternion has the scalar part w and the vector part x.
+    """
     aside = across(vector, x)
     turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (less(multiple(scalar, w), along(vector, x)), *turned)

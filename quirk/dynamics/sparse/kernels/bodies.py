@@ -335,7 +335,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
     """Convert a variation `change` of the state y to `motion`, the vector by which constraint rows are multiplied.
 
     `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
-    axes and multiplied by W^-1.
+    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH

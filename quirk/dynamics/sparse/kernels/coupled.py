@@ -73,7 +73,7 @@ class Readings(NamedTuple):
 
 @record
 class FrictionTables(NamedTuple):
-    """Tables of C sliding friction elements, followed by S sticking ones.
+    """Tables of C sliding friction elements, followed by S sticking friction elements.
 
     The arrays from `x` on are written by compiled code.
 

@@ -1,8 +1,8 @@
 """Interface to the three factorizations of the constraint rows A, with the mass matrix M = (W W^T)^-1 and G = A W.
 
 BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and FREEDOMS
-eliminates a forest of joints by the degrees of freedom of its joints. The interface covers
-factorization of the rows, solution, and pivots. The method is stored in work.summary.
+eliminates a forest of joints by the degrees of freedom of its joints. The interface covers factorization of
+the rows, solution, and pivots. The method is stored in work.summary.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def factorise_rows(mechanism: Mechanism) -> None:
     """Factorize the rows in work.G by the method stored in work.summary.
 
     Only reflections decide which rows are dependent: if the block factorization drops any row, the method changes to
-    REFLECTIONS. FREEDOMS uses the joint geometry of the last `prepare_rows`.
+    REFLECTIONS. The method FREEDOMS uses the joint geometry of the last call of `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -95,7 +95,7 @@ def solve_rows(mechanism: Mechanism) -> None:
 
 @kernel
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
-    """Return the numbers of rows that the factorization kept and dropped, and the smallest pivot.
+    """Return the numbers of independent and of dropped rows of the last factorization, and the smallest pivot.
 
     All pivots are written to work.pivots, relative to the squared lengths of the rows at the last selection of
     independent rows. The rows of a forest do not become dependent: their pivots are 1, and the smallest pivot is that

@@ -40,7 +40,8 @@ CONSTANT, TURNING = range(2)
 class Pattern(NamedTuple):
     """Pattern of L blocks of K nodes: their positions, and the products and updates that form each block.
 
-    Names in capitals are constants of this module.
+    A node is a joint, or a hub: a body with many joints. B and Q are the factors. Names in capitals are constants of
+    this module.
 
     Attributes
     ----------

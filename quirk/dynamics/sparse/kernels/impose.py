@@ -123,10 +123,10 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
     """Add to work.wrench the constraint loads that reduce the residual work.rest to zero, by iterative refinement.
 
-    At least `passes` solves are made, and more while they converge. Returns whether the rows are then satisfied: either
-    the residual is at most a fraction `left` of the terms of each row, or it is round-off, and changes the
-    accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the residual is not
-    checked.
+    At least `passes` solves are made, and further ones as long as the iteration converges. Returns whether the rows are
+    then satisfied: either the residual is at most a fraction `left` of the terms of each row, or it is round-off, and
+    changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the
+    residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -199,7 +199,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
 
 @kernel
 def independent(mechanism: Mechanism, n: int, r: int) -> bool:
-    """Return whether row r of node n is selected and was not detected as dependent by the reflections."""
+    """Return whether row r of node n (a joint) is selected and was not detected as dependent by the reflections."""
     work, fronts = mechanism.work, mechanism.work.fronts
     if not at(work.floor, 8 * n + r) < np.inf:
         return False

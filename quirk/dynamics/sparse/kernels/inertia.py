@@ -88,7 +88,7 @@ def add_inertia(array: Any, o: Any, inertia: Any) -> None:
 
 
 def entries(inertia: Any) -> list[Any]:
-    """Return the 21 entries in which an inertia is stored: upper translations, mixed block, upper rotations.
+    """Return the 21 stored entries of an inertia: upper translations, mixed block, upper rotations.
 
     "Upper" are the six entries on and above the diagonal of a symmetric block (3, 3).
     """

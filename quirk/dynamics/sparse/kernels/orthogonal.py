@@ -29,6 +29,8 @@ from quirk.jit.simd import at, load, put, splat, store, total
 class Fronts(NamedTuple):
     """Tables of the fronts, the dense matrices in which K nodes with L blocks are eliminated.
 
+    A node is a joint, or a hub: a body with many joints.
+
     Attributes
     ----------
     rows, sign, first, column, start : numbers of rows, signs, and positions of all blocks, as in `Pattern`
@@ -77,6 +79,8 @@ class Fronts(NamedTuple):
 @record
 class Triangle(NamedTuple):
     """Result of the orthogonal factorization, with the scratch arrays of `triangularise`.
+
+    The factor R couples nodes of the same kind (joint or hub), X nodes of different kinds.
 
     Attributes
     ----------

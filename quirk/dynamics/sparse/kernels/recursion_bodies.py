@@ -146,7 +146,10 @@ def put_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, m
 
 @traced
 def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
-    """Compute relative rotations, bias accelerations and bias loads of eight bodies without applied loads."""
+    """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
+
+    The results are stored in `joints`.
+    """
     put_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
 
@@ -154,7 +157,10 @@ def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: 
 def put_biases_with_loads(
     bodies: Any, posture: Any, parents: Any, joints: Any, kin: Any, i: Any, p: Any, c: Any, j: Any, k: Any
 ) -> None:
-    """Compute relative rotations, bias accelerations and loads of eight bodies with the applied loads in `kin`."""
+    """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
+
+    The results are stored in `joints`.
+    """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
     put_joints(joints, j, E, shift, turn, minus(force, applied), minus(moment, about))

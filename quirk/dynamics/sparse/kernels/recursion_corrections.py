@@ -67,7 +67,10 @@ def put_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
 
 @traced
 def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
-    """Copy the displacements of eight bodies from `joints` to `moved`; set the loads to inertia times displacement."""
+    """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads in `joints`.
+
+    The load on a body is its inertia times its displacement.
+    """
     ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
     store3(moved, m, shift)
@@ -77,7 +80,10 @@ def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> 
 
 @kernel
 def resist_moved(recursion: Recursion) -> None:
-    """Copy the displacements in `joints` to `moved`; set the load on each body to its inertia times displacement."""
+    """Copy the displacements of all bodies from `joints` to `moved`, and set the loads in `joints`.
+
+    The load on a body is its inertia times its displacement.
+    """
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
         take_moved(recursion.bodies, recursion.joints, recursion.moved, c, j, m)
@@ -87,7 +93,10 @@ def resist_moved(recursion: Recursion) -> None:
 def resist(
     bodies: Any, posture: Any, constants: Any, motion: Any, joints: Any, p: Any, c: Any, k: Any, f: Any, j: Any
 ) -> None:
-    """Set the loads on eight bodies to minus their inertia times their motion, which has the form of `motion_of`."""
+    """Set the loads on eight bodies to minus their inertia times their motion.
+
+    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    """
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
     shift = times(back(matrix_of(load_four(posture, p + 8 * QUATERNION)), load3(motion, f)), -1.0)
@@ -97,7 +106,10 @@ def resist(
 
 @kernel
 def resist_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Set the load on each body to minus its inertia times its motion, which has the form of `motion_of`."""
+    """Set the load on each body to minus its inertia times its motion.
+
+    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
         resist(
@@ -128,7 +140,10 @@ def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn
 def take_motion(
     bodies: Any, posture: Any, constants: Any, joints: Any, motion: Any, p: Any, c: Any, k: Any, j: Any, f: Any
 ) -> None:
-    """Convert the motion of eight bodies in `joints` to the form of `motion_of`, and store it in `motion`."""
+    """Convert the motion of eight bodies in `joints` to `motion`.
+
+    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    """
     ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
     store3(motion, f, shift)
@@ -137,7 +152,10 @@ def take_motion(
 
 @kernel
 def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
-    """Convert the motion of all bodies in `joints` to the form of `motion_of`, and store it in `motion`."""
+    """Convert the motion of all bodies in `recursion.joints` to `motion`.
+
+    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
         take_motion(
@@ -158,7 +176,10 @@ def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray)
 def pose_gap(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the biases of eight joints to minus their constraint residuals at the poses in state y."""
+    """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
+
+    The results are stored as the biases of the joints in `joints`.
+    """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
     apart = minus(load3(y, s + 8 * POSITION), gathered_all(y, at_state, POSITION, 3))
@@ -173,7 +194,10 @@ def pose_gap(
 def velocity_gap(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the biases of eight joints to minus the rates of their constraint residuals at the velocities in state y."""
+    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
+
+    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`.
+    """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
     omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, at_posture, OMEGA, 3)
@@ -187,16 +211,19 @@ def velocity_gap(
 
 
 def put_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the biases of eight joints, translations and rotations, from element j of `joints` on."""
+    """Store the prescribed relative displacements (biases) of eight joints, from element j of `joints` on.
+
+    `shift` are the translations, `turn` the rotations.
+    """
     zero = zero_of(joints)
     put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
 
 
 @kernel
 def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
-    """Set the biases of all joints to minus their constraint residuals at state y, or to minus the rates of these.
+    """Set the prescribed relative displacements (biases) of all joints to minus their constraint residuals at state y.
 
-    `level` selects residuals (POSES) or rates.
+    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):

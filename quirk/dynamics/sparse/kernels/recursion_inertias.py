@@ -86,7 +86,7 @@ def arm_cross(arm: Any, rows: Any) -> Any:
 
 
 def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, added_to: Any, total: Any) -> None:
-    """Add the inertia that a joint transmits to the inertia of its parent, in the frame of the parent.
+    """Add the articulated inertia that a joint transmits to that of its parent, in the frame of the parent.
 
     `left` holds the rows of the blocks M, H^T and J after elimination of the joint, the number of columns of J that are
     not zero, the force and the moment. The sum of this and the inertia at `added_to` is stored at `total`.

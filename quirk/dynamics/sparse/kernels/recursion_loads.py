@@ -70,7 +70,7 @@ def pass_loads_on(
 def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     """Compute the angular acceleration of a hinge for a parent without acceleration; return the transmitted load.
 
-    The load is the force and the moment on the parent, in the frame of the joint.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint.
     """
     force, moment = loads_of(joints, articulated, j, children)
     alone = -lane_of(moment, 2) * at(joints, j + COMPLIANCE)
@@ -99,7 +99,7 @@ def load_open_hinge(
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration of a hinge between a body and the ground, for a ground without acceleration."""
+    """Compute the angular acceleration of a hinge between a body and the ground that is due to the loads."""
     load_hinge(joints, articulated, j, children)
 
 
@@ -123,7 +123,7 @@ def load_open_ball(
 
 @traced
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the angular acceleration of a ball joint on the ground, for a ground without acceleration."""
+    """Compute the angular acceleration of a ball joint between a body and the ground that is due to the loads."""
     load_ball(joints, articulated, blocks, j, k, children)
 
 

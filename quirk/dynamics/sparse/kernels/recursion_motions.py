@@ -53,7 +53,8 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 def at_joint(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
     """Return the linear and angular acceleration that a body would have if its joint were locked, in its joint frame.
 
-    They follow from those of the parent and, if `biased`, from the bias accelerations of the joint.
+    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
+    points due to velocities.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(own, b + ARM))
@@ -161,7 +162,10 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 
 @traced
 def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the motion of a body with a locked joint from the motion of its parent and the bias of the joint."""
+    """Compute the motion of a body with a locked joint from that of its parent and the bias of the joint.
+
+    The bias is the prescribed relative displacement of the joint.
+    """
     shift, turn = at_joint(joints, own, j, b, parent, True)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
@@ -169,7 +173,7 @@ def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
 
 @kernel
 def lock_all(recursion: Recursion) -> None:
-    """Compute the motion of all bodies with locked joints from the biases of the joints.
+    """Compute the motion of all bodies with locked joints from the prescribed relative displacements of the joints.
 
     Free bodies and the ground do not move.
     """

@@ -78,7 +78,10 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
-    """Return the largest rotation of a body (rad) from the last factorization to the state y; infinity if unknown."""
+    """Return the largest angle (rad) by which a body has rotated since the last factorization, up to the state y.
+
+    The result is infinity if the angle is unknown.
+    """
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf
     return turned_since(mechanism.recursion, y)

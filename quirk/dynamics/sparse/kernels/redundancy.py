@@ -83,7 +83,7 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Compute the squared lengths of the rows A W in work.G, and write them to work.lengths.
+    """Write the squared lengths of the rows A W in work.G to work.lengths.
 
     A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. `inverse_mass` (K,) is the sum of 1/m over
     both bodies of each of K nodes (joints), 1/kg; `side_inverse_mass` is 1/m for each body of each relation, a
@@ -130,7 +130,7 @@ def judge(work: Workspace, tolerance: float) -> int:
 
 @kernel
 def count_rows(nodes: Nodes) -> int:
-    """Return the number of rows of all nodes."""
+    """Return the number of constraint rows of all nodes (joints)."""
     rows = 0
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] != HUB:

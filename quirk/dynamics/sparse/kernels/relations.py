@@ -151,9 +151,9 @@ def relation_rows(
 def relation_residuals(
     relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray, o: int
 ) -> None:
-    """Write the residuals Phi of relation r or, for `order` 1, their rates to `out`, from element o on.
+    """Write the residuals of relation r (constraint function) or, for `order` 1, their rates to `out`.
 
-    t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    The residuals are stored from element o on. t is the time (s), y the state, and `kin` the kinematics of all bodies.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -163,7 +163,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the product of each constraint row of relation r and a motion of the bodies to `out`, from element o on.
+    """Write the products of the rows of relation r (constraint function) and a motion to `out`, from element o on.
 
     The motion has the form described in `along` of the module `rows`.
     """
@@ -179,7 +179,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write the product of each row of relation r and a motion of the bodies to `out`, from element o on.
+    """Write the products of the rows of relation r (constraint function) and a motion to `out`, from element o on.
 
     The sum of the absolute values of the terms of each product is added to `terms`.
     """
@@ -196,9 +196,9 @@ def relation_along_with_terms(
 
 @kernel
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
-    """Add the constraint loads of relation r to the loads on its bodies in `wrench`.
+    """Add the constraint loads of relation r (constraint function) to the loads on its bodies in `wrench`.
 
-    The multipliers of the relation begin at element o of x.
+    The multipliers of the relation begin at element o of x, its rows are in G.
     """
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -211,7 +211,7 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared lengths of the rows A W of relation r to `lengths`, from element o on.
+    """Write the squared lengths of the rows A W of relation r (constraint function) to `lengths`, from element o on.
 
     The mass matrix is (W W^T)^-1. `inverse_mass` is 1/m of each body of each relation, 1/kg.
     """

@@ -72,9 +72,9 @@ def evaluate_on_rows(
 def doubtful(mechanism: Mechanism) -> bool:
     """Return whether round-off may have caused errors beyond ACCEPTED in the accelerations of the last evaluation.
 
-    False if they were computed in double-double arithmetic, or if their errors were measured at a similar error bound.
-    With the method FREEDOMS, accelerations are not computed as sums of loads; their difference from such sums is the
-    measure of the error.
+    The result is False if they were computed in double-double arithmetic, or if their errors were measured at a similar
+    error bound. With the method FREEDOMS, accelerations are not computed as sums of loads; their difference from such
+    sums is the measure of the error.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:

@@ -40,9 +40,10 @@ from .relations import Relations, relation_along, relation_along_with_terms, rel
 
 @record
 class Nodes(NamedTuple):
-    """Tables of K nodes in the order of elimination; most entries of hubs are unused.
+    """Tables of K nodes in the order of elimination.
 
-    Names in capitals are constants of this module.
+    A node is the group of rows of one joint, or a hub, a body with many joints; most entries of hubs are unused. Names
+    in capitals are constants of this module.
 
     Attributes
     ----------

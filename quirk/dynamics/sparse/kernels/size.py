@@ -1,4 +1,4 @@
-"""Magnitude of accelerations, the scale of their errors: linear ones, and angular ones times a length of the body."""
+"""Largest acceleration of a system, as the scale of errors; angular accelerations are multiplied by a length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of one solver that compiled code writes.
+"""Arrays of one solver that are written by compiled code.
 
 Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows, or a
 body with many joints.
@@ -42,7 +42,8 @@ class Uniform(NamedTuple):
 class Extended(NamedTuple):
     """Lower parts of double-double numbers, for loads whose round-off in doubles would be too large.
 
-    The higher parts are in the arrays of the same name of `Workspace`, or in the array in brackets.
+    A double-double number is the sum of a double and a lower part. The higher parts are in the arrays of the same name
+    of `Workspace`, or in the array in brackets.
 
     Attributes
     ----------
@@ -69,7 +70,8 @@ class Extended(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays written by compiled code, for K nodes (joints); they are allocated once per solver.
 
-    Names in capitals are constants of this module.
+    A is the matrix of constraint rows, M = (W W^T)^-1 the mass matrix, and S = A M^-1 A^T. Names in capitals are
+    constants of this module.
 
     Attributes
     ----------

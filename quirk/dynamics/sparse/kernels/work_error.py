@@ -47,7 +47,7 @@ def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 
 @kernel
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
-    """Return the sum of the magnitudes of all errors of work, J, over the tolerance, J.
+    """Return the ratio of the sum of the magnitudes of all errors of work to `tolerance`, J.
 
     `change` holds the errors, in the layout of a state.
     """

@@ -348,7 +348,7 @@ class CompiledRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for the continuation of the run with another set of enabled parts."""
+        """Data for the continuation of the run with other enabled constraints and forces."""
         counts = self.run.counts
         judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
         return ResumePoint(float(self.run.clock.h), int(counts.grid), int(counts.passed), self.watch.sides, judged)

@@ -16,7 +16,7 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
-    """Return the run with the intervals between breaks (times at which steps must end) after time t (s) redetermined.
+    """Return the run with new intervals between breaks (times at which steps must end), from time t (s) on.
 
     The next step begins at t.
     """

@@ -119,15 +119,15 @@ def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
 
 @traced
 def rotated(w: Any, x: Any, a: Any) -> Any:
-    """Return the vector `a` rotated by a unit quaternion (w, x)."""
+    """Return the vector `a` rotated by a unit quaternion with scalar part w and vector part x."""
     return plus(a, times(cross(x, plus(cross(x, a), times(a, w))), 2.0))
 
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Multiply quaternions of eight bodies, from element q of y on, by the quaternions (w, x) from the left.
+    """Multiply quaternions of eight bodies, from element q of y on, by other quaternions from the left.
 
-    The products are written to `out`.
+    The left factors have scalar parts w and vector parts x. The products are written to `out`.
     """
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))

@@ -35,7 +35,7 @@ MOST_NOTED = 2 * SAMPLES
 
 @kernel
 def wanted(settings: Settings, run: RunState) -> bool:
-    """Return whether an output state of this step is not yet stored: that at its end, or at an output time."""
+    """Return whether an output state of this step, at its end or at an output time, is not yet stored."""
     if settings.every:
         return run.counts.passed < run.counts.steps
     return run.counts.passed < run.asked.shape[0] and run.asked[run.counts.passed] <= run.clock.t_new

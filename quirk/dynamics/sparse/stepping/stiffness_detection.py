@@ -46,8 +46,8 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
 
     The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
     Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
-    lengths per h, so that displacements and velocities of fast modes have similar magnitude and the modes are well
-    separated.
+    lengths per h, so that displacements and velocities of fast modes have similar magnitude and the mode shapes are
+    far from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)

@@ -37,12 +37,12 @@ class EventFunction:
 
     Attributes
     ----------
-    key : identification, the same for all sets of enabled parts
+    key : identification, independent of the enabled constraints and forces
     title : name in messages
     quantity : a force element without loads, with one coordinate, or a `Reading`
     direction : -1, 0 or 1, direction of crossings that are events
     acts : whether the event has an action, so that a step must end at the event
-    positive : whether it is known to be positive, up to round-off, at the start of a run and after jumps of the state
+    positive : whether it is assumed positive, up to round-off, at the start of a run and after jumps of the state
     """
 
     key: Hashable
@@ -102,7 +102,8 @@ class EventMonitor:
     def sides(self) -> Sides:
         """Signs, rates and magnitudes of all event functions, by key.
 
-        The rate is its magnitude if the function crosses zero at the present time; the magnitude is the largest so far.
+        The values of a function are its sign, the magnitude of its rate if it crosses zero at the present time, and its
+        largest magnitude so far.
         """
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)

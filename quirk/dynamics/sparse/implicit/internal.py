@@ -136,8 +136,8 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
     """Compute the variations of the internal variables of one force element, in an implicit step.
 
-    They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
-    variables of all elements begin at index `first`.
+    The variations depend on the variations of all poses and velocities, and on the right-hand side r, in which the
+    internal variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -191,7 +191,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    They are computed from the variations of all poses and velocities, and from the right-hand side r.
+    The results are computed from the variations of all poses and velocities, and from the right-hand side r.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

@@ -165,7 +165,7 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 
 @kernel
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the derivatives of the inputs of frame g of a force law to those of the motion of its body.
+    """Set the derivatives of the inputs of frame g of a force law to the derivatives of the motion of its body.
 
     The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
     `first` on.
@@ -182,10 +182,10 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 
 @kernel
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
-    """Compute the constraint rows of relations, the derivatives of their Phi'', and those of their loads.
+    """Compute the constraint rows of all relations, and derivatives of Phi'' and of the constraint loads.
 
-    A relation is a constraint given by a function, with the residuals Phi. Derivatives of loads are added to those of
-    the force laws.
+    A relation is a constraint given by a function, with the residuals Phi. Derivatives are those with respect to poses
+    and velocities of bodies; derivatives of loads are added to those of the force laws.
     """
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
@@ -218,7 +218,7 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 
 @kernel
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
-    """Set the derivatives of the inputs of frame g of a relation to those of the motion of its body.
+    """Set the derivatives of the inputs of frame g of a relation to the derivatives of the motion of its body.
 
     The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
     `first` on.
@@ -240,7 +240,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
 
 @kernel
 def keep_bends(implicit: ImplicitTables, side: int, level: int, rows: int, outputs: np.ndarray, deltas: int) -> None:
-    """Store the derivatives of Phi'' with respect to the motion of one body of a relation.
+    """Store the derivatives of Phi'' with respect to the motion of one body of a relation (constraint function).
 
     Phi are the residuals of the relation. `level` selects the motion: poses or velocities. The derivatives begin at
     element `deltas` of `outputs`, for `rows` rows; `side` is the index of the body among those of all relations.
@@ -265,7 +265,10 @@ def keep_rows(
     outputs: np.ndarray,
     gradient: int,
 ) -> None:
-    """Store the constraint rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length."""
+    """Store the rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length.
+
+    A relation is a constraint given by a function.
+    """
     for row in range(rows):
         square = 0.0
         for side in range(begin, end):

@@ -253,7 +253,7 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the cost of the steps since the last call, and the time by which they advanced the run, to the statistics.
+        """Add the cost of the steps since the last call, and the time that they advanced the run, to the statistics.
 
         t is the present time (s) and `tried` the number of attempted steps.
         """

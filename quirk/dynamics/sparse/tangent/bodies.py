@@ -41,7 +41,7 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 
 @kernel
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Fill tangents.accelerations with the accelerations of all bodies, in the inertial frame, from y' in `ydot`.
+    """Write the accelerations of all bodies to tangents.accelerations, in the inertial frame, from y' in `ydot`.
 
     Linear accelerations are in m/s^2, angular accelerations in rad/s^2; `kin` holds the rotation matrices.
     """

@@ -27,7 +27,7 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Write the variation `change` of the state y to the seeds: the arrays of directions, as direction d."""
+    """Store the variation `change` of the state y as direction d of the derivatives, in tangents.seeds."""
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION

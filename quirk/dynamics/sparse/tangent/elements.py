@@ -62,7 +62,7 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads in eight directions, and compute those of internal variables' rates.
+    """Add the derivatives of all applied loads in eight directions, and compute those of rates of internal variables.
 
     t is the time, s; `timed` is true if a direction has a component in time.
     """
@@ -97,10 +97,10 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 
 @kernel
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
-    """Compute the derivatives of the constraint rows of all relations in eight directions, and add those of loads.
+    """Compute the derivatives of the constraint rows of all relations, and add the derivatives of constraint loads.
 
-    A relation is a constraint given by a function. The loads are its constraint loads. `timed` is true if a direction
-    has a component in time.
+    A relation is a constraint given by a function. There are eight directions; `timed` is true if a direction has a
+    component in time.
     """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):

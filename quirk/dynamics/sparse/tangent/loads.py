@@ -168,7 +168,7 @@ def add(array: np.ndarray, o: int, x: float) -> None:
 
 @entry(needed_by="derivatives of loads of redundant constraints need", effort=3)
 def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> None:
-    """Compute the loads of all constraints, and their derivatives, from the present multipliers, at a single state."""
+    """Compute the loads of all constraints, and their derivatives, from the stored multipliers, at a single state."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
         hand_over_multipliers(tangents, o)

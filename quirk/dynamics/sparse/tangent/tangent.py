@@ -60,7 +60,7 @@ ORIGIN = 3
 class Differential:
     """Derivatives of the accelerations of one model along directions of states and parameters.
 
-    No other object may use the arrays at the same time.
+    The object can be used by one computation at a time.
     """
 
     def __init__(self, solver: Solver) -> None:
@@ -160,7 +160,7 @@ class Differential:
     def share(self, y: np.ndarray, t: float, count: int) -> None:
         """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm.
 
-        They are used where redundant constraints leave multipliers undetermined.
+        Multipliers of minimum norm are used if redundant constraints leave the multipliers undetermined.
         """
         tangents, lanes = self.tangents, self.solver.tables.row_lane
         changes = tangents.changes.reshape(WIDTH, -1)

@@ -66,7 +66,7 @@ def series_code(form: Form, width: int) -> tuple[Programs, Native]:
 
 
 class _Writer(Recurrences):
-    """Generates the machine code of all programs of a form."""
+    """Generator of the machine code for a form: a list of operations shared by elements of equal structure."""
 
     def write(self) -> None:
         """Generate code for all programs, and the jump to the selected program."""
@@ -115,7 +115,10 @@ class _Writer(Recurrences):
         ]
 
     def _slot_of(self, kind: int, which: int, frame: int) -> int:
-        """Return the row of `places` with the indices of the destination of an output."""
+        """Return the row of the table `places` with the indices of the destination of an output.
+
+        The destination is given by a kind, an index `which` and a frame.
+        """
         if kind == LOAD:
             return self._frame_slot(frame)
         if kind == RESIDUAL:
@@ -160,7 +163,7 @@ class _Writer(Recurrences):
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, which: int) -> tuple[int, Any]:
-        """Return the array to which an output belongs, and its offset from the element's index in `places`."""
+        """Return the array to which an output belongs, and its offset from the index of the element in the table `places`."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, integer(0)

@@ -48,7 +48,10 @@ class Recurrences(Storage):
     """Generates the Taylor coefficients of order k of all lines of a tape (list of operations)."""
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
-        """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line."""
+        """Generate code for the sums over lower orders in the recurrences of Taylor coefficients; return the sums by line.
+
+        A line is one operation of the tape.
+        """
         sums: dict[int, Any] = {}
         wanted = []
         for place in lines:
@@ -91,7 +94,10 @@ class Recurrences(Storage):
         }[code]
 
     def _loop(self, sums: Sequence[Sequence[Term]]) -> list[Any]:
-        """Generate a loop for sums over m from 1 to k - 1; a sum in the recurrence of a power has two parts."""
+        """Generate a loop for sums over the order m from 1 to k - 1; return the sums.
+
+        A sum in the recurrence of a power has two parts.
+        """
         build = self.build
         steady, last = self.tape.steady, self.k
         before, body, after = build.block, build.append_basic_block(), build.append_basic_block()

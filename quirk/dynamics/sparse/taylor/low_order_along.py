@@ -82,7 +82,7 @@ class SeriesPath(NamedTuple):
     Attributes
     ----------
     times : (nt,) times, s
-    states : (nt size,) states at these times, given, or computed in tracking; a state has `size` elements
+    states : (nt size,) states at these times, inputs, or results of tracking; a state has `size` elements
     present, trial, guess : (size,) last state, next state, and state predicted for the next time
     turns : scratch array for coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order

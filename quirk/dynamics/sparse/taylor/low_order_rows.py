@@ -49,8 +49,8 @@ class LowOrderSeries(NamedTuple):
 
     Attributes
     ----------
-    bodies : coefficients of all bodies, ordered by order, two orders more than those of accelerations
-    rows : coefficients of the rows, from order 1 on, ordered by order; order 0 is in `Workspace.G`
+    bodies : coefficients of all bodies, one order after the other, two orders more than those of accelerations
+    rows : coefficients of the rows, from order 1 on, one order after the other; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
     terms : scratch array for one node
     relations : relations (constraint functions) compiled for higher orders

@@ -16,7 +16,7 @@ from .tapes import LOAD, MULTIPLIER, POWER_OF_LOADS, POWER_OF_ROW, RATE, RESIDUA
 
 
 class Programs:
-    """Assignment of the tape lines of a form to its programs.
+    """Assignment of the lines (operations) of a tape to its programs, which compute the coefficients of one order.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Programs:
         return dependent
 
     def _steady(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the lines with constant results that are used by programs after FIRST."""
+        """Return the tape lines with constant results that are used by programs after FIRST."""
         needed: set[int] = set()
         for lines in programs:
             for place in lines:

@@ -163,7 +163,7 @@ class _Writer(Recurrences):
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, which: int) -> tuple[int, Any]:
-        """Return the array to which an output belongs, and its offset from the index of the element in the table `places`."""
+        """Return the array to which an output belongs, and its offset from the index of the element in `places`."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, integer(0)

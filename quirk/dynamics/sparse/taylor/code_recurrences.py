@@ -48,9 +48,9 @@ class Recurrences(Storage):
     """Generates the Taylor coefficients of order k of all lines of a tape (list of operations)."""
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
-        """Generate code for the sums over lower orders in the recurrences of Taylor coefficients; return the sums by line.
+        """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line.
 
-        A line is one operation of the tape.
+        A tape line is one operation of a recorded function.
         """
         sums: dict[int, Any] = {}
         wanted = []

@@ -91,7 +91,7 @@ def joint_space(system: System, state: State, t: float, coordinates: Any) -> Joi
 def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
     """Return the momenta (f, n, 6) of n bodies for f sets of velocities (f, n, 6) of all bodies.
 
-    Linear parts are in the inertial frame, angular ones in body axes.
+    Linear parts are in the inertial frame, angular parts in body axes.
     """
     turning = np.einsum("nij,fnj->fni", model.inertia, velocities[..., 3:])
     return np.concatenate([model.mass[:, None] * velocities[..., :3], turning], axis=2)

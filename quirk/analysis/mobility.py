@@ -218,7 +218,7 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
     `idle` (k, m) are the null multipliers, which exert no load. A velocity z extends to a finite motion only if A a =
     b(z) has a solution: if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete
     Math. 9 (1996)). Each of these conditions is a quadratic form in z. If a form has no negative eigenvalue, z must be
-    orthogonal to the eigenvectors of its positive ones.
+    orthogonal to the eigenvectors with positive eigenvalues.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)

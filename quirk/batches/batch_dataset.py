@@ -42,7 +42,7 @@ def outcomes_of_lanes(states: np.ndarray, good: np.ndarray, first: Any) -> dict[
     ----------
     states : (count, nt, n, 13) states at the output times
     good : (count,) mask of the members whose data are returned
-    first : stored data of a member that was computed by itself, for names, units and labels
+    first : stored data of a member that was simulated separately, for names, units and labels
     """
     from ..sweeps.run import Outcome
     from ..sweeps.table import SweepTable, SweepVariable

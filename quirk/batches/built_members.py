@@ -92,7 +92,7 @@ class BuiltMembers:
         Returns
         -------
         states : (count, nt, n, 13) at the output times
-        good : (count,) mask of the systems whose states are valid; the others must be computed by themselves
+        good : (count,) mask of the systems whose states are valid; the others must be simulated one by one
         """
         state = BatchState.repeated(states[0], len(states))
         for k, own in enumerate(states):

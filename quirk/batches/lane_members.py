@@ -108,7 +108,7 @@ class LaneMembers:
         Returns
         -------
         states : (members, nt, n, 13) at the output times
-        good : (members,) mask of those whose states are valid
+        good : (members,) mask of the members whose states are valid
         angles : final angles (members, 3), rad, by name of each joint that is tracked or has its full turns counted
         """
         steps = self._runs.outputs_at_steps(start, end, times)

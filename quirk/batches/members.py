@@ -72,7 +72,7 @@ def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[
 
     `take` is called in the calling thread, in the order of `members`.
 
-    After Ctrl-C the calls in progress are completed, further ones are not begun, and KeyboardInterrupt is raised.
+    After Ctrl-C the calls in progress are completed, no further calls are begun, and KeyboardInterrupt is raised.
     """
     if threads == 1:
         for compute in members:

@@ -131,7 +131,7 @@ def _value_of(part: Any, parameter: str) -> np.ndarray:
 def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
     """Return the changed arguments of member k, by name of the part.
 
-    `varied` are the parameters that differ between members.
+    `varied` holds the parameters that differ between members.
     """
     changes: dict[str, dict[str, Any]] = {}
     for one in varied:

@@ -230,8 +230,8 @@ class ElasticRope(ForceElement):
     def potential(self, t: Any, *frames: Place) -> Any:
         """Return the energy of the strained sections, J, with the loads as its gradient.
 
-        The work of the rope on the bodies is that of the tensions, and of the difference of the tensions of both sides
-        along the surface of each drum with friction.
+        The rope does work on the bodies by its tensions and, along the surface of each drum with friction, by the
+        difference of the tensions on both sides of the drum.
         """
         now = self._strained(frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)
@@ -352,7 +352,7 @@ class ElasticRope(ForceElement):
         return _solved(matrix, right)
 
     def _wound(self, now: Strained, stretch: Sequence[Any], drawn: Sequence[Any]) -> list[Any]:
-        """Return the rates of strain `drawn`, 1/s, including the rope that drums at the ends wind up or release."""
+        """Return the strain rates `drawn`, 1/s, plus the contribution of rope that is wound onto drums at the ends."""
         found = list(drawn)
         for end, (winds, sign) in enumerate(zip(self.sections.winds, (-1.0, 1.0), strict=True)):
             if winds:

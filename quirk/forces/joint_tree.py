@@ -61,8 +61,8 @@ class Lump:
 
     Attributes
     ----------
-    masses, centers, inertias : those of each body; inertias are about the center of mass of the body, in the axes of
-        the frame
+    masses, centers, inertias : lists with the mass (kg), center of mass (3,), m, and inertia (3, 3), kg m^2, of each
+        body; the inertia is about the center of mass of the body, in the axes of the frame
     """
 
     masses: list[float] = field(default_factory=list)

@@ -122,7 +122,7 @@ class Effects:
         return name not in MUTATING and any(name in attributes_of(x) for x in self._holders.values())
 
     def _visit_named(self) -> None:
-        """Analyze the attributes in `names` of user modules, classes and objects, until no further ones are found."""
+        """Analyze attributes of user modules, classes and objects by name, until no further attributes are found."""
         done: set[tuple[int, str]] = set()
         while True:
             cases = [

@@ -48,7 +48,7 @@ def root_of(x: Any) -> str:
 
 
 def attributes_of(x: Any) -> dict[str, Any]:
-    """Return the attributes stored in a module, class or object itself, by name, without inherited ones."""
+    """Return the attributes stored in a module, class or object, by name, without inherited attributes."""
     found = dict(getattr(x, "__dict__", {}))
     if not isinstance(x, types.ModuleType | type):
         for base in type(x).__mro__:

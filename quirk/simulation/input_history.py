@@ -82,7 +82,7 @@ def as_driven(
     Parameters
     ----------
     system : system of the run
-    segments, configurations : segments of the run, with the active parts of each
+    segments, configurations : segments of the run, and the active constraints and forces of each segment
     histories : recorded values
     changed : titles of parts with user functions that sampled functions may have changed, see `Segment`
     """
@@ -97,7 +97,7 @@ def as_driven(
 
 
 def _moved(segment: Segment, system: System, configuration: Configuration, changed: tuple[str, ...]) -> Segment:
-    """Return a copy of a segment with the compiled model of another system, whose loads differ."""
+    """Return a copy of a segment of a result with the compiled model of another system, which has other loads."""
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
     affected = tuple(dict.fromkeys((*segment.changed, *changed)))
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)

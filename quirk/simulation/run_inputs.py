@@ -41,7 +41,7 @@ class LoopInput:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """() for a number, (n,) for a vector."""
+        """Shape of the value: () for a number, (n,) for a vector."""
         return (len(self.components),) if self.components else ()
 
     @property
@@ -65,13 +65,13 @@ class LoopInput:
         return held
 
     def hold(self, value: Any) -> None:
-        """Set the value that the force law of a copied element uses in Python."""
+        """Set the value of the parameter in a copied element, for evaluation of its force law in Python."""
         held = getattr(self.element, self.argument)
         array: Any = held.constant if isinstance(held, Value) else held
         array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return views of the array elements of a compiled solver that hold the value.
+        """Return array views of the entries of a compiled solver that contain the value.
 
         The list is empty if an event has replaced the force element.
         """
@@ -85,7 +85,7 @@ class LoopInput:
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> Any:
-        """Return the argument of the element for a value that is piecewise constant in time.
+        """Return the constructor argument of the force element for a value that is piecewise constant in time.
 
         The value is `values[k]` from `times[k]` (s) to the next time.
         """
@@ -174,7 +174,7 @@ def settable_inputs(part: Any) -> dict[str, LoopInput]:
 
 
 def copied(inputs: Sequence[LoopInput]) -> list[LoopInput]:
-    """Return inputs with copies of their elements, whose values `LoopInput.hold` sets."""
+    """Return inputs that refer to copies of their force elements; `LoopInput.hold` sets the values of the copies."""
     values: dict[int, dict[str, Any]] = {}
     for one in inputs:
         values.setdefault(id(one.element), {})[one.argument] = one.own()
@@ -189,7 +189,7 @@ def same_value(one: Any, other: np.ndarray) -> bool:
 
 
 def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
-    """Return a copy of a system with the elements of inputs in place of the original ones."""
+    """Return a copy of a system in which the force elements of `inputs` replace the elements with the same names."""
     own = {one.element.name: one.element for one in inputs if one.element is not system[one.element.name]}
     return system._with([own.get(part.name, part) for part in system]) if own else system
 

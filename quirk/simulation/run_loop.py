@@ -60,7 +60,7 @@ def computed(
     ----------
     system : System
     state : initial state
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     written : checkpoint from which the run continues, or None
     progress : whether a progress line is shown; None for the default
     varied : parameters for sensitivities or, with an objective, for its gradient

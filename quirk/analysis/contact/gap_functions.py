@@ -173,7 +173,7 @@ class Gaps:
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
         """Return all gaps and slip components at time t (s) for a state of n bodies and k internal variables.
 
-        `y` (13 n + k,) is the flat state, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
+        `y` (13 n + k,) is the state vector, and `angles` (K, 3) are the 1-2-3 angles of K joints, rad.
         """
         if solver not in self._watches:
             guards = [
@@ -298,7 +298,7 @@ class Gaps:
     def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
         """Return the impulses on body j of each contact and friction element, by name.
 
-        `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the flat state.
+        `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the state vector.
         """
         found: dict[str, Impulse] = {}
         state, n = self._system.model.carried.state(y), len(self._system.bodies)

@@ -61,7 +61,7 @@ ANGULAR = 24  # offset of angular components behind linear ones in loads and mot
 
 @kernel
 def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Compute arms, dual vectors and free directions of joint t, and the relative acceleration that its rows prescribe.
+    """Compute arms, dual vectors and free directions of joint t, and its prescribed relative acceleration.
 
     The integers of the joint are read from `joints`, its constants from `numbers`, and the kinematics of bodies from
     `kin`; the results are written to `work`.

@@ -76,7 +76,7 @@ class LaneRuns:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the states (count, outputs, n, 13) of all members after given numbers of steps, and a mask (count,).
 
-        The mask is False for members that must be computed by themselves, because their states are not finite, near a
+        The mask is False for members that must be simulated separately, because their states are not finite, near a
         singular configuration, or violate the constraints.
 
         Parameters

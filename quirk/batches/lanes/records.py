@@ -118,7 +118,7 @@ class LaneNumbers(NamedTuple):
 
     Attributes
     ----------
-    constants : (n + 1, CONSTANTS_SIZE) constants of the bodies, those of the ground zero
+    constants : (n + 1, CONSTANTS_SIZE) constants of the bodies; the last row, for the ground, is zero
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
     joints : (T, JOINT_NUMBERS) constants of each joint of the forest
     closing : (C, CLOSING_NUMBERS) constants of each closing row

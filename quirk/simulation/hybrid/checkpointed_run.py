@@ -27,7 +27,7 @@ class CheckpointedRun:
     Parameters
     ----------
     system : System
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     checkpoint : folder in which results are saved
     """
 

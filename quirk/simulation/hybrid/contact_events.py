@@ -156,7 +156,7 @@ class Contacts:
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if bodies interpenetrate initially.
 
-        `t` is the time (s), `y` the flat state, `angles` the joint angles, and `base` the configuration.
+        `t` is the time (s), `y` the state vector, `angles` the joint angles, and `base` the configuration.
         """
         for touch, gap, noise in zip(self._touches, self.values(t, y, angles), self._noise_of_gaps(y), strict=True):
             if gap < -noise and touch.constraint.name not in base.idle:
@@ -166,13 +166,13 @@ class Contacts:
                 )
 
     def values(self, t: float, y: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return all gaps (c,), m or rad, at time t (s) for a flat state and joint angles."""
+        """Return all gaps (c,), m or rad, at time t (s) for a state vector and joint angles."""
         self._gaps.locate(self._system.model.carried.state(y), {})
         solver = self._factory.solver_of(self._system.plant)
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off errors (c,) of all gaps (m or rad) at a flat state."""
+        """Return the round-off errors (c,) of all gaps (m or rad) at a state vector."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 
@@ -191,7 +191,7 @@ class Contacts:
 
         Parameters
         ----------
-        t, y, angles : time, s, flat state and joint angles after the action
+        t, y, angles : time, s, state vector and joint angles after the action
         base : configuration without contacts
         resting : contact state before the action
         before : (c,) gaps before the action
@@ -231,11 +231,11 @@ class Contacts:
         names: Collection[str],
         tolerance: float | None,
     ) -> np.ndarray:
-        """Return the flat state after contacts have been enabled; slightly interpenetrating bodies are moved apart.
+        """Return the state vector after contacts have been enabled; slightly interpenetrating bodies are moved apart.
 
         Parameters
         ----------
-        t, y, angles : time, s, flat state and joint angles
+        t, y, angles : time, s, state vector and joint angles
         configuration : configuration without contacts
         names : names of the contacts
         tolerance : largest interpenetration that is removed, m; by default NEAR times the length of the system
@@ -279,7 +279,7 @@ class Contacts:
 
         Parameters
         ----------
-        t, y, angles : time, s, flat state and joint angles before the impacts
+        t, y, angles : time, s, state vector and joint angles before the impacts
         base : configuration without contacts
         resting : contact state before the impacts
         hit : keys of the event functions that are zero: gaps that close, slip that ends, friction at its limit, flanks

@@ -190,7 +190,7 @@ class ImpactSettling:
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
         """Return the outcome of the impacts of closed gaps one after the other.
 
-        `strike` is a function that resolves the simultaneous impacts of some of the gaps; see `in_sequence`.
+        `strike` is a function that computes the outcome of simultaneous impacts at some of the gaps; see `in_sequence`.
         """
 
         def rates(y: np.ndarray) -> np.ndarray:
@@ -254,12 +254,12 @@ class ImpactSettling:
         resting: ContactState,
         parting: np.ndarray,
     ) -> tuple[np.ndarray, ContactState]:
-        """Return the flat state and the contact state after an impact.
+        """Return the state vector and the contact state after an impact.
 
         The rates of gaps that stay closed with a load, and of slip that ends, are set to zero.
 
-        `numbers` are the indices of the closed gaps, `parting` is a mask of those whose load has just fallen to zero,
-        and `acting` are the active friction elements.
+        `numbers` are the indices of the closed gaps, `parting` is a mask of the closed gaps whose load has just fallen
+        to zero, and `acting` are the active friction elements.
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)

@@ -38,11 +38,11 @@ class Moment:
     gaps: Gaps
 
     def opening(self, y: np.ndarray) -> Opening:
-        """Return all gaps, with their rates and rows, at a flat state."""
+        """Return all gaps, with their rates and rows, at a state vector."""
         return self.gaps.at(self.solver, self.t, y, self.angles)
 
     def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
-        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a flat state."""
+        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a state vector."""
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
         return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
@@ -62,7 +62,7 @@ def fastest(model: Model, y: np.ndarray) -> float:
 def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
     """Return an estimate of the largest acceleration that loads and rotation cause at points of the bodies, m/s^2.
 
-    `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at the flat state y.
+    `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at state vector y.
     Gravity is included also if the bodies are at rest.
     """
     turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()

@@ -95,11 +95,11 @@ class ContactState:
 
 
 class Struck(NamedTuple):
-    """Flat state after an impact.
+    """State vector after an impact.
 
     Attributes
     ----------
-    y : (13 n + k,) flat state after the impact
+    y : (13 n + k,) state vector after the impact
     impulse : impulses by name of constraint
     rates : rates of gaps, and of slip components where friction acts, after the impact, m/s or rad/s
     restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
@@ -113,11 +113,11 @@ class Struck(NamedTuple):
 
 @dataclass(frozen=True)
 class ImpactOutcome:
-    """Flat state and contact state after impacts.
+    """State vector and contact state after impacts.
 
     Attributes
     ----------
-    y : (13 n + k,) flat state after the impacts
+    y : (13 n + k,) state vector after the impacts
     resting : contact state after the impacts
     impulse : impulses by name of constraint
     restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained

@@ -61,7 +61,7 @@ class EventState:
     Attributes
     ----------
     t : time, s
-    y : (13 n + k,) flat state
+    y : (13 n + k,) state vector
     configuration : active constraints and forces, without contacts
     impulse : impulses so far by name of constraint
     restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
@@ -82,7 +82,7 @@ class ActionExecutor:
     Parameters
     ----------
     system : System
-    solver_of : function of a compiled model, a flat state and a time, s, which returns a solver with the independent
+    solver_of : function of a compiled model, a state vector and a time, s, which returns a solver with the independent
         rows chosen at that state
     """
 
@@ -259,9 +259,9 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise a SwitchingError if a redundant row, which the solver omits, is violated at the flat state y.
+        """Raise a SwitchingError if a redundant row, which the solver omits, is violated at the state vector y.
 
-        Poses are checked or, if `before` is given, velocities; `before` is the flat state before a velocity jump.
+        Poses are checked or, if `before` is given, velocities; `before` is the state vector before a velocity jump.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)

@@ -1,6 +1,6 @@
 """Impacts, rest and sliding of contacts and joints with friction, at one state.
 
-Rows are the directions of closed gaps and of slip components: r rows, of which the first c are gaps. Flat states are
+Rows are the directions of closed gaps and of slip components: r rows, of which the first c are gaps. State vectors are
 (13 n + k,) for n bodies and k auxiliary states.
 """
 
@@ -95,7 +95,7 @@ class Frictional:
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the flat state after the impulses that make the rates of the rows in the mask `held` (r,) zero."""
+        """Return the state vector after the impulses that make the rates of the rows in the mask `held` (r,) zero."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(
@@ -108,7 +108,7 @@ class Frictional:
         held: np.ndarray,
         goal: np.ndarray,
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
-        """Return the flat state after impulses x (r,) along the rows, the impulses by name, and the rates (r,).
+        """Return the state vector after impulses x (r,) along the rows, the impulses by name, and the rates (r,).
 
         The impulses of the rows in the mask `held` are corrected so that these rows have the rates `goal` (r,).
         """

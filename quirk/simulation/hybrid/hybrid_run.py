@@ -49,7 +49,7 @@ MOST_RUNS = 16
 
 @dataclass(frozen=True)
 class HybridMemory:
-    """All data from which a run continues, except the stored output states.
+    """All data from which a run continues, except the stored output states; parts are constraints and forces.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class HybridMemory:
         friction
     often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
     factory, current : data of the run factory, and of the run object with the present active parts
-    idle : for each run object with other active parts: these parts, its contact state, and data such as its step size
+    idle : for each run object with other active parts: its parts, its contact state, and data such as its step size
     """
 
     base: Configuration
@@ -77,13 +77,13 @@ class HybridRun:
     Parameters
     ----------
     system : System
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     rows : file in which states are stored, instead of memory; see `quirk.io.checkpoints.rows`
 
     Attributes
     ----------
     happenings : records of events and impacts so far
-    configurations : active parts of each segment, with contacts and friction
+    configurations : active constraints and forces of each segment, with contacts and friction
     stopped : whether an event has ended the run
     trail : record of all steps and events, for sensitivities, or None
     """
@@ -137,7 +137,7 @@ class HybridRun:
         self._begin(t, settled.y, angles, point.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue with the present active parts, from a flat state y on their constraints.
+        """Continue with the active constraints and forces, from a state vector y that satisfies the constraints.
 
         `pace` holds the step size and the cost statistics for method switching.
         """
@@ -161,7 +161,7 @@ class HybridRun:
         angles: np.ndarray,
         pace: ResumePoint,
     ) -> Any:
-        """Return the run of a configuration, prepared to continue from a flat state y.
+        """Return the run of a configuration, prepared to continue from a state vector y.
 
         The run is created when it is first needed. `pace` holds its step size and its cost statistics for method
         switching.
@@ -276,7 +276,7 @@ class HybridRun:
 
     @property
     def current(self) -> Any:
-        """The run object that integrates the motion with the present active parts."""
+        """The run object that integrates the motion with the active constraints and forces."""
         return self._current
 
     @property
@@ -423,11 +423,11 @@ class HybridRun:
         Parameters
         ----------
         now : state after the events
-        y : (13 n + k,) flat state before the events
+        y : (13 n + k,) state vector before the events
         angles : (K, 3) joint angles, rad
-        changed : whether the active parts have changed
+        changed : whether the set of active constraints and forces has changed
         altered : whether values that user functions read may have changed
-        apart : whether user functions of active parts are affected, so that the segment has been ended
+        apart : whether user functions of active constraints or forces are affected, so that the segment has been ended
         """
         current = self._current
         jumped = not np.array_equal(now.y, y)

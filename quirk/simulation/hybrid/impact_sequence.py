@@ -44,7 +44,7 @@ def in_sequence(
     rates : function of the state that returns the rates (c,) of all closed gaps
     least : (c,) approach speeds below which there is no impact
     limits : (c,) approach speeds below which there is no rebound
-    strike : function that resolves the impacts of some contacts
+    strike : function that computes the outcome of simultaneous impacts of some contacts
     """
     impulse: dict[str, Impulse] = {}
     kept, first = 1.0, None

@@ -29,13 +29,13 @@ class SteppedRun:
     ----------
     solver : Solver
     steps : function that yields steps from a time and a state, with the step size of a resume point
-    settings, asked, statistics : settings, output times and statistics, as in `CompiledRun`
+    settings, asked, statistics : settings, requested output times and statistics, as in `CompiledRun`
 
     Attributes
     ----------
     kept : states stored since the run was entered
     whole : (K, 3) full turns of joint angles when the run was entered, rad
-    hit : empty, as there are no event functions
+    hit : event functions that are zero; always empty
     """
 
     hit: ClassVar[tuple[()]] = ()
@@ -52,7 +52,7 @@ class SteppedRun:
         self._model, self._behind, self._solver = solver.model, 0, solver
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a flat state y on the constraints at time t (s) with joint angles (K, 3), rad.
+        """Continue from a state vector y on the constraints at time t (s) with joint angles (K, 3), rad.
 
         `flow` is the right-hand side of the equations of motion; `pace` has the step size.
         """
@@ -83,7 +83,7 @@ class SteppedRun:
 
     @property
     def state(self) -> np.ndarray:
-        """Present flat state (13 n + k,)."""
+        """Present state vector (13 n + k,)."""
         return self._state
 
     @property
@@ -179,6 +179,6 @@ class SteppedRun:
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Set the present joint angles (K, 3), rad, as the reference for the count of revolutions."""
+        """Set the present joint angles (K, 3), rad, as the reference for counting revolutions."""
         if self._model.reads_angles:
             self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.carried.state(self._state)))

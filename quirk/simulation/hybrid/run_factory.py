@@ -63,7 +63,7 @@ class FactoryMemory:
     Attributes
     ----------
     breaks, statistics : times at which steps must end, and numbers of steps and evaluations
-    solvers : for each solver its active parts, whether its independent rows were chosen, and its own data
+    solvers : for each solver its active constraints and forces, whether its independent rows were chosen, and its data
     """
 
     breaks: tuple[Any, ...]
@@ -73,7 +73,7 @@ class FactoryMemory:
 
 @dataclass
 class RunFactory:
-    """Factory of the run objects of a system; each integrates the motion with constant active parts.
+    """Factory of the run objects of a system; each integrates the motion with one set of constraints and forces.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the solver of a compiled model with its independent rows chosen at a flat state y and time t, s."""
+        """Return the solver of a compiled model with its independent rows chosen at a state vector y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:
@@ -265,7 +265,7 @@ class RunFactory:
         pace: ResumePoint,
         plant: CompiledModel,
     ) -> None:
-        """Start or continue a run from a flat state y on the constraints at time t (s).
+        """Start or continue a run from a state vector y on the constraints at time t (s).
 
         The joint angles are `angles` (K, 3), rad.
         """
@@ -273,7 +273,7 @@ class RunFactory:
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
-        """Yield steps from time t (s) and flat state y to the end of the run.
+        """Yield steps from time t (s) and state vector y to the end of the run.
 
         `pace` holds the size of the first step.
         """

@@ -30,9 +30,9 @@ class Stretch:
     ----------
     segment : index of the segment of the result that contains its states
     plant : CompiledModel
-    base, resting : active parts without contacts, and contact state
+    base, resting : active constraints and forces without contacts, and contact state
     t : start time, s
-    start, end : (13 n + k,) flat states at the start and at the end
+    start, end : (13 n + k,) state vectors at the start and at the end
     angles : (K, 3) 1-2-3 angles of K joints at the start, with all revolutions counted, rad
     reached : end time, s
     parts : groups of steps, each with one method, see `Steps`
@@ -105,7 +105,7 @@ class StepHistory:
         y: np.ndarray,
         angles: np.ndarray,
     ) -> None:
-        """Begin a new interval at time t (s) and flat state y; `segment` is the index of its segment of the result.
+        """Begin a new interval at time t (s) and state vector y; `segment` is the index of its segment of the result.
 
         `base` and `resting` are the active parts without contacts and the contact state, and `angles` (K, 3), rad, are
         the joint angles.

@@ -87,7 +87,7 @@ def gradient_of(
     ----------
     result : result of the run; all output times must be ends of steps
     stretches : intervals of steps of the run
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the gradient
     objective : Objective
     """
@@ -171,7 +171,7 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints.
+    """Return the derivatives (D, 13 n + k) of the initial state vector, before its projection onto the constraints.
 
     `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
     """

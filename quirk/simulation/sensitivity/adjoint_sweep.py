@@ -36,7 +36,7 @@ class Backwards:
     ----------
     system : System
     stretches : intervals of steps of the run
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     changes : derivatives of the system with respect to the D parameters
 
     Attributes
@@ -76,7 +76,7 @@ class Backwards:
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivatives of the scalar function with respect to the initial flat state and to the D parameters.
+        """Return the derivatives of a scalar function with respect to the initial state vector and to D parameters.
 
         The two results have the shapes (13 n + k,) and (D,).
 
@@ -116,8 +116,8 @@ class Backwards:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the scalar function with respect to the state at the start of a sequence of steps.
 
-        The derivatives are (13 n + k,), for n bodies and k auxiliary states; those with respect to D parameters, (D,),
-        are returned as well.
+        The derivatives are (13 n + k,), for n bodies and k auxiliary states. The derivatives with respect to D
+        parameters, (D,), are returned as well.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return the derivatives of a scalar with respect to a flat state (13 n + k,).
+        """Return the derivatives of a scalar with respect to a state vector (13 n + k,).
 
         `by_basis` are its derivatives along the basis of allowed motions `free`.
         """

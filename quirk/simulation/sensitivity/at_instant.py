@@ -26,7 +26,7 @@ OWNER = "Result: sensitivity"
 
 
 class Instant:
-    """State of a run at one output time, with its derivatives with respect to D parameters.
+    """State of a run at one output time, with derivatives with respect to D parameters.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ def instants(
 ) -> Iterator[Instant]:
     """Yield the states of a segment at all its output times, with their derivatives.
 
-    `found` (nt, D, 13 n + k) are the derivatives of its flat states, and `changes` those of the system.
+    `found` (nt, D, 13 n + k) are the derivatives of its state vectors, and `changes` those of the system.
     """
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)

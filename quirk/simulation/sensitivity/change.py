@@ -181,7 +181,7 @@ def motions_of(model: Model, changes: Sequence[ParameterChange]) -> list[Changed
 
 
 def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
-    """Return D variations (D, 13 n + k) of a flat state y from motions of the bodies and auxiliary states.
+    """Return D variations (D, 13 n + k) of a state vector y from motions of the bodies and auxiliary states.
 
     `bodies` (n, 12, D) are motions of n bodies, and `internal` (k, D) variations of k auxiliary states.
     """
@@ -198,9 +198,9 @@ def as_changes(model: Model, y: np.ndarray, bodies: np.ndarray, internal: np.nda
 
 
 def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return D variations of a flat state y as motions of n bodies (n, 12, D), and of k auxiliary states (k, D).
+    """Return D variations of a state vector y as motions of n bodies (n, 12, D), and of k auxiliary states (k, D).
 
-    `changes` (D, 13 n + k) are the variations of the flat state.
+    `changes` (D, 13 n + k) are the variations of the state vector.
     """
     n = len(model.mass)
     orientation = model.carried.state(y).orientation * [1.0, -1.0, -1.0, -1.0]
@@ -211,7 +211,7 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 
 
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
-    """Return the gradient (13 n + k,) of a scalar with respect to a flat state, from its derivatives along motions.
+    """Return the gradient (13 n + k,) of a scalar with respect to a state vector, from its derivatives along motions.
 
     `by_motions` (n, 12) are its derivatives with respect to motions of n bodies, `by_internal` (k,) with respect to k
     auxiliary states; `orientation` (n, 4) are the quaternions.

@@ -116,7 +116,7 @@ class Jump:
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the variations after an event at which loads may jump, but not the state.
 
-        `bodies` (n, 12, D) and `internal` (k, D) are the variations of bodies and of internal variables before it.
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of bodies and internal variables before the event.
         """
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:

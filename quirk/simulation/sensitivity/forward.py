@@ -39,7 +39,7 @@ def sensitivities_of(
     ----------
     result : result of the run
     stretches : intervals of steps of the run
-    factory : factory of the runs with constant active parts
+    factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the sensitivities
     """
     changes = [change for parameter in parameters for change in parameter.changes]
@@ -125,7 +125,7 @@ def _along(
 def _asked(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Return times (nt,), s, and flat states (nt, 13 n + k) at which variations are needed.
+    """Return times (nt,), s, and state vectors (nt, 13 n + k) at which variations are needed.
 
     The times are the start of the first interval and, for one interval after the other, its output times and its end;
     the end of the last interval is omitted. The third result contains the indices of the ends of intervals.
@@ -157,7 +157,7 @@ def _warn_of_fast_changes(t: float) -> None:
 
 
 def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
-    """Return the derivatives (D, 13 n + k) of the initial flat state, before its projection onto the constraints.
+    """Return the derivatives (D, 13 n + k) of the initial state vector, before its projection onto the constraints.
 
     `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
     """
@@ -213,7 +213,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a flat state y at time t (s) belongs to the interval `following` instead of the interval `stretch`."""
+    """Whether a state vector y at time t (s) belongs to the interval `following` instead of the interval `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

@@ -75,7 +75,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
     """Return the variations (24,) of both frames of a constraint, or None if neither frame varies.
 
-    For each frame they are the variations of its origin (3) and of its axes (9, by rows), in body coordinates.
+    The variations of each frame are those of its origin (3) and of its axes (9, by rows), in body coordinates.
     """
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:

@@ -43,7 +43,7 @@ class SegmentLoads:
 
     Parameters
     ----------
-    found : (nt, D, 13 n + k) derivatives of the flat states
+    found : (nt, D, 13 n + k) derivatives of the state vectors
     changes : derivatives of the system and its initial state with respect to each parameter
 
     Attributes
@@ -152,7 +152,7 @@ def loads_along(
     """Return the derivatives of accelerations and loads along a segment, with respect to D parameters.
 
     The result is None if a derivative is not finite or a function fails. `found` (nt, D, 13 n + k) are the derivatives
-    of the flat states, and `changes` those of the system.
+    of the state vectors, and `changes` those of the system.
     """
     try:
         loads = SegmentLoads(system, segment, found, changes)

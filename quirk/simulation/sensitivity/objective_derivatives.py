@@ -95,7 +95,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the flat state to `into`.
+        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the state vector to `into`.
 
         `one` is the quantity, and `point` the state.
         """

@@ -84,7 +84,7 @@ def add_source(adjoint: Adjoint, n: int) -> None:
 
 @kernel
 def land_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray) -> None:
-    """Propagate the gradient back through the projection of a state y onto the constraints, at time t (s)."""
+    """Propagate the gradient backward through the projection of a state y onto the constraints, at time t (s)."""
     evaluate(mechanism, t, y, adjoint.alpha, adjoint.beta, adjoint.more)
     if adjoint.projects:
         if watch(mechanism, t, y, adjoint.rank):

@@ -165,10 +165,11 @@ def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarra
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that of a state y, `into`.
+    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that with respect to a state y.
 
-    The former refers to displacement, rotation, velocity and angular velocity of each body, the latter to the
-    components of the state, among them quaternions. This is the transpose of `tangent.changes.seed`.
+    The result is added to `into`. The former refers to displacement, rotation, velocity and angular velocity of each
+    body, the latter to the components of the state, among them quaternions. This is the transpose of
+    `tangent.changes.seed`.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:

@@ -522,7 +522,7 @@ class Solver:
     def multipliers(self) -> np.ndarray:
         """Multipliers (m,) of the last evaluation.
 
-        If they are not unique, the multipliers of minimum norm in the model's row scale are returned.
+        If the multipliers are not unique, those of minimum norm in the model's row scale are returned.
         """
         return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
 

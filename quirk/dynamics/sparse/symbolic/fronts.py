@@ -38,6 +38,8 @@ class BodySides:
 class Orthogonal:
     """Pattern of the orthogonal factorization of one model, for `triangularise`.
 
+    A node is a joint, or a hub: a body with many joints. A side is one body of a joint.
+
     Attributes
     ----------
     fronts : Fronts
@@ -187,9 +189,9 @@ def _sizes(
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
     """Return the maximum number of rows of each front, and the sizes of the arrays.
 
-    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign). The sizes are
-    the number of elements of the largest front, the number of elements of the stack that holds the remaining rows of
-    fronts for their parents, and the largest number of rows.
+    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign), bodies with many
+    joints. The sizes are the number of elements of the largest front, the number of elements of the stack that holds
+    the remaining rows of fronts for their parents, and the largest number of rows.
     """
     K = len(neighbours)
     kinds, counts = (np.asarray(sign) < 0).astype(int).tolist(), rows.tolist()

@@ -207,8 +207,8 @@ def _orthogonal(
 ) -> Orthogonal:
     """Return the sparsity pattern of the orthogonal factorization.
 
-    `at_body` lists the sides of each body, `hubs` the node of each hub body, and `products` gives the couplings of
-    joints with hubs.
+    `at_body` lists the loads of joints on each body, `hubs` the node of each hub, a body with many joints, and
+    `products` gives the couplings of joints with hubs.
     """
     root = np.sqrt(model.mass).tolist()
     bodies = [
@@ -260,7 +260,7 @@ def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int]
 
 
 class Side(NamedTuple):
-    """Load of the rows of a node on one of its bodies.
+    """Load of the rows of a node (joint) on one of its bodies, in the array G of all rows.
 
     Attributes
     ----------

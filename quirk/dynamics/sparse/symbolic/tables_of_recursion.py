@@ -238,11 +238,12 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def _places(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
-    """Return for each body the places of three sums of inertias: of its children, and of the parent before and after.
+    """Return for each body the indices of three stored sums of inertias.
 
-    "Before and after" refers to the addition of the inertia of the body. `parents` are the slots of the parents, with n
-    for the ground, and `held` whether a body has a joint. Place 0 is always zero. A place is reused after its sum has
-    been read, so that few places are needed, which stay in the processor's cache.
+    The first is the sum over the children of the body. The second is the sum over those children of its parent that
+    precede it, the third the same sum with this body added. `parents` are the slots of the parents, with n for the
+    ground, and `held` whether a body has a joint. The sum with index 0 is always zero. An index is reused after its sum
+    has been read, so that few sums are stored, which stay in the processor's cache.
     """
     places = np.zeros((n, 3), dtype=np.int64)
     at_body: dict[int, int] = {}

@@ -115,7 +115,7 @@ def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
 def absorbed(system: System, state: State, t: float) -> Closure:
     """Return the closure errors of a system at an assembled state.
 
-    With these offsets the state satisfies all rows.
+    With these offsets the state satisfies all constraint rows.
 
     Raises
     ------

@@ -72,8 +72,8 @@ class Mobility:
     singular_values : smallest nonzero singular values of the rows, scaled to unit length, for bodies with equal mass
         and inertia; a value close to zero means a nearly singular configuration
     loads : for each active constraint, whether its force and torque are unique
-    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate the
-        constraints hold: the constraints carry their efforts, and nothing moves
+    held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate is fixed
+        by the constraints: the constraints balance their efforts, and nothing moves
     """
 
     degrees_of_freedom: int

@@ -311,7 +311,7 @@ class Batch:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
     def _advanced_in_lanes(self, due: np.ndarray, ends: np.ndarray, duration: float) -> np.ndarray:
-        """Advance members `due` in vector lanes to their times `ends` (count,), s; return a mask of those advanced.
+        """Advance members `due` in vector lanes to times `ends` (count,), s; return a mask (count,) of the advanced.
 
         Members at different times are advanced together, by the duration (s), if no load depends on time.
         """

@@ -36,7 +36,7 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
 
 
 def outcomes_of_lanes(states: np.ndarray, good: np.ndarray, first: Any) -> dict[int, Any]:
-    """Return the stored data of members computed in vector lanes, by number of the member.
+    """Return the stored data of members computed in vector lanes, by index of the member.
 
     Parameters
     ----------

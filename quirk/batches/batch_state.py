@@ -80,7 +80,7 @@ class BatchState:
         """Set the states of the bodies of some members, and the angles of joints whose full turns are counted.
 
         `states` (members, n, 13) and `angles` (members, 3), by name of the joint, are those of the members with the
-        numbers `members`.
+        indices `members`.
         """
         first = 0
         for name in PARTS:

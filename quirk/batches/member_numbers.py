@@ -40,8 +40,8 @@ def member_numbers(
     Parameters
     ----------
     system : the system of the batch, which also gives the inputs that are not varied
-    solver : its compiled solver
-    plan : its tables for vector lanes
+    solver : compiled solver of the system
+    plan : tables for computing the system in vector lanes
     varied : parameters that differ between members
     count : number of members
     """

@@ -11,14 +11,14 @@ from ..dynamics.model.joint_angles import CountedJoints
 
 
 class TurnTracker:
-    """Angles of K joints of m members, with all turns.
+    """Tracker of the 1-2-3 angles of K joints of m members of a batch, with all turns counted.
 
     Parameters
     ----------
     joints : CountedJoints
     states : (m, n, 13) initial states of n bodies
-    angles : angles (m, 3), rad, of joints by name, to which the initial angles are nearest
-    step : size of the steps, s; a joint turns by less than half a turn more or less in a step than at its rate before
+    angles : angles (m, 3), rad, of joints by name; the initial numbers of turns are those nearest to these angles
+    step : size of the steps, s; in a step an angle must differ by less than half a turn from its linear extrapolation
 
     Attributes
     ----------

@@ -123,7 +123,8 @@ def enable(
     names : str, Constraint or ForceElement
         Names or objects, at least one.
     tolerance : float, optional
-        Largest allowed move of bodies, m, and in radians times the size of the system; default: 1e-6 of that size.
+        Largest allowed displacement of a body, m, and rotation, rad, times the characteristic length of the system;
+        default: 1e-6 of that length.
     keep_offset : bool
         Hold the bodies at their current relative pose: frame i is moved to frame j.
 

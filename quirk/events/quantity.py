@@ -108,7 +108,7 @@ class Quantity(ForceElement):
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
         """Return, in a list, the joint's angle minus the level, rad; the list is empty without a joint.
 
-        `angles` holds the counted 1-2-3 angles (3,), rad, of joints by name.
+        `angles` holds the 1-2-3 angles (3,), rad, of joints by name, with all revolutions counted.
         """
         return [angle - self.level for angle in self.turn_rates(angles)]
 
@@ -201,7 +201,7 @@ class Gap(ForceElement):
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
         """Return, in a list, the distance of the joint's angle from its limit, rad; empty for other gaps.
 
-        `angles` holds the counted 1-2-3 angles (3,), rad, of joints by name.
+        `angles` holds the 1-2-3 angles (3,), rad, of joints by name, with all revolutions counted.
         """
         if not self.turning:
             return []

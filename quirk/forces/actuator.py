@@ -74,17 +74,17 @@ class Actuator(Actuated):
 class Controller(OfJoint):
     """A PID controller of a joint coordinate: effort kp e + ki z + kd e', within limits.
 
-    e = target - x is the error, and z its time integral, an internal variable: states that a run returns include it,
-    and a run from such a state continues with it. If the effort exceeds a limit by d, the integral is reduced: z' = e -
-    d / (ki T), where T, the larger of kp / ki and sqrt(kd / ki), is the tracking time of Astrom and Hagglund, Advanced
-    PID Control (2006), sec. 3.5.
+    e = target - x is the error of the joint coordinate x. Its time integral z is an internal variable, which is stored
+    in the states of a result, so that another run can continue with it. If the effort exceeds a limit by d, the
+    integral is reduced: z' = e - d / (ki T), where T, the larger of kp / ki and sqrt(kd / ki), is the tracking time of
+    Astrom and Hagglund, Advanced PID Control (2006), sec. 3.5.
 
     Parameters
     ----------
     joint : Joint
         Joint with a free rotation or a free translation.
     target : Motion or float
-        Target of its angle (rad), all turns counted, or of its displacement (m).
+        Target of the joint's angle (rad), all turns counted, or of its displacement (m).
     kp : float
         Proportional gain, N m/rad or N/m, not negative.
     ki : float

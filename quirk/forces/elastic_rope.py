@@ -130,7 +130,7 @@ class ElasticRope(ForceElement):
     name : str
     ends : bodies and frames of the stops
     path : stops in order
-    numbers : numbers of the stops, see `RopePath.measured`
+    numbers : geometric parameters of the stops, see `RopePath.measured`
     weights : number of falls of each span
     stiffness : EA, N
     friction : coefficient at each stop, zero at the ends
@@ -202,9 +202,9 @@ class ElasticRope(ForceElement):
 
     @property
     def loose(self) -> tuple[int, ...]:
-        """States at the stops with friction of a slack rope.
+        """States of a slack rope at its stops with friction.
 
-        They are FREE, except that a closed rope sticks at the first stop, which determines its motion.
+        The states are FREE, except that a closed rope sticks at the first stop, which determines its motion.
         """
         return tuple(STICKS if self.path.closed and b == 0 else FREE for b in range(len(self.sections.stops)))
 
@@ -228,7 +228,7 @@ class ElasticRope(ForceElement):
                 )
 
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the energy of the strained sections, J, with the loads as its gradient.
+        """Return the energy of the strained sections, J, whose negative gradient gives the loads.
 
         The rope does work on the bodies by its tensions and, along the surface of each drum with friction, by the
         difference of the tensions on both sides of the drum.

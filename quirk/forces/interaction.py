@@ -81,8 +81,8 @@ class Interaction(ForceElement):
     def load(self, t: Any, i: Place, j: Place) -> Any:
         """Return force (N) and torque (N m) on both bodies, in the inertial frame.
 
-        The force acts at point j. On body i the opposite force acts at point i, with the torque that shifts it to the
-        same line.
+        The force acts at point j. On body i the opposite force acts at point i, with the torque that makes it
+        equivalent to a force at point j.
         """
         apart, parting = j.position - i.position, j.velocity - i.velocity
         turn = i.rotation @ rotation_vector(i.rotation.T @ j.rotation)

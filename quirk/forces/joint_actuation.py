@@ -48,7 +48,7 @@ class OfJoint(ForceElement):
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the counted angle (rad) of the joint in a list; the list is empty if the law has no such angle."""
+        """Return a list with the joint's angle (rad), all turns counted; the list is empty if the law has no angle."""
         known = angles.get(self.joint.name)
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 
@@ -178,7 +178,7 @@ def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[st
 def free_axis(kind: str, name: str, joint: Any, coordinate: str | None) -> tuple[str, int, bool]:
     """Return the title of an element for errors, the index of the joint's free axis, and whether it is a rotation.
 
-    `coordinate` selects the "rotation" or "translation" of a joint that has both; None takes the only one.
+    `coordinate` selects the "rotation" or "translation" of a joint that has both; None selects the only free axis.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     validate.choice(owner, "coordinate", coordinate, (None, *COORDINATES))

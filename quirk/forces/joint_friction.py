@@ -1,4 +1,4 @@
-"""Dry and viscous friction in a joint, of constant magnitude."""
+"""Dry and viscous friction in a joint, independent of the load on the joint."""
 
 from __future__ import annotations
 

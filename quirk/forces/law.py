@@ -299,7 +299,7 @@ def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], to
 
 
 def _check_rates(rates: Sequence[Any], otherwise: Sequence[Any]) -> None:
-    """Raise a ValueError if the rates of internal variables depend on these rates themselves.
+    """Raise a ValueError if the function for the rates of internal variables depends on these rates.
 
     `rates` were computed with unknown rates (NaN), `otherwise` with zero rates.
     """

@@ -166,7 +166,7 @@ class _Link:
     Attributes
     ----------
     spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
-    acceleration : of the origin minus gravity, m/s^2
+    acceleration : acceleration of the origin minus gravity, m/s^2
     force, moment : load that the inner link exerts, at the origin, N and N m
     """
 
@@ -233,8 +233,8 @@ class _JointMotion:
 class GravityCompensation(OfTree):
     """Efforts at the joints of a robot that balance the weight of its links: g(q).
 
-    The joints are Revolute or Prismatic, and form a tree on the ground, in which bodies may also be joined by Fixed
-    joints. The effort at each joint balances the weight of all bodies that it carries: the derivative of their
+    The joints are Revolute or Prismatic, and form a tree rooted at the ground, in which bodies may also be joined by
+    Fixed joints. The effort at each joint balances the weight of all bodies that it carries: the derivative of their
     potential energy with respect to its coordinate, with all other coordinates constant. Joints of the tree that are
     not in `joints` have no effort and move freely; the other joints also carry the weight of the links beyond them.
     Bodies that are connected by disabled constraints, contacts or springs are not included in the balance.
@@ -282,11 +282,11 @@ class ComputedTorque(OfTree):
     """Computed-torque control: joint efforts that track targets with the error dynamics e'' + kd e' + kp e = 0.
 
     The efforts are M(q) (q_d'' + kd e' + kp e) + c(q, q') + g(q) with e = q_d - q, the inverse dynamics of the tree
-    (Siciliano et al., Robotics, 2009, sec. 8.5.2). The joints are Revolute or Prismatic, and form a tree on the ground,
-    in which bodies may also be joined by Fixed joints; every joint that can move must be among them. The control law
-    includes the masses and inertias of the bodies of the tree, with rotors (`armature`). It does not include other
-    force elements, such as springs, friction and payloads that are joined by forces, nor contacts: these disturb the
-    error.
+    (Siciliano et al., Robotics, 2009, sec. 8.5.2). The joints are Revolute or Prismatic, and form a tree rooted at the
+    ground, in which bodies may also be joined by Fixed joints; every joint that can move must be in `joints`. The
+    control law includes the masses and inertias of the bodies of the tree, with rotors (`armature`). It does not
+    include contacts and other force elements, such as springs, friction and payloads that are joined by forces: these
+    disturb the error.
 
     In results, ``result[name].along("hinge")`` is the effort at a joint "hinge".
 

@@ -128,7 +128,7 @@ class StateCall:
     Parameters
     ----------
     function : user function
-    parts : bodies and constraints that it reads, by name
+    parts : bodies and constraints that the function reads, by name
     bodies : names of the bodies whose motions are the arguments; each has position, orientation, velocity and angular
         velocity, as for `Force`
     """

@@ -28,8 +28,8 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
 def kinks(breaks: np.ndarray, coefficients: np.ndarray, periodic: bool) -> np.ndarray:
     """Return the boundaries at which a derivative jumps by enough to affect integration steps.
 
-    A jump counts if its effect over one piece exceeds KINK times the range of the spline. `breaks` (p +
-    1,) and `coefficients` (p, terms) are as from `interpolated`.
+    A jump counts if its effect over one piece exceeds KINK times the range of the spline. `breaks` (p + 1,) and
+    `coefficients` (p, terms) are those of `interpolated`.
     """
     order, lengths, moved = coefficients.shape[1], np.diff(breaks), np.ptp(coefficients[:, 0])
     if periodic:

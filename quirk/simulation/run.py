@@ -203,7 +203,7 @@ class Run:
 
     @property
     def events(self) -> EventLog:
-        """Events during the last call of `advance` or `advance_to`; before the first call, those at the start."""
+        """Events during the last call of `advance` or `advance_to`; before the first call, the events at the start."""
         return EventLog(self._last)
 
     @property
@@ -260,7 +260,7 @@ class Run:
         return reason
 
     def advance_to(self, time: float) -> str:
-        """Advance to a time (s) later than the present one; return value and errors are those of `advance`."""
+        """Advance to a time (s) later than the present time; return value and errors are those of `advance`."""
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
@@ -451,7 +451,7 @@ class Run:
             self._take_happenings()
 
     def _discard_ahead(self) -> None:
-        """Discard those events of the present step that are later than the present time."""
+        """Discard events of the present step that are later than the present time."""
         if self._pending:
             self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
             self._told = len(self._run.happenings)

@@ -259,7 +259,7 @@ class Inputs(MutableMapping[str, Any]):
         self._put(name)
 
     def _put(self, name: str) -> None:
-        """Write the present value of an input to the solvers, and to its element if that is a copy."""
+        """Write the present value of an input to the solvers, and to its force element if this is a copy."""
         value = self.values_now[name]
         for numbers in self._places[name]:
             numbers[:] = value

@@ -73,7 +73,7 @@ class Frictions:
     ----------
     system : System
     at_values : whether joints with constant friction stick at a value of their coordinate; otherwise only the rate is
-        held, so that derivatives of the value are kept
+        held at zero, so that derivatives of the coordinate are not set to zero
     """
 
     def __init__(self, system: System, *, at_values: bool = True) -> None:
@@ -179,7 +179,7 @@ class Frictions:
     ) -> dict[str, SlidingContact]:
         """Return the friction states with the coordinates at which joints with constant friction stick.
 
-        A joint that stuck before, and has not moved, keeps its value.
+        A joint that stuck before and has not moved since then sticks at the same value.
         """
         if not self._at_values:
             return dict(rubbing)

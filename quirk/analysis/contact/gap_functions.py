@@ -254,8 +254,8 @@ class Gaps:
     ) -> np.ndarray:
         """Return the second time derivatives of gaps and the rates of slip components, (c,).
 
-        `which` are their c indices; those of slip components follow those of the gaps. `accelerations` (n, 6) are
-        linear, m/s^2, in the inertial frame, and angular, rad/s^2, in body axes.
+        `which` holds the c indices, with the slip components after the gaps. `accelerations` (n, 6) are linear, m/s^2,
+        in the inertial frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))

@@ -49,7 +49,7 @@ class ContactForce(Gap):
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return zero, because the force does not change during a motion."""
+        """Return zero, because the contact force is constant during a motion."""
         return 0.0
 
 

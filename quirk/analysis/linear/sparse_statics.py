@@ -189,9 +189,9 @@ class _Linear:
     def growing(self) -> np.ndarray | None:
         """Return the growing motions as columns (6 n, g), or None if they cannot be found with sparse matrices.
 
-        Rates, squared, have real parts below any shift for which the symmetric part of shift - K is positive definite,
-        and imaginary parts below the norm of the antisymmetric part of K (Bendixson). All rates of growing motions are
-        therefore among those next to the shift.
+        Squared rates have real parts below any shift for which the symmetric part of shift - K is positive definite,
+        and imaginary parts below the norm of the antisymmetric part of K (Bendixson). The squared rates of all growing
+        motions are therefore among the eigenvalues next to the shift.
         """
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
 

@@ -160,7 +160,7 @@ def _begin(
 
 @traced
 def body_rates(y: Any, kin: Any, motion: Any, ydot: Any, b: Any) -> None:
-    """Fill the rates y' of the state of body b, from its accelerations in `motion`."""
+    """Write the time derivatives of the state of body b to `ydot`, from its accelerations in `motion`."""
     s, k, f = STATE * b, KIN * b, BODY * b
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
     store3(ydot, s + 8 * VELOCITY, load3(motion, f))
@@ -186,7 +186,7 @@ def evaluate_in_lanes(
     stage: int,
     before: float,
 ) -> None:
-    """Fill `ydot` with the rates y' at time t (s) and states y, for a group of eight members.
+    """Write the time derivatives y' at time t (s) and states y to `ydot`, for a group of eight members.
 
     `group` is the index of the group in `numbers`; `settled`, `probes`, `stage` and `before` as in `applied_in_lanes`.
     """
@@ -262,9 +262,9 @@ def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level:
 
 @kernel
 def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int, level: int) -> Any:
-    """Take one step of the projection onto the constraints; return its largest squared displacement in each lane.
+    """Take one step of the projection onto the constraints; return the largest squared displacement in each lane.
 
-    The last factorization is used. `level` is 0 for poses and 1 for velocities.
+    The last factorization of the loop-closing rows is used. `level` is 0 for poses and 1 for velocities.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -290,7 +290,7 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
 
 @kernel
 def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Project the states y of a group onto the constraints with the last factorization.
+    """Project the states y of a group of members onto the constraints with the last factorization.
 
     The last corrections of each lane, divided by the largest allowed corrections, are stored in work.notes.
     """

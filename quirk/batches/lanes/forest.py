@@ -5,8 +5,8 @@ the forest, which move relative to it as their joints allow. The degrees of free
 after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
 Names of arguments in this file: t is the index of a joint of the forest. An index such as o, f or `rest` is the element
-at which data begin in a flat array: o those of a joint, f those of a degree of freedom, both in `work` (called `joints`
-in some functions), and `rest` an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
+of a flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in
+some functions), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 
 @traced
 def inertia_at(array: Any, o: Any) -> Any:
-    """Return the three blocks (3, 3) of the inertia stored from element o on.
+    """Return the three blocks (3, 3) of the inertia that begins at element o of `array`.
 
     The blocks couple translations, translations with rotations, and rotations.
     """
@@ -151,14 +151,14 @@ def inertia_at(array: Any, o: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia, given as three blocks, from element o on."""
+    """Store an inertia, passed as three blocks, in `array` from element o on."""
     for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, x)
 
 
 @traced
 def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia, given as three blocks, to the one stored from element o on."""
+    """Add an inertia, passed as three blocks, to the inertia that begins at element o of `array`."""
     for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, load(array, o + 8 * k) + x)
 

@@ -1,7 +1,7 @@
 """User functions and motions of force laws in lanes, which must be machine code that cannot change.
 
-Where the value of a traced function is not finite, its code normally calls it again in Python. In lanes there is no
-such call: the state of the member becomes NaN, and the member is computed by itself.
+If the value of a traced function is not finite, its machine code normally calls the function again in Python. In lanes
+there is no such call: the state of the member becomes NaN, and the member is simulated separately.
 """
 
 from __future__ import annotations

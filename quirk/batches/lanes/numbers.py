@@ -1,6 +1,6 @@
 """Parameters of the members of a batch, and the layout of arrays for groups of eight members.
 
-Notation: C is the number of closing rows, and T the number of joints of the spanning forest
+Notation: C is the number of loop-closing rows, and T the number of joints of the spanning forest
 (`quirk.batches.lanes.plan`).
 """
 
@@ -72,12 +72,15 @@ class MemberNumbers:
         return cls(*(np.repeat(x[None], count, axis=0) for x in numbers))
 
     def of(self, chosen: np.ndarray) -> MemberNumbers:
-        """Return the parameters of the members with the numbers `chosen`."""
+        """Return the parameters of the members with the indices `chosen`."""
         return MemberNumbers(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
 
 def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arms, axes and constants of the joints of the forest, and of the closing rows, as two flat arrays."""
+    """Return the arms, axes and constants of the joints of the spanning forest and of the loop-closing rows.
+
+    Both results are flat arrays.
+    """
     t, entries = model.table, plan.tables.joints.reshape(-1, 5)
     joints = np.zeros((len(plan.rows), JOINT_NUMBERS))
     for numbers, (_, _, child_is_j, *_), (point, turns) in zip(joints, entries, plan.rows, strict=True):
@@ -164,7 +167,7 @@ def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
 
 
 def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
-    """Return the arrays that the steps of a group of eight members write.
+    """Return the working arrays for the steps of a group of eight members.
 
     `n` is the number of bodies, and `buffers` the number of stages whose rates y' are stored.
     """

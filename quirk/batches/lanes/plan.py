@@ -35,10 +35,10 @@ class LanePlan:
     Attributes
     ----------
     tables : LaneTables
-    rows : indices of the primitives of each joint of the forest: of its coincidence, -1 for none, and of its rotation
-        rows
-    closing : index of the primitive of each closing row
-    drops : whether redundant closing rows are omitted
+    rows : indices of the primitive constraints of each joint of the spanning forest: its coincidence, -1 for none, and
+        its rotation rows
+    closing : index of the primitive constraint of each loop-closing row
+    drops : whether redundant loop-closing rows are omitted
     """
 
     tables: LaneTables
@@ -79,7 +79,7 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
 
 
 def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
-    """Return the tables of a system, or the reason why its members are computed one by one.
+    """Return the tables for computing members of a system in vector lanes, or the reason why this is not possible.
 
     The independent rows are selected at the initial state `state`, at time `start` (s). If `project`, states are
     projected onto the constraints after each step.
@@ -112,8 +112,8 @@ def _coincides(model: Model, p: int) -> bool:
 def _joints(model: Model) -> tuple[list[list[int]], list[list[int]]]:
     """Return the joints that may be part of the spanning forest, and all other joints.
 
-    Each joint is the list of indices of its primitives. A joint of the forest consists of dot-1 primitives, three at
-    most, after one coincidence: a ball joint, universal joint, hinge or fixed joint.
+    Each joint is a list of indices of its primitive constraints. A joint of the forest consists of one coincidence of
+    points and at most three dot-1 primitives: a ball joint, universal joint, hinge or fixed joint.
     """
     trees: list[list[int]] = []
     loops: list[list[int]] = []
@@ -172,13 +172,13 @@ def _independent(
     state: Any,
     start: float,
 ) -> list[tuple[int, int]] | str:
-    """Return a largest set of independent closing rows at a state, or the reason why it cannot be determined.
+    """Return a largest set of independent loop-closing rows at a state, or the reason why it cannot be determined.
 
     Parameters
     ----------
     model, solver : compiled model and its solver
-    rows : primitives of the joints of the forest, see `LanePlan.rows`
-    closing : closing rows, each as the index of its primitive and its index in this primitive
+    rows : primitives of the joints of the spanning forest, see `LanePlan.rows`
+    closing : loop-closing rows, each as the index of its primitive and its index in this primitive
     state : initial state
     start : initial time, s
     """

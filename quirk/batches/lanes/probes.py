@@ -1,8 +1,8 @@
 """Detection of jumps of user functions in the steps of members in lanes.
 
-Single runs divide a step of fixed size where a user function jumps or changes faster than the stages show
+Single runs divide a step of fixed size if a user function jumps in it, or changes too fast to be resolved by the stages
 (`quirk.dynamics.sparse.stepping.discontinuity_test`). The same test is applied to members in lanes: a member whose step
-would be divided is computed by itself.
+would be divided is simulated separately.
 """
 
 from __future__ import annotations

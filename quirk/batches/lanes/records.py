@@ -3,9 +3,9 @@
 Element 8 k + l of an array is quantity k of the member in lane l, so that the values of one quantity for eight members
 are adjacent. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
 
-A spanning forest of the joints is eliminated by the degrees of freedom of its joints, with articulated inertias; the
-rows of all other joints, the closing rows, close its loops. The work of a joint, a degree of freedom or a closing row
-is the set of quantities that an evaluation computes for it.
+The degrees of freedom of a spanning forest of the joints are eliminated with articulated inertias. The rows of all
+other joints close loops of the forest and are called closing rows. The work of a joint, a degree of freedom or a
+closing row is the set of quantities that an evaluation computes for it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LaneTables(NamedTuple):
 
     Attributes
     ----------
-    joints : (JOINT_ENTRIES T,) integers of each joint of the forest, from the roots to the tips
+    joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips
     closing : (ROW_ENTRIES C,) integers of each row that closes a loop
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
@@ -80,20 +80,20 @@ class LaneTables(NamedTuple):
 
 @record
 class LaneWork(NamedTuple):
-    """Arrays that the steps of a group write; n bodies and the ground, T joints, C closing rows.
+    """Working arrays for the steps of eight members with n bodies and the ground, T joints and C loop-closing rows.
 
     Attributes
     ----------
-    kin, kin_new : kinematics of the bodies, at the last evaluation and of a state that is projected
+    kin, kin_new : kinematics of the bodies at the last evaluation, and at a state during its projection
     inertia : articulated inertias about the centers of mass, inertial axes
     load, motion : loads and accelerations of bodies, linear and angular, inertial axes
-    joints : (T, JOINT_WORK) work of each joint
-    closing : (C, CLOSING_WORK) work of each closing row
-    free : accelerations of the forest without the closing rows
-    responses : (C, n + 1, 6) accelerations due to a unit multiplier of each closing row
-    factor : (C, C) triangular factor of the closing rows, with inverse pivots on its diagonal
-    slopes : y' at the stages
-    stage : state of a stage
+    joints : (T, JOINT_WORK) quantities computed for each joint
+    closing : (C, CLOSING_WORK) quantities computed for each loop-closing row
+    free : accelerations of the spanning forest without the loop-closing rows
+    responses : (C, n + 1, 6) accelerations due to a unit multiplier of each loop-closing row
+    factor : (C, C) triangular factor of the loop-closing rows, with inverse pivots on its diagonal
+    slopes : state derivatives y' at the stages of a step
+    stage : state at a stage
     notes : (NOTES,) results of the checks, CORRECTION_LEFT to ABRUPT
     """
 
@@ -114,14 +114,14 @@ class LaneWork(NamedTuple):
 
 @record
 class LaneNumbers(NamedTuple):
-    """Parameters of the members, in groups of eight; n bodies and the ground, T joints, C closing rows.
+    """Parameters of the members, in groups of eight, with n bodies and the ground, T joints and C loop-closing rows.
 
     Attributes
     ----------
     constants : (n + 1, CONSTANTS_SIZE) constants of the bodies; the last row, for the ground, is zero
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
     joints : (T, JOINT_NUMBERS) constants of each joint of the forest
-    closing : (C, CLOSING_NUMBERS) constants of each closing row
+    closing : (C, CLOSING_NUMBERS) constants of each loop-closing row
     inputs : inputs of the force laws, member after member
     sides : integers of each frame of the laws, as in `Forces`, for lane 0
     principal : whether body axes are principal axes in all members

@@ -60,7 +60,7 @@ class CheckpointedRun:
         self._run.keep_start()
 
     def proceed(self) -> bool:
-        """Advance the run for a fraction of a second; return False at its end."""
+        """Advance the run for a fraction of a second of computing time; return False at its end."""
         run, statistics = self._run, self._factory.statistics
         if not run.proceed(self._steps):
             run.check_reads()

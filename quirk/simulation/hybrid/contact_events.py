@@ -145,7 +145,7 @@ class Contacts:
             head(self._factory.solver_of(plant), resting.rubbing)
 
     def sticks(self, name: str, resting: ContactState) -> bool:
-        """Whether the friction element of this name sticks."""
+        """Whether the friction element called `name` sticks in the contact state `resting`."""
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
@@ -172,7 +172,7 @@ class Contacts:
         return self._gaps.at(solver, t, y, angles).value[: len(self._touches)]
 
     def _noise_of_gaps(self, y: np.ndarray) -> np.ndarray:
-        """Return the round-off errors (c,) of all gaps (m or rad) at a state vector."""
+        """Return the round-off errors (c,) of all gaps (m or rad) for a state vector."""
         far = np.abs(self._system.model.carried.state(y).position).max()
         return np.asarray(CLOSED * self._units + ROUND_OFF * far)
 

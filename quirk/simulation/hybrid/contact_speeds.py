@@ -38,11 +38,11 @@ class Moment:
     gaps: Gaps
 
     def opening(self, y: np.ndarray) -> Opening:
-        """Return all gaps, with their rates and rows, at a state vector."""
+        """Return all gaps, with their rates and rows, for a state vector."""
         return self.gaps.at(self.solver, self.t, y, self.angles)
 
     def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
-        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a state vector."""
+        """Return the accelerations of the gaps and slip components `numbers` under all loads, for a state vector."""
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
         return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)

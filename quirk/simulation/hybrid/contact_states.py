@@ -59,11 +59,11 @@ class ContactState:
     ropes: dict[str, RopeState] = field(default_factory=dict)
 
     def closed(self, name: str) -> bool:
-        """Whether the unilateral constraint of this name is closed."""
+        """Whether the unilateral constraint called `name` is closed."""
         return name in self.pushing or any(name == key[0] for key in (*self.loads, *self.idle, *self.patched))
 
     def at_limit(self, name: str) -> tuple[str, ...]:
-        """Return the names of all friction elements that reach the limit of sticking together with the named one.
+        """Return the names of the friction elements that reach the limit of sticking together with the element `name`.
 
         These friction elements share a load.
         """

@@ -1,6 +1,6 @@
 """Rows of closed gaps and of slip components with friction, at one state.
 
-There are r rows, of which the first c are gaps. Flat states are (13 n + k,) for n bodies and k auxiliary states.
+There are r rows, of which the first c are gaps. State vectors are (13 n + k,) for n bodies and k auxiliary states.
 """
 
 from __future__ import annotations

@@ -122,9 +122,9 @@ def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.nd
 
 
 def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
-    """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on the restitution.
+    """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on coefficients of restitution.
 
-    `e` (c,) are the coefficients of restitution; the factor lowers them until the impact gains no energy. The impulses
+    `e` (c,) are these coefficients; the factor lowers them so that the impact gains no energy. The impulses
     are None if no impulses prevent interpenetration. `W` (c, c) is the jump of each rate due to a unit impulse at each
     gap.
     """

@@ -202,7 +202,7 @@ class HybridRun:
             self._current.keep_here()
 
     def check_reads(self) -> None:
-        """Raise an IntegrationError if a value that is compiled into a user function has changed since then."""
+        """Raise an IntegrationError if a value compiled into a user function has changed since the compilation."""
         self._factory.check_reads(self.reached)
 
     @property
@@ -451,7 +451,7 @@ class HybridRun:
     def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
-        `keys` are those of the event functions of contacts that are zero, and `now` is the state before.
+        `keys` identifies the event functions of contacts that are zero, and `now` is the state before.
         """
         before = self._energy(now)
         now = self._settled(now, angles, keys)

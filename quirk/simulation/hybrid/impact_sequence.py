@@ -67,7 +67,7 @@ def in_sequence(
 
 
 def added(one: Mapping[str, Impulse], other: Mapping[str, Impulse]) -> dict[str, Impulse]:
-    """Return the sums of impulses by name."""
+    """Return the sums of two sets of impulses, by name of constraint."""
     total = dict(one)
     for name, impulse in other.items():
         before = total.get(name)

@@ -52,7 +52,7 @@ class Shares:
         self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to contacts that stick, or to joints that do with constant limits."""
+        """Whether all rows of a group belong to sticking contacts, or to sticking joints with constant friction."""
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
@@ -129,7 +129,7 @@ class Shares:
         )
 
     def _terms(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights (k, h) of multipliers, and the constants (k,), of the forces along rows."""
+        """Return the weights (k, h) of h multipliers, and the constants (k,), of the forces along k rows `which`."""
         weights, offset = self._sharing.weights[list(which)].copy(), self._sharing.offset[list(which)].copy()
         # Sliding friction is proportional to loads of minimum norm.
         offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0

@@ -52,7 +52,7 @@ class SteppedRun:
         self._model, self._behind, self._solver = solver.model, 0, solver
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue from a state vector y on the constraints at time t (s) with joint angles (K, 3), rad.
+        """Continue from a state vector y that satisfies the constraints at time t (s), with joint angles (K, 3), rad.
 
         `flow` is the right-hand side of the equations of motion; `pace` has the step size.
         """
@@ -77,7 +77,7 @@ class SteppedRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for the continuation of the run with other enabled parts: step size and index of the next output."""
+        """Data for the continuation with other constraints or forces: step size and index of the next output."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked)
 

@@ -189,7 +189,7 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the solver of a compiled model with its independent rows chosen at a state vector y and time t, s."""
+        """Return the solver of a compiled model with its independent rows chosen for a state vector y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:

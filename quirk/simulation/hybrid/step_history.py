@@ -107,8 +107,8 @@ class StepHistory:
     ) -> None:
         """Begin a new interval at time t (s) and state vector y; `segment` is the index of its segment of the result.
 
-        `base` and `resting` are the active parts without contacts and the contact state, and `angles` (K, 3), rad, are
-        the joint angles.
+        `base` holds the active constraints and forces without contacts, `resting` is the contact state, and `angles`
+        (K, 3), rad, are the joint angles.
         """
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 

@@ -35,7 +35,7 @@ class Actuation:
     ----------
     name : name given by the user
     element : name of the force element that exerts the effort
-    replaces : whether it replaces an element of that name in the system
+    replaces : whether this force element replaces an element of the same name in the system
     torque : whether the effort is a torque, N m, otherwise a force, N
     exerting : function that returns the force element for an effort over time
     """

@@ -66,7 +66,7 @@ class Push:
     Attributes
     ----------
     loads : (nt, frames, 6) force, N, and moment about the center of mass, N m, inertial frame, per unit of effort
-    rows : indices of the bodies with these frames
+    rows : indices of the bodies to which the frames belong
     """
 
     def __init__(self, model: Model, forces: dict[str, Exerted], name: str) -> None:

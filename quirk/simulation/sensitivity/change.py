@@ -90,10 +90,10 @@ def _is_new(part: ForceElement, own: Any) -> bool:
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
-    """Return the directions of a compiled model that correspond to D parameter changes.
+    """Return the variations of the constants of a compiled model for unit changes of D parameters.
 
     Column d of the result holds the derivatives of the model's masses, inertias, gravity, and inputs of force laws and
-    relations with respect to parameter d. Parts that are not in the model contribute nothing.
+    relations with respect to parameter d. Constraints and forces that are not in the model contribute nothing.
 
     Raises
     ------

@@ -174,7 +174,7 @@ def check_rows(
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
-    """Raise an InputError if redundant rows contradict the independent ones when a parameter varies.
+    """Raise an InputError if redundant rows contradict the independent rows when a parameter varies.
 
     `now` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of variations;
     `directions` and `motions` are the D parameters as directions, and variations of prescribed motions. `stretch` is

@@ -38,12 +38,12 @@ LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
-    """Return the constants of a part in the equations of motion, by kind of data, name of the part and index.
+    """Return the constants of a body, constraint or force element in the equations of motion, by kind, name and index.
 
     Bodies have mass and inertia. Force elements have the parameters of their force laws, followed by their frames (12
-    numbers each), and initial internal variables. Constraints have the constants and frames of each relation, with
-    consecutive primitives as one relation; unilateral constraints the constants and frames of each gap, and
-    restitution.
+    numbers each), and initial internal variables. Constraints have the constants and frames of each constraint
+    function, with consecutive primitive constraints as one function; unilateral constraints have the constants and
+    frames of each gap, and the coefficient of restitution.
     """
     if isinstance(part, Body):
         return {(MASS, part.name, 0): np.array([part.mass]), (INERTIA, part.name, 0): part.inertia.ravel().copy()}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quirk
-from benchmarks.published.beams import CASES, TIPS, clamp_of, tip
+from benchmarks.published.beams import CASES, TIPS, clamp_of, held, tip
 from quirk.analysis.linear import sparse_statics
 from quirk.analysis.linear.free_accelerations import accelerations
 from quirk.analysis.linear.null_space import NullSpaceBasis
@@ -106,6 +106,17 @@ def test_unstable_equilibria_count_only_if_nothing_excites_the_growing_motions(s
     assert np.abs(found[0].position[:, :2]).max() < 1e-9
     assert not straight.equilibrium().stable
     assert sparse_newton(aside, aside.initial_state(), 0.0) is None
+
+
+def test_stiff_loads_converge_as_well(monkeypatch, sparse):
+    """Near its buckling load a narrow cantilever shows errors of the loads, which large EA makes of small strains."""
+    section = quirk.Section(EA=1e8, GA=1e8, GJ=0.8, EI=[1e6, 1.0], mass=1.0, inertia=1e-4)
+    beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=section, elements=12)
+    system = held(beam, [0, 0, -0.94 * 4.0126 * np.sqrt(0.8)])
+    assert sparse_newton(system, system.initial_state(), 0.0) is not None
+    slow = np.abs(system.equilibrium().eigenvalues[:2]).max()
+    monkeypatch.setattr(sparse_statics, "LARGE", np.inf)
+    assert slow == pytest.approx(np.abs(system.equilibrium().eigenvalues[:2]).max(), rel=1e-5)
 
 
 def test_motions_without_stiffness_are_left_to_the_dense_search(sparse):

@@ -73,7 +73,7 @@ def _suits(system: System) -> bool:
 
 
 def _search(system: System, start: State, t: float) -> tuple[State, float] | None:
-    segments, strains, loaded, best, found = BeamStrains.of(system), None, 0.0, np.inf, None
+    segments, strains, loaded, best, found, stands = BeamStrains.of(system), None, 0.0, np.inf, None, False
     point = Point(system, start, t)
     for _ in range(MOST_STEPS):
         now = segments.strains(point)
@@ -87,26 +87,26 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
         if step is None:
             return None
         moves, turns = point.metric.vector(step)
-        stands = size_of_change(point, moves, turns) <= STANDS
         if missing < best:
             best, found = missing, (point, linear)
-        elif best <= MISSED:
+        elif stands or best <= MISSED:
             break
-        if missing <= FOUND or stands:
-            best, found = 0.0 if stands else missing, (point, linear)
+        if missing <= FOUND:
             break
+        # Stiff loads may still change much in a step that hardly moves anything: go on while accelerations decrease.
+        stands = stands or size_of_change(point, moves, turns) <= STANDS
         part = min(1.0, LONGEST_STEP / size_of_change(point, moves, turns, np.inf))
         strains = now + part * segments.rates(point, moves, turns)
         moved = _moved(point, part * moves, part * turns)
         if moved is None:
             return None
         point = moved
-    if found is None or best > MISSED:
+    if found is None or (best > MISSED and not stands):
         return None
     growing = found[1].growing()
     if growing is None or excites(found[0], growing, start):
         return None
-    return found[0].state, best
+    return found[0].state, 0.0 if stands else best
 
 
 def _moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:

@@ -17,7 +17,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import json  # noqa: E402
 
-from . import accuracy, batches, cases, cold, diagrams, drift, performance_page, scaling, stepping  # noqa: E402
+from . import accuracy, batches, beams, cases, cold, diagrams, drift, performance_page, scaling, stepping  # noqa: E402
 from .instruction_sets import with_avx2  # noqa: E402
 from .measure import FULL, SMALL, Others, environment  # noqa: E402
 from .row import Row, printed  # noqa: E402
@@ -74,6 +74,8 @@ def main() -> None:
     record["stepping"] = stepping.rows(200 if small else 4000)
     print("with AVX2 ...", flush=True)
     record["avx2"] = with_avx2(small)
+    print("beams ...", flush=True)
+    record["beams"] = beams.records(small)
     print("cold ...", flush=True)
     cold_rows += cold.rows(small)
     store()

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from . import drift, stepping
+from . import beams, drift, stepping
 from .accuracy import goal
 from .markdown import page, table
 from .row import in_units
@@ -226,6 +226,7 @@ def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> 
         f"## In a loop\n\n{LOOP}\n\n{table(stepping.HEAD, record['stepping'])}" if "stepping" in record else "",
         f"## Batches\n\n{BATCHES}\n\n{compared(in_batches)}" if in_batches else "",
         f"## With the instructions of AVX2\n\n{AVX2}\n\n{compared(record['avx2'])}" if record.get("avx2") else "",
+        f"## Elastic beams\n\n{beams.section(record['beams'])}" if "beams" in record else "",
         f"## First results\n\n{COLD}",
         starts(record["cold"]),
     )

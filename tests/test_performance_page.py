@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from benchmarks import markdown, performance_page
+from benchmarks import beams, markdown, performance_page
 from benchmarks.accuracy import Curve, Point
 from benchmarks.row import Row
 from benchmarks.scaling import Line
@@ -89,3 +89,13 @@ def test_the_page_has_all_of_the_record(record, tmp_path, monkeypatch):
 
 def test_a_smoke_test_says_that_it_is_one(record):
     assert "smoke test" in performance_page.written({**record, "small": True}, "")
+
+
+def test_beams_have_a_section(record):
+    best = beams.Best("arc", "QuIRK", 14, "", 9e-4, 0.1)
+    other = beams.Best("arc", "Exudyn", 14, "4 steps", 9e-4, 0.02, 0.2)
+    rows = [vars(best), vars(other), vars(beams.Best("arc", "slow", 2, "", 0.5, 1.0, enough=False))]
+    cells = markdown.read(performance_page.written({**record, "beams": rows}, ""))
+    assert ["arc", "QuIRK", "14", "", "9.0e-04", "100 ms", ""] in cells
+    assert ["arc", "Exudyn", "14", "4 steps", "9.0e-04", "20 ms", "0.2"] in cells
+    assert ["arc", "slow", "2", "", "5.0e-01", "1 s, not enough", ""] in cells

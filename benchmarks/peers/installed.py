@@ -6,8 +6,14 @@ import importlib
 from functools import cache
 from types import ModuleType
 
-MODULES = {"Pinocchio": "pinocchio_peer", "MuJoCo": "mujoco_peer", "Exudyn": "exudyn_peer", "heyoka": "heyoka_peer"}
-PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "heyoka": "heyoka"}
+MODULES = {
+    "Pinocchio": "pinocchio_peer",
+    "MuJoCo": "mujoco_peer",
+    "Exudyn": "exudyn_peer",
+    "Exudyn beams": "exudyn_beams",
+    "heyoka": "heyoka_peer",
+}
+PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "Exudyn beams": "exudyn", "heyoka": "heyoka"}
 
 
 @cache

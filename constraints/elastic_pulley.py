@@ -40,6 +40,7 @@ class ElasticPulley(Pulley):
         self.stiffness = validate.positive(owner, "stiffness", elasticity["stiffness"])
         self.friction = _checked_friction(owner, elasticity["friction"], lay, self.weights, self.path)
         sections = Sections.of(self.path, self.friction)
+        self.damping = _checked_damping(owner, elasticity["damping"], sections)
         placed = lay.section_lengths(sections, self.path, self.weights)
         if elasticity["pretension"] is None:
             unstretched = placed * (self.length / placed.sum())
@@ -53,7 +54,7 @@ class ElasticPulley(Pulley):
         self.companions = (
             ElasticRope(
                 f"{self.name} spans", self.ends, self.path, lay.numbers, self.weights, self.stiffness, self.friction,
-                unstretched.tolist(),
+                unstretched.tolist(), self.damping,
             ),
         )  # fmt: skip
 
@@ -87,6 +88,18 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
                 "direction: leave the point out, or use a quirk.Drum"
             )
     return found.tolist()
+
+
+def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
+    """Return the damping of the rope, N s; zero by default."""
+    found = validate.non_negative(owner, "damping", 0.0 if value is None else value)
+    if found > 0 and sections.exchange:
+        raise InputError(
+            f"{owner}: damping is available for ropes without friction and without drums at their ends, since the "
+            "strain rate of rope that passes over them is not known: leave out damping, friction or winding drums, or "
+            "damp the bearings"
+        )
+    return found
 
 
 def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarray:

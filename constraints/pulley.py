@@ -64,7 +64,8 @@ class Pulley(Constraint):
     is fixed to a drum at an end: rotation winds or unwinds it, over any number of turns and without limit.
 
     With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is
-    stiffness (l / L - 1) for a length l and an unstretched length L, and zero for a slack rope. With `friction` the
+    stiffness (l / L - 1) for a length l and an unstretched length L, and zero for a slack rope. With `damping` the
+    tension of a stretched rope is stiffness e + damping de/dt, e = l / L - 1, but never negative. With `friction` the
     tensions before and behind a point or drum may differ, by a factor of at most exp(friction * angle). A drum takes
     the rope along up to this limit, with elastic creep; beyond it the rope slips. Transitions are events of the run.
 
@@ -91,6 +92,9 @@ class Pulley(Constraint):
         Whether the rope returns from the last stop to the first, as a belt does; it requires `stiffness`.
     stiffness : float, optional
         Axial stiffness EA, N: tension over strain. Default: a constant length.
+    damping : float, optional
+        Tension over rate of strain, N s; for a rope without friction and winding drums. Divided by the length without
+        load it is a damping coefficient in N s/m, as the stiffness divided by that length is one in N/m.
     friction : float or one for each stop between the ends, or for each stop of a closed rope, optional
         Coulomb coefficient of friction at points and drums; default: zero. It requires `stiffness`.
     pretension : float or one for each span, optional
@@ -138,6 +142,7 @@ class Pulley(Constraint):
         length: float | None = None,
         closed: bool = False,
         stiffness: float | None = None,
+        damping: float | None = None,
         friction: ArrayLike | None = None,
         pretension: ArrayLike | None = None,
         active: bool = True,
@@ -166,13 +171,16 @@ class Pulley(Constraint):
         numbers = []
         for f, stop, of_drum in zip(path, stops, rounds, strict=True):
             numbers += [*(stop.place - self.ends[f][1].origin), *of_drum]
-        elasticity = {"length": length, "stiffness": stiffness, "friction": friction, "pretension": pretension}
+        elasticity = {
+            "length": length, "stiffness": stiffness, "damping": damping, "friction": friction,
+            "pretension": pretension,
+        }  # fmt: skip
         self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
 
     def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
         """Set the constraint row of constant length; the subclass for elastic ropes adds a force element instead.
 
-        `elasticity` holds the arguments length, stiffness, friction and pretension of the rope.
+        `elasticity` holds the arguments length, stiffness, damping, friction and pretension of the rope.
         """
         for argument, value in elasticity.items():
             if value is not None and argument != "length":

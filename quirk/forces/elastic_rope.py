@@ -5,10 +5,11 @@ differ on its two sides; the parts of the rope between such stops are its sectio
 
     T = EA (l / L - 1) >= 0,
 
-for its length l along the spans and arcs, and its unstretched length L. A section extends to the middle of the arc on
-each drum with friction. Unstretched rope passes from section i, before a stop, to section o behind it at the flow m,
-m/s, and L changes by the flows at both its ends. With the speed v of the drum's surface relative to the middle of
-the arc, positive along the rope,
+for its length l along the spans and arcs, and its unstretched length L. A rope without friction and winding drums may
+also be damped: T = max(EA e + D e', 0) for a strain e = l / L - 1 > 0 with the rate e'. A section extends to the middle
+of the arc on each drum with friction. Unstretched rope passes from section i, before a stop, to section o behind it at
+the flow m, m/s, and L changes by the flows at both its ends. With the speed v of the drum's surface relative to the
+middle of the arc, positive along the rope,
 
 * a rope that sticks enters the arc at the speed of the surface: m = v / (1 + T_i / EA) for v > 0, and
   v / (1 + T_o / EA) for v < 0. It creeps where it leaves the arc, as in Reynolds' theory of belts.
@@ -108,7 +109,8 @@ class Strained:
     length : length l of each section, m
     unstretched : unstretched length L of each section, m
     strain : l / L - 1 of each section
-    tension : T of each section, N
+    elastic : EA times the strain of each section, N, zero where it is slack
+    tension : T of each section, N, with the part of the damping
     angle : wrapped angle of each stop with friction, rad
     """
 
@@ -116,6 +118,7 @@ class Strained:
     length: list[Any]
     unstretched: list[Any]
     strain: list[Any]
+    elastic: list[Any]
     tension: list[Any]
     angle: list[Any]
 
@@ -135,6 +138,7 @@ class ElasticRope(ForceElement):
     stiffness : EA, N
     friction : coefficient at each stop, zero at the ends
     unstretched : unstretched length of each section, m
+    damping : D, N s; zero for a rope with friction or on winding drums
     """
 
     drawing = ""
@@ -143,6 +147,7 @@ class ElasticRope(ForceElement):
     numbers_of_path: np.ndarray
     weights: np.ndarray
     stiffness: float
+    damping: float
     friction: np.ndarray
     slips: np.ndarray
     ways: np.ndarray
@@ -157,6 +162,7 @@ class ElasticRope(ForceElement):
         stiffness: float,
         friction: Sequence[float],
         unstretched: Sequence[float],
+        damping: float = 0.0,
     ) -> None:
         self.path, self.sections = path, Sections.of(path, friction)
         self.numbers_of_path, self.weights, self.stiffness = np.array(numbers), np.array(weights), stiffness
@@ -165,7 +171,10 @@ class ElasticRope(ForceElement):
         self.slips, self.ways = np.zeros(len(at)), np.zeros(len(at))
         for attribute, value in zip(self.sections.names, unstretched, strict=True):
             setattr(self, attribute, value)
+        # Without damping no code is generated for it.
+        self.damping, self.damps = damping, damping > 0
         fixed = ("numbers_of_path", "weights", "stiffness", "friction", "slips", "ways")
+        fixed = (*fixed, "damping") if self.damps else fixed
         self.internal = self.sections.names if self.sections.exchange else ()
         self.parameters = fixed if self.internal else (*fixed, *self.sections.names)
         self.coordinates = (
@@ -177,8 +186,8 @@ class ElasticRope(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the rope conserves energy, as it has no friction and is not wound onto drums."""
-        return not self.internal
+        """Whether the rope conserves energy, as it has no damping and no friction and is not wound onto drums."""
+        return not self.internal and not self.damps
 
     @property
     def wakes(self) -> bool:
@@ -235,9 +244,11 @@ class ElasticRope(ForceElement):
         """
         now = self._strained(frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)
-        for length, unstretched, tension in zip(now.length, now.unstretched, now.tension, strict=True):
+        for length, unstretched, elastic, tension in zip(
+            now.length, now.unstretched, now.elastic, now.tension, strict=True
+        ):
             work = work + tension * length
-            energy = energy + tension * tension * unstretched * (0.5 / self.stiffness)
+            energy = energy + elastic * elastic * unstretched * (0.5 / self.stiffness)
         for stop, pull in self._pulls(now):
             work = work - pull * _surface(now.course, stop)
         return energy + work - work.bare
@@ -294,8 +305,17 @@ class ElasticRope(ForceElement):
                 angle.append(wrapped.bare)
         unstretched = [getattr(self, name) for name in sections.names]
         strain = [one.bare / other - 1.0 for one, other in zip(length, unstretched, strict=True)]
-        tension = [where(one > 0.0, self.stiffness * one, one.constant(0.0)) for one in strain]
-        return Strained(course, length, unstretched, strain, tension, angle)
+        elastic = [where(one > 0.0, self.stiffness * one, one.constant(0.0)) for one in strain]
+        tension = (
+            [self._damped(*of) for of in zip(length, unstretched, elastic, strict=True)] if self.damps else elastic
+        )
+        return Strained(course, length, unstretched, strain, elastic, tension, angle)
+
+    def _damped(self, length: Any, unstretched: Any, elastic: Any) -> Any:
+        """Return the tension of a section with its damping, N; a rope never pushes."""
+        found = elastic + self.damping * length.bare.rate / unstretched
+        none = found.constant(0.0)
+        return where(elastic > 0.0, where(found > 0.0, found, none), none)
 
     def _pulls(self, now: Strained) -> list[tuple[int, Any]]:
         """Return the drums driven by the rope, as pairs of the index of the stop and the force on the drum's surface.

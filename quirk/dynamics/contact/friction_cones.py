@@ -15,9 +15,10 @@ import numpy as np
 
 # Components of the load of a contact: normal, and two tangential.
 LOADS = 3
-# Newton's method: maximum number of steps; relative residual at convergence; maximum number of halvings of a step; and
-# the least decrease of the dual as a fraction of the linear prediction.
-MOST_STEPS, CONVERGED, HALVED, DESCENT = 100, 1e-12, 30, 1e-4
+# Newton's method: maximum number of steps; relative residual at convergence; maximum number of halvings of a step; the
+# least decrease of the dual as a fraction of the linear prediction; and the relative round-off of the dual, which close
+# to the solution is larger than its decrease.
+MOST_STEPS, CONVERGED, HALVED, DESCENT, ROUND_OFF = 100, 1e-12, 30, 1e-4, 1e-15
 # Regularization of the Newton matrix, singular where some directions do not change the loads: its least value, and its
 # ratio to the relative residual (Levenberg).
 REGULAR, LEVENBERG = 1e-13, 1e-2
@@ -43,6 +44,7 @@ def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.nda
             break
         step = -np.linalg.solve(V.T @ slope @ V + max(REGULAR, LEVENBERG * off) * np.eye(len(c)), missed)
         value, promise, part = 0.5 * z @ z - c @ y, missed @ step, 1.0
+        value += ROUND_OFF * (0.5 * z @ z + np.abs(c) @ np.abs(y))
         for _ in range(HALVED):
             tried, slope_tried = _projected(V @ (y + part * step), coefficients)
             if 0.5 * tried @ tried - c @ (y + part * step) <= value + DESCENT * part * promise:

@@ -311,3 +311,79 @@ def test_stacks_that_slide_and_tip_have_few_events(seed, length, mass):
     result = quirk.simulate(stack(np.random.default_rng(seed), length, mass), 0.5, output=0.1)
     assert 0 < len(result.events) < 20
     assert np.abs(result.power.balance).max() < 1e-8 * np.abs(result.energy.total).max()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_loads_of_least_norm_inside_the_cones_are_found_wherever_there_are_any(scale):
+    rng = np.random.default_rng(5)
+    for case in range(1000):
+        count = int(rng.integers(2, 9))
+        coefficients = rng.uniform(0.05, 1.0, count) * (rng.random(count) > 0.1)
+        normal = rng.uniform(0.0, 1.0, count) * (rng.random(count) > 0.3)
+        across = rng.normal(size=(count, 2))
+        across *= (coefficients * normal * rng.uniform(0, 0.999, count) / np.linalg.norm(across, axis=1))[:, None]
+        loads = scale * np.column_stack([normal, across]).ravel()
+        V = np.linalg.qr(rng.normal(size=(3 * count, int(rng.integers(2, 7)))))[0]
+        found = least_norm(V, V.T @ loads, coefficients)
+        assert found is not None, case
+        assert np.linalg.norm(V.T @ (found - loads)) <= 1e-11 * np.linalg.norm(V.T @ loads), case
+        assert np.linalg.norm(found) <= np.linalg.norm(loads) * (1 + 1e-9), case
+        normal, across = found.reshape(-1, 3)[:, 0], np.linalg.norm(found.reshape(-1, 3)[:, 1:], axis=1)
+        assert (across - coefficients * normal <= 1e-11 * np.linalg.norm(loads)).all(), case
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_ball_in_a_groove_that_is_shaken_is_held_within_the_cones(seed):
+    """Two contacts with friction share a load: at all times both push, and no friction exceeds its limit."""
+    rng = np.random.default_rng(seed)
+    tilts, mu, radius = rng.uniform(0.3, 1.2, 2), rng.uniform(0.05, 0.6), 0.1
+    frequency, mass = rng.uniform(2.0, 6.0), rng.uniform(0.5, 3.0)
+    amplitude = rng.uniform(0.2, 0.6) * G / frequency**2
+    print(tilts, mu, frequency, mass, amplitude)
+    cart = Body.box("cart", 5.0, [1.0, 1.0, 0.1])
+    rail = quirk.Prismatic("rail", GROUND, cart, point=[0, 0, 0], axis="x")
+    drive = quirk.Drive("drive", rail, Motion.sinusoid(amplitude, frequency, phase=np.pi / 2, offset=-amplitude))
+    normals = np.array([[side * np.sin(a), 0, np.cos(a)] for side, a in zip((1, -1), tilts, strict=True)])
+    x, z = np.linalg.solve(normals[:, [0, 2]], [radius, radius])
+    ball = Body.sphere("ball", mass, radius, position=[x, 0, z])
+    parts = [cart, ball, rail, drive]
+    for k, normal in enumerate(normals):
+        on = surface.plane([0, 0, 0], normal)
+        contact = Contact(f"contact {k}", cart, ball, on_i=on, on_j=surface.sphere(radius))
+        parts += [contact, Friction(f"friction {k}", contact, mu)]
+    system = quirk.System(parts, gravity=[0, 0, -G])
+    result = quirk.simulate(system, 3.0, output=0.01, initial_state=system.assemble(), rtol=1e-9)
+    total = np.zeros((len(result.time), 3))
+    for k, normal in enumerate(normals):
+        push, rub = result[f"contact {k}"].force(), result[f"friction {k}"].force()
+        assert (push @ normal >= -1e-9).all()
+        assert (np.linalg.norm(rub, axis=1) <= mu * (push @ normal) + 1e-8 * mass * G).all()
+        total += push + rub
+    needed = mass * (result["ball"].acceleration + np.array([0, 0, G]))
+    np.testing.assert_allclose(total, needed, atol=1e-8 * mass * G)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("seed", [2, 4, 13, 21, 62])
+def test_a_box_leaves_a_wall_when_the_run_begins(seed, scale):
+    """At rest speeds are round-off alone, and no impacts: a box between floor and wall of a cart that is pulled away."""
+    rng = np.random.default_rng(seed)
+    mu, frequency = rng.uniform(0.1, 0.8), rng.uniform(2.0, 8.0)
+    far, side, g = rng.uniform(0.2, 1.5) * mu * G / frequency**2 * scale, 0.2 * scale, G * scale
+    assert far * frequency**2 > mu * g
+    cart = Body.box("cart", 5.0, [scale, scale, 0.1 * scale])
+    rail = quirk.Prismatic("rail", GROUND, cart, point=[0, 0, 0], axis="x")
+    drive = quirk.Drive("drive", rail, Motion.sinusoid(far, frequency, phase=np.pi / 2, offset=-far))
+    box = Body.box("box", 2.0, [side] * 3, position=[0, 0, 0.05 * scale + side / 2])
+    parts = [cart, box, rail, drive]
+    places = [(x, y, -1) for x in (-1, 1) for y in (-1, 1)], [(-1, -1, -1), (-1, 1, 1)]
+    surfaces = surface.plane([0, 0, 0.05 * scale]), surface.plane([-side / 2, 0, 0], [1, 0, 0])
+    for name, on, corners in zip(("floor", "wall"), surfaces, places, strict=True):
+        for k, corner in enumerate(corners):
+            point = surface.point(side / 2 * np.array(corner))
+            contact = Contact(f"{name} {k}", cart, box, on_i=on, on_j=point)
+            parts += [contact, Friction(f"friction of {name} {k}", contact, mu)]
+    system = quirk.System(parts, gravity=[0, 0, -g])
+    result = quirk.simulate(system, 0.02, output=0.01, initial_state=system.assemble(), rtol=1e-9, atol=1e-12 * scale)
+    assert not len(result.events)
+    np.testing.assert_allclose(result["box"].position[:, 0], -0.5 * mu * g * result.time**2, atol=1e-8 * scale)

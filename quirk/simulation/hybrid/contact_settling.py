@@ -281,13 +281,15 @@ class ImpactSettling:
         """Store the tolerated negative gaps of contacts that open slowly or that close by round-off in `settled`.
 
         A contact closes by round-off if its gap is within round-off of zero and its rate is negative, but without
-        impact. `settled` is the outcome of the impacts.
+        impact, or with one at a speed of round-off. `settled` is the outcome of the impacts.
         """
-        values, names = closed.opening.value, [touch.constraint.name for touch in self._touches]
+        names = [touch.constraint.name for touch in self._touches]
+        values, before = closed.opening.value, closed.opening.rate
         low = []
-        for c in closed.numbers:
+        for row, c in enumerate(closed.numbers):
             least = BELOW * self._units[c]
-            by_round_off = abs(values[c]) <= least and names[c] not in settled.impulse
+            unmoved = names[c] not in settled.impulse or before[c] >= -closed.speeds.noise[row]
+            by_round_off = abs(values[c]) <= least and unmoved
             if (values[c] < -least or by_round_off) and names[c] not in settled.resting.pushing:
                 low.append(c)
         if not low:

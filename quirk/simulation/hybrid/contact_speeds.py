@@ -18,6 +18,9 @@ from .friction_rows import FrictionRows
 # Default limit of the approach speed below which impacts have no rebound, and of the smallest slip speeds, over the
 # speed of a free fall from the length of the system.
 REST = 1e-6
+# Speeds below this fraction of the speed of a free fall over the length of the system are round-off, even if all bodies
+# are at rest.
+STILL = 1e-15
 
 
 @dataclass(frozen=True)
@@ -99,11 +102,13 @@ def speed_limits(
     """
     model = moment.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length
+    free = np.sqrt(gravity * units)
     if not model.gravity.any():
-        gravity = np.maximum(-moment.accelerations(y, closed), 0.0)
+        accelerations = moment.accelerations(y, closed)
+        gravity, free = np.maximum(-accelerations, 0.0), np.sqrt(np.abs(accelerations) * units)
     default = REST * np.sqrt(gravity * units)
     limits = np.where(np.isnan(rest_speed), default, rest_speed)
     # Gaps below zero by round-off stay closed unless they open faster.
     slow = np.maximum(np.minimum(limits, default), np.sqrt(2 * gravity * np.maximum(-opening.value, 0.0)))
-    noise: np.ndarray = ROUND_OFF * fastest(model, y) * units / model.length
+    noise: np.ndarray = np.maximum(ROUND_OFF * fastest(model, y) * units / model.length, STILL * free)
     return Speeds(limits, slow, noise, np.sqrt(gravity * units))

@@ -83,6 +83,25 @@ def test_inputs_are_set_by_the_master(tmp_path):
     np.testing.assert_allclose(found["'my ball.velocity.z'"][rows[0]], 0.5 * (0.5 + (0.5 - 0.01)), atol=1e-9)
 
 
+def test_targets_are_an_input_for_each_joint(tmp_path):
+    arm = quirk.Body.box("arm", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    boom = quirk.Body.box("boom", 1.0, [0.5, 0.1, 0.1], position=[1, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis="y")
+    slide = quirk.Prismatic("my slide", arm, boom, axis="x")
+    control = quirk.ComputedTorque("control", [hinge, slide], [0, 0], kp=4.0, kd=5.0, gravity=[0, 0, -9.81])
+    system = quirk.System([arm, boom, hinge, slide, control], gravity=[0, 0, -9.81])
+    path = tmp_path / "arm.fmu"
+    quirk.export_fmu(path, system, inputs=["control", "control.rates"], outputs=["hinge.angle", "my slide.travel"])
+    names = [variable.name for variable in fmpy.read_model_description(str(path)).modelVariables]
+    assert names[:4] == ["control.hinge", "'control.my slide'", "control.rates.hinge", "'control.rates.my slide'"]
+    found = simulated(path, 1.0, start_values={"control.hinge": 0.3, "'control.rates.my slide'": 0.2})
+    t = found["time"]  # both errors are sums of exp(-t) and exp(-4 t)
+    np.testing.assert_allclose(found["hinge.angle"], 0.3 * (1 - (4 * np.exp(-t) - np.exp(-4 * t)) / 3), atol=1e-6)
+    rest = 0.2 * 5.0 / 4.0
+    want = rest * (1 - (4 * np.exp(-t) - np.exp(-4 * t)) / 3)
+    np.testing.assert_allclose(found["'my slide.travel'"], want, atol=1e-6)
+
+
 def test_a_master_goes_back(tmp_path):
     path = tmp_path / "pendulum.fmu"
     quirk.export_fmu(path, pendulum(rate=2.0), inputs=["motor"], outputs=["hinge.angle"])

@@ -232,6 +232,8 @@ def test_wrong_names_and_values_are_named():
     for value, message in ((0.1, r"targets must have shape \(2,\)"), ([0, np.nan], "targets must be finite")):
         with pytest.raises(quirk.InputError, match=r"Run: inputs\['control'\]: ComputedTorque \"control\": " + message):
             run.inputs["control"] = value
+    with pytest.raises(ValueError, match="read-only"):  # it would change a copy alone
+        run.inputs["control"][0] = 0.1
     with pytest.raises(quirk.UnknownNameError, match=r"there is no input 'control\.rates'"):
         run.inputs["control.rates"] = targets[0]
     with pytest.raises(quirk.UnknownNameError, match=r'does not have; did you mean "control\.rates"'):

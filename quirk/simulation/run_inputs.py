@@ -197,7 +197,7 @@ def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
 class Inputs(MutableMapping[str, Any]):
     """Inputs of a run by name: numbers, arrays (3,) for `Force` and `Torque`, or (joints,) for `ComputedTorque`.
 
-    A value applies until it is set again.
+    A value applies until it is set again. Arrays that are read cannot be written to: set all components together.
 
     Parameters
     ----------
@@ -244,7 +244,11 @@ class Inputs(MutableMapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         value = self.values_now[self._known(name)]
-        return value.copy() if value.ndim else float(value)
+        if not value.ndim:
+            return float(value)
+        value = value.copy()
+        value.flags.writeable = False  # assigning to a component would have no effect
+        return value
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name not in self.slots:

@@ -84,7 +84,7 @@ class LiveView(View):
             if k is None:
                 run.inputs[name] = value
             else:
-                vector = run.inputs[name]
+                vector = np.array(run.inputs[name])
                 vector[k] = value
                 run.inputs[name] = vector
 

@@ -157,6 +157,26 @@ def test_friction_in_redundant_hinges_adds_up():
     np.testing.assert_allclose(result["low"].angle, want, atol=1e-9)
     held = sum(result[f.name].along() for f in frictions)
     np.testing.assert_allclose(held, -np.minimum(0.5 * result.time, 3.0), atol=1e-9)
+    # Both stick, although one row holds the door.
+    for friction in frictions:
+        assert result[friction.name].sticking[result.time < 6.0].all()
+        assert not result[friction.name].sticking[result.time > 6.1].any()
+
+
+def test_redundant_friction_that_an_event_disables_does_not_stick():
+    """Two hinges on one axis: after the friction of one is disabled, that of the other still holds the door."""
+    door = Body.box("door", 10.0, [0.8, 0.04, 2.0], position=[0.4, 0, 0])
+    hinges = [quirk.Revolute(f"h{k}", GROUND, door, point=[0, 0, z], axis="z") for k, z in enumerate((-0.8, 0.8))]
+    frictions = [quirk.JointFriction(f"f{k}", h, coulomb=1.0, sticking=True) for k, h in enumerate(hinges)]
+    load = quirk.JointTorque("load", hinges[0], 0.5)
+    for k in (0, 1):
+        loosen = quirk.Event("loosen", lambda t, *state: t, level=1.0, action=quirk.disable(f"f{k}"))
+        system = quirk.System([door, *hinges, *frictions, load, loosen], gravity=G)
+        result = quirk.simulate(system, 2.0, output=0.5)
+        assert np.abs(result["h0"].angle).max() < 1e-12
+        np.testing.assert_array_equal(result[f"f{k}"].sticking[[0, 1, -2, -1]], [True, True, False, False])
+        assert result[f"f{1 - k}"].sticking.all()
+        np.testing.assert_allclose(sum(result[f.name].along() for f in frictions), -0.5, atol=1e-10)
 
 
 def test_friction_in_all_joints_of_a_closed_loop():
@@ -174,6 +194,13 @@ def test_friction_in_all_joints_of_a_closed_loop():
     still = result.time <= 2.5
     assert np.abs(result["h0"].angle[still]).max() < 1e-13
     assert result["h0"].angle[-1] > 1e-3
+    for friction in frictions:
+        assert result[friction.name].sticking[result.time < 2.5].all()
+        assert not result[friction.name].sticking[result.time > 2.6].any()
+    # Rigid bodies determine the virtual work of the efforts in a turn of the parallelogram, not each effort.
+    turns = np.array([1.0, 1.0, -1.0, -1.0])
+    work = turns @ [result[friction.name].along() for friction in frictions]
+    np.testing.assert_allclose(work, -np.minimum(result.time, 2.5), atol=1e-9)
     np.testing.assert_allclose(result.events.time, 2.5, rtol=1e-9)
     assert np.abs(result.power.balance).max() < 1e-9
 

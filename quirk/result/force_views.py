@@ -10,6 +10,7 @@ import numpy as np
 from ..beams.segment import STRAINS, BeamSegment
 from ..bodies import rotation
 from ..bodies.body import Body
+from ..constraints.unilateral import Unilateral
 from ..dynamics.model.applied_loads import Exerted
 from ..errors import InputError
 from ..forces import AttitudeControl, Controller, Friction, JointFriction
@@ -246,8 +247,9 @@ class ForceView:
 class FrictionView(ForceView):
     """Friction force and slip over nt times, during sliding and sticking.
 
-    The load that the force law computes, `exerted`, is zero during sticking. If several contacts or joints share the
-    force that keeps bodies from sliding, one possible distribution is reported.
+    The load that the force law computes, `exerted`, is zero during sticking. If several contacts share the
+    force that keeps bodies from sliding, one possible distribution is reported. Of several joints that hold the same
+    freedom some are reported with all of the effort, even above their limits, and the others with none.
     """
 
     of: Friction | JointFriction
@@ -265,10 +267,18 @@ class FrictionView(ForceView):
         count = len(segment.time)
         acting = [element for element, _ in segment.model.forces if element.name == self.of.name]
         if not acting:
-            held = self.of.name in segment.model.joint_rows
+            held = self.of.name in segment.model.joint_rows or self._redundant_in(segment)
             return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
         slip = self._slip_in(segment.dynamics.forces[self.of.name])
         return np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
+
+    def _redundant_in(self, segment: Segment) -> bool:
+        """Whether a joint sticks without a row of its own, because other friction and constraints already hold it.
+
+        The force law of the element does not act in the segment, and it has no constraint row.
+        """
+        enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
+        return enabled and not isinstance(self.of.on, Unilateral) and self.of.on.name in segment.active
 
     @property
     def slip(self) -> np.ndarray:

@@ -245,6 +245,11 @@ def test_wrong_names_and_values_are_named():
         match=re.escape("whose targets is a function") + ".*" + re.escape("targets=[0.0, 0.0]"),
     ):
         quirk.Run(quirk.System([*parts, led], gravity=G), inputs=["led"])
+    hurried = quirk.ComputedTorque("hurried", joints, [0, 0], rates=[0, "0.1*t"], kp=1.0, kd=1.0, gravity=G)
+    with pytest.raises(
+        quirk.InputError, match=re.escape("whose rates is a function") + ".*" + re.escape("rates=[0.0, 0.0]")
+    ):
+        quirk.Run(quirk.System([*parts, hurried], gravity=G), inputs=["hurried"])
     with pytest.raises(quirk.InputError, match="rates must be one for each of its 2 joints; got 1"):
         quirk.ComputedTorque("led", joints, [0, 0], rates=[0], kp=1.0, kd=1.0, gravity=G)
     planner = quirk.Sampled("planner", 0.1, lambda t, state: targets[0], inputs=["control"])

@@ -147,3 +147,22 @@ def test_units_do_not_matter(sparse):
         return tip(system, found[0]) / length
 
     assert tips(1e3, 1e3, 1e3) == pytest.approx(tips(1.0, 1.0, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 5])
+def test_a_body_that_hangs_on_a_beam_may_turn_freely(seed):
+    """Nothing resists its rotation about the vertical, so the matrix of the mixed Newton method is singular."""
+    along = np.random.default_rng(seed).normal(size=3)
+    along /= np.linalg.norm(along)
+    section = quirk.Section.rectangle(0.03, 0.02, young=1e10, poisson=0.3, density=7850.0)
+    beam = quirk.Beam("beam", [0, 0, 0], along, section=section, elements=12)
+    load = quirk.Body.box("load", 2.0, [0.1, 0.2, 0.3], position=1.2 * along)
+    ball = quirk.Spherical("ball", beam.bodies[-1], load, point=along)
+    system = quirk.System([beam, clamp_of(beam), load, ball], gravity=[0, 0, -9.81])
+    state = system.equilibrium()
+    assert state.residual < 1e-8
+    number = [body.name for body in system.bodies].index("load")
+    arm = quirk.rotation.matrix(state.orientation[number]) @ (0.2 * along)
+    np.testing.assert_allclose(arm, [0, 0, -0.2], atol=1e-8)
+    weight = (2.0 + 7850.0 * 0.03 * 0.02) * 9.81
+    np.testing.assert_allclose(np.abs(state.loads["clamp"].force), [0, 0, weight], atol=1e-6 * weight)

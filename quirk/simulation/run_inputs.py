@@ -142,7 +142,9 @@ def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> 
 def _example(part: Any) -> str:
     """Return an example of the argument that makes the parameter of a force element an input, for messages."""
     if isinstance(part, ComputedTorque):
-        return f"targets={[0.0] * len(part.joints or ())}"
+        moving = next(name for name in part.motions if not part.motion(name).constant)
+        argument = "rates" if part.own_rates and moving.startswith("speed") else "targets"
+        return f"{argument}={[0.0] * len(part.joints or ())}"
     if isinstance(part, Controller):
         return "target=0.0"
     return f"{part.argument}={[0.0] * 3 if isinstance(part, Force | Torque) else 0.0}"

@@ -50,7 +50,7 @@ def mixed_newton(system: System, state: State, t: float) -> State | None:
         return None
     try:
         return _search(segments, system, state, t)
-    except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints
+    except (AssemblyError, InputError, np.linalg.LinAlgError):  # a singular state, a failed projection, no stiffness
         return None
 
 

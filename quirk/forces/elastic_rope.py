@@ -173,7 +173,7 @@ class ElasticRope(ForceElement):
             setattr(self, attribute, value)
         # Without damping no code is generated for it.
         self.damping, self.damps = damping, damping > 0
-        fixed = ("numbers_of_path", "weights", "stiffness", "friction", "slips", "ways")
+        fixed: tuple[str, ...] = ("numbers_of_path", "weights", "stiffness", "friction", "slips", "ways")
         fixed = (*fixed, "damping") if self.damps else fixed
         self.internal = self.sections.names if self.sections.exchange else ()
         self.parameters = fixed if self.internal else (*fixed, *self.sections.names)

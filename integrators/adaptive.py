@@ -179,7 +179,7 @@ def collapsed(
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:
-        return IntegrationError("the state is no longer finite, however short the step", t, int(bad[0]))
+        return IntegrationError("the state is no longer finite, however short the step", t, bad)
     worst = int(np.argmax(np.abs(stages).max(axis=0) / (1 + np.abs(y))))
     late = None if breaks is None else breaks.late(t)
     if late is not None:
@@ -188,5 +188,5 @@ def collapsed(
         "the step size collapsed: the motion has a singularity here, or the tolerances require more digits "
         "than the numbers have" + (f"; {OF_STIFFNESS}" if explicit else ""),
         t,
-        worst,
+        [worst],
     )

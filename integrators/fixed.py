@@ -80,6 +80,4 @@ def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = F
     bad = np.flatnonzero(~np.isfinite(y_new))
     off = "iterations for the end of the step do not converge, or it is off the constraints,"
     what = "the state is no longer finite" if bad.size else off if iterates else "the state left the constraints"
-    return IntegrationError(
-        f"{what} in the step of {t_new - t:g} s; use a smaller step", t, int(bad[0]) if bad.size else None
-    )
+    return IntegrationError(f"{what} in the step of {t_new - t:g} s; use a smaller step", t, bad)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -56,14 +56,14 @@ class IntegrationError(RuntimeError):
     ----------
     time : float
         Time reached, s.
-    component : int or None
-        Index of the component of y in which the error occurred.
+    components : tuple of int
+        Indices of the components of y in which the error occurred.
     """
 
-    def __init__(self, message: str, time: float, component: int | None = None) -> None:
+    def __init__(self, message: str, time: float, components: Iterable[int] = ()) -> None:
         super().__init__(message)
         self.time = time
-        self.component = component
+        self.components = tuple(int(c) for c in components)
 
 
 @dataclass

@@ -175,7 +175,7 @@ def test_collapse_is_reported_where_it_happens():
         for _ in adaptive_steps(lambda t, y: y**2, 0.0, np.array([1.0]), 2.0, DOP853, tolerance, None, Statistics()):
             pass
     assert error.value.time == pytest.approx(1.0, abs=1e-3)
-    assert error.value.component == 0
+    assert error.value.components == (0,)
 
 
 def test_values_that_are_not_numbers_end_the_run():
@@ -183,7 +183,7 @@ def test_values_that_are_not_numbers_end_the_run():
     with pytest.raises(IntegrationError, match="no longer finite") as error:
         for _ in fixed_steps(f, 0.0, np.zeros(2), 1.0, 0.1, RK4, None, Statistics()):
             pass
-    assert error.value.component == 1
+    assert error.value.components == (1,)
     tolerance = Tolerance(1e-6, 1e-6, np.array([0, 1]))
     with pytest.raises(IntegrationError, match="no longer finite"):
         for _ in adaptive_steps(f, 0.0, np.zeros(2), 1.0, RK45, tolerance, None, Statistics()):

@@ -228,7 +228,7 @@ class TestArguments:
 
     def test_a_motion_that_ends_before(self):
         ramp = Turning(Motion.spline([0, 1, 2], [0, 1, 4]), None)
-        with pytest.raises(quirk.InputError, match=r'AngleDriver "motor": its .* is defined from 0 to 2 s'):
+        with pytest.raises(quirk.InputError, match=r'AngleDriver "motor", motion: .* is defined from 0 to 2 s'):
             quirk.kinematics(FourBar("planar", ramp).system, [0.0, 3.0])
 
     def test_one_time_and_times_that_start_anywhere(self):

@@ -29,7 +29,8 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
     layout = element.layout(0)
     values: dict[str, Any] = {name: Jet([number], [None] * groups) for name, number in internal.items()}
     for name in element.motions:
-        values[name] = Jet([float(element.motion(name).derivatives(t, 0)[0])], [None] * groups)
+        value = element.motion(name).derivatives_for(f"{element}, {name}", t, 0)[0]
+        values[name] = Jet([float(value)], [None] * groups)
     for name in element.parameters:
         given = getattr(element, name)
         if isinstance(given, Value):

@@ -288,6 +288,13 @@ class Motion(Immutable):
             raise InputError(f"{self!r}: is defined from {self.start:g} to {self.end:g} s; asked for at {t:g} s")
         return np.sum([part._own_derivatives(t, order) for part in self.parts], axis=0)
 
+    def derivatives_for(self, owner: str, t: float, order: int) -> np.ndarray:
+        """Return `derivatives`; errors name the owner, such as 'Drive "motor", motion'."""
+        try:
+            return self.derivatives(t, order)
+        except InputError as error:
+            raise InputError(f"{owner}: {error}") from error
+
     def _own_derivatives(self, t: float, order: int) -> np.ndarray:
         if self.kind == FUNCTION:
             return np.array([self._value(k, t) for k in range(order + 1)])
@@ -310,11 +317,11 @@ class Motion(Immutable):
         """Check the motion for a run from `start` to `end`, s.
 
         An InputError is raised if the run leaves the interval on which the motion is defined, or if user-supplied
-        derivatives are wrong.
+        derivatives are wrong. Times at which a function fails do not count: the run may end before.
         """
         if not (self.start <= start and end <= self.end):
             raise InputError(
-                f"{owner}: its {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
+                f"{owner}: {self!r} is defined from {self.start:g} to {self.end:g} s, and is needed from "
                 f"{start:g} to {end:g} s: add points, or shorten the run"
             )
         if self.kind != FUNCTION:
@@ -324,17 +331,26 @@ class Motion(Immutable):
         step, known = DIFFERENCE * (end - start), int(self.known)
         if step <= RESOLUTION * max(abs(start), abs(end)):
             return  # the interval is too short for finite differences
-        here = np.array([self.derivatives(t, known) for t in times])
-        ahead, behind = (np.array([self.derivatives(t + s * step, known) for t in times]) for s in (0.5, -0.5))
-        for k in range(known):
+        table = np.array([[self._or_nan(t + s * step, known) for t in times] for s in (0.0, 0.5, -0.5)])
+        defined = np.isfinite(table).all(axis=(0, 2))
+        times, (here, ahead, behind) = times[defined], table[:, defined]
+        for k in range(known if defined.any() else 0):
             name, of = "f_" + "t" * (k + 1), "f_" + "t" * k if k else "f"
             change = (ahead[:, k] - behind[:, k]) / step
             scale = np.abs(here[:, k + 1]).max() + np.abs(change).max() + 1e-9 * np.abs(here[:, k]).max() / step
             if (np.abs(change - here[:, k + 1]) > WRONG * scale).all():
                 raise InputError(
-                    f"{owner}: {name} of its {self!r} is not the derivative of {of}: at t = {times[0]:g} s it is "
+                    f"{owner}: {name} of {self!r} is not the derivative of {of}: at t = {times[0]:g} s it is "
                     f"{here[0, k + 1]:g}, and differences give {change[0]:g}"
                 )
+
+    def _or_nan(self, t: float, order: int) -> np.ndarray:
+        """Return the derivatives up to `order` at time t (s), or NaN if a function fails there."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.derivatives(t, order)
+        except InputError:
+            return np.full(order + 1, np.nan)
 
     def __call__(self, t: float) -> float:
         """Return the value c(t) of the motion at time t, s."""

@@ -184,11 +184,12 @@ def described_failure(
     if not isinstance(trouble, InputError):
         cause = lost_ahead(run.plant.model, last, error.time, settings.step if settings.fixed else 0)
     because = "" if cause is None else f" ({cause})"
-    component, bodies = error.component, system.bodies
-    where = "" if component is None else f" at {system.model.carried.owner(component, system.model.body_names)}"
-    within = component is not None and component < STATE_SIZE * len(bodies)
-    body = bodies[component // STATE_SIZE].name if component is not None and within else None
-    return f"{owner}: at t = {error.time:.9g} s{where}: {error}{because}", body
+    # A load that is not finite makes all bodies that are coupled to its own not finite: then no body is named.
+    size, names = STATE_SIZE * len(system.bodies), system.model.body_names
+    bodies = {names[c // STATE_SIZE] for c in error.components if c < size}
+    owners = [f'body "{name}"' for name in bodies] or {system.model.carried.owner(c, names) for c in error.components}
+    where = f" at {next(iter(owners))}" if len(owners) == 1 else ""
+    return f"{owner}: at t = {error.time:.9g} s{where}: {error}{because}", bodies.pop() if len(bodies) == 1 else None
 
 
 def begun(
@@ -209,10 +210,10 @@ def begun(
     model = plant.model
     for placed in model.relations:
         for motion in placed.relation.motions:
-            motion.check(str(system[model.owner(placed.rows.start)]), start, end)
+            motion.check(f"{placed.owner}, motion", start, end)
     for element in system.forces:
         for name in element.motions:
-            element.motion(name).check(f"{element}", start, end)
+            element.motion(name).check(f"{element}, {name}", start, end)
     with collector_paused():
         check_consistent(system.as_computed_by(plant), state, start)
         flow = factory.flow(plant, state, start)

@@ -114,7 +114,8 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
-    parts += [drive.derivatives(t, order) / factorial[:, 0] for drive in relation.motions]
+    owner = f"{placed.owner}, motion"
+    parts += [drive.derivatives_for(owner, t, order) / factorial[:, 0] for drive in relation.motions]
     for body, frame in zip(placed.bodies, placed.frames, strict=True):
         position, spin = np.zeros((order + 1, 3)), np.zeros((order, 3))
         position[: motion.order + 1] = motion.position[body]

@@ -45,7 +45,7 @@ def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
         moved = displaced(state, h * state.velocity, h * state.angular_velocity)
         moved.angles, moved.internal = state.angles, state.internal
         try:
-            clause = without_value(model, moved, t)
+            clause = without_value(model, moved, t + h)
             applied_loads(model, t + h, Kinematics.of(moved))
         except InputError as error:  # a user function fails there, or a law gives nan
             return str(error)

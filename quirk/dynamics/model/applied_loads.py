@@ -202,7 +202,8 @@ def law_inputs(
         inputs[o : o + REFERENCE] = near, 0.0, t
     for m, name in enumerate(element.motions):
         o = layout.first_motion + m * (order + 2)
-        inputs[o : o + order + 2] = element.motion(name).derivatives(t, order + 1) / factorials(order + 1)
+        derivatives = element.motion(name).derivatives_for(f"{element}, {name}", t, order + 1)
+        inputs[o : o + order + 2] = derivatives / factorials(order + 1)
     scale = factorials(order + 1)[:, None]
     for f, body in enumerate(rows):
         o = layout.first_frame + f * layout.frame_size + frame_numbers(element.ends[f][1]).size

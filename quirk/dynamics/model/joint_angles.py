@@ -219,7 +219,7 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
         if constraint.driven is not None:
             axis, motion = constraint.driven
             if motion.start <= t <= motion.end:
-                near[joints.number[constraint.name], axis] = motion(t)
+                near[joints.number[constraint.name], axis] = motion.derivatives_for(f"{constraint}, motion", t, 0)[0]
     return joints.next_to(state, near)
 
 

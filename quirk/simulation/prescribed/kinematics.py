@@ -119,7 +119,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
                 f"positions (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
             )
         for motion in placed.relation.motions:
-            motion.check(str(owner), float(times[0]), float(times[-1]))
+            motion.check(f"{owner}, motion", float(times[0]), float(times[-1]))
     for element in system.forces:
         for name in element.motions:
             element.motion(name).check(str(element), float(times[0]), float(times[-1]))

@@ -55,7 +55,9 @@ def place_functions(
         if motion.kind != FUNCTION:
             continue
         e = MOTION_SIZE * m
-        checked = pointer_to_filler(_filler(motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who))
+        checked = pointer_to_filler(
+            _filler(who, motion.alone, order), order + 1, lambda fill, who=who: watch(fill, who)
+        )
         functions = motion.functions[: int(min(order, motion.known)) + 1]
         refused = plain_python() or any(refuse(function) for function in functions)
         written = None if refused else _written(functions)
@@ -67,12 +69,12 @@ def place_functions(
     return kept, called
 
 
-def _filler(motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
+def _filler(who: str, motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
     # Derivatives that are not available stay nan, and so do the results that depend on them.
     known = int(min(order, motion.known))
 
     def fill(t: float, outputs: np.ndarray) -> None:
-        outputs[: known + 1] = motion.derivatives(t, known) / factorials(known)
+        outputs[: known + 1] = motion.derivatives_for(who, t, known) / factorials(known)
 
     return fill
 

@@ -32,7 +32,7 @@ def error_of(
     if outcome == StepOutcome.STALLED:
         return stalled(t, t - float(clock.mark), explicit=explicit)
     if outcome == StepOutcome.UNDEFINED:
-        trouble = watch.trouble(float(clock.t_new))
+        trouble = watch.trouble(float(clock.t_new), since=t)
         return IntegrationError(f"a watched quantity has no value: {trouble}", t)
     if outcome == StepOutcome.LOST_BETWEEN:
         return IntegrationError("the state is not finite between two steps", t)

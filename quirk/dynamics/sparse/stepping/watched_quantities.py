@@ -117,10 +117,15 @@ class EventMonitor:
         for e, guard in enumerate(self.guards):
             self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
 
-    def trouble(self, t: float) -> Exception | None:
-        """Return the exception for an event function that is NaN at time t (s), or None."""
-        if self.laws.trouble is not None:
-            return self.laws.trouble if isinstance(self.laws.trouble, Exception) else None
+    def trouble(self, t: float, since: float | None = None) -> Exception | None:
+        """Return the exception for an event function that is NaN at time t (s), or None.
+
+        If an event function has failed at the time `since` (s), by default t, or later, it is the exception of this
+        failure, also if later calls have succeeded.
+        """
+        failed = self.laws.trouble or self.laws.failed_since(t if since is None else since)
+        if failed is not None:
+            return failed if isinstance(failed, Exception) else None
         bad = np.flatnonzero(
             ~np.isfinite(
                 np.stack([numbers[::2] for numbers in (self.table.start, self.table.middle, self.table.end)])

@@ -18,6 +18,7 @@ from numba import types
 from numba.extending import register_jitable
 
 from .cache import MachineCode
+from .carried import use_carried
 
 # Oldest and newest minor versions of numba with which `pipelines` has been tested. Other versions compile kernels by
 # their own passes: the same results, several times the compilation time.
@@ -33,6 +34,9 @@ OPTIONS: dict[str, Any] = {"fastmath": FAST_MATH, "error_model": "numpy", "_nrt"
 ENTRY_OPTIONS: dict[str, Any] = {"no_cfunc_wrapper": True, **OPTIONS}
 KERNEL_OPTIONS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **OPTIONS}
 COMPONENT_OPTIONS: dict[str, Any] = dict(KERNEL_OPTIONS)
+
+
+use_carried()
 
 
 def tested(version: str) -> bool:

@@ -1,0 +1,68 @@
+"""Machine code that a wheel carries, for all processors with certain instructions instead of for one processor.
+
+A wheel built with ``-C machine-code=true`` has the machine code of all kernels beside their sources, and a record of
+the versions with which it was compiled. Where the record fits, the whole process generates code for the same
+instructions, since functions compiled for others might expect vectors in other registers. Setting NUMBA_CPU_NAME or
+NUMBA_CPU_FEATURES, for example to the name of this processor, turns this off: kernels are then compiled for it.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import llvmlite
+import llvmlite.binding as llvm
+import numba
+
+RECORD = Path(__file__).with_name("machine_code.json")
+
+
+class Target(NamedTuple):
+    """Processors for which a wheel carries machine code.
+
+    Attributes
+    ----------
+    name, features : processor and its instruction sets, in the notation of LLVM
+    needed : instruction sets that a processor must have, in the notation of LLVM
+    """
+
+    name: str
+    features: str
+    needed: tuple[str, ...]
+
+
+# By the name that the platform module gives to the architecture.
+TARGETS = {
+    "x86_64": Target("x86-64-v3", "", ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "sse4.2")),
+    "aarch64": Target("generic", "", ("neon",)),
+}
+
+
+def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | None:
+    """Return the target of carried machine code that this process can use, or None.
+
+    `record` states machine, Python, numba and llvmlite of the code; `host` are the instruction sets of this processor.
+    """
+    target = TARGETS.get(record["machine"])
+    here = {
+        "machine": platform.machine(), "python": sysconfig.get_python_version(), "numba": numba.__version__,
+        "llvmlite": llvmlite.__version__,
+    }  # fmt: skip
+    if target is None or record != here or not all(host.get(name, False) for name in target.needed):
+        return None
+    return target
+
+
+def use_carried() -> None:
+    """Generate machine code of this process for the target of the carried code, if there is such code and it fits."""
+    config = numba.config
+    if config.CPU_NAME is not None or config.CPU_FEATURES is not None or not RECORD.is_file():
+        return
+    target = target_of(json.loads(RECORD.read_text(encoding="utf-8")), llvm.get_host_cpu_features())
+    if target is not None:
+        config.CPU_NAME, config.CPU_FEATURES = target.name, target.features

@@ -76,7 +76,15 @@ class Flank:
     sign: int
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the gap, rad or m; `numbers` are half the free play, then the constants of the residual function."""
+        """Return a list with the gap of the flank, rad or m, positive if the flank is open.
+
+        Parameters
+        ----------
+        t : time, s
+        frames : moving frames of the mesh, of which only the poses are used
+        numbers : half the free play, then the constants of the residual function
+        motions : prescribed motions, arguments of the residual function
+        """
         half, *others = numbers
         (deviation,) = self.function(t, poses_of(frames), others, motions)
         return [half - deviation * float(self.sign)]

@@ -68,7 +68,7 @@ class BatchObservation:
 
 
 class _Members(Segment):
-    """The present states of members as a segment of a result: a row for each member in place of each time."""
+    """Segment of a result whose rows are the present states of m members of a batch, not the states at m times."""
 
     def __init__(self, plant: CompiledModel, batch: Batch, members: np.ndarray) -> None:
         state, joints = batch.state, plant.model.joints

@@ -80,7 +80,11 @@ class Sampled(Immutable):
         return [] if isinstance(self.function, tuple) else [self.function]
 
     def in_system(self, parts: Mapping[str, Any]) -> Callable[[float, Any], Any]:
-        """Return the function of (t, state) for a system; `parts` are its bodies, constraints and forces by name."""
+        """Return the controller as a function of (t, state) that computes the values of the inputs, in a system.
+
+        `parts` are the bodies, constraints and forces of the system by name, to which expressions refer. A Python
+        function is returned unchanged; expressions become a function that returns a list of floats.
+        """
         if not isinstance(self.function, tuple):
             return self.function
         watched = [Watched.of(f"{self}", expression, parts) for expression in self.function]

@@ -45,7 +45,7 @@ class PointGravity(_Attraction):
     Parameters
     ----------
     body_i : Body or GROUND
-        Body of the center; it is attracted with the same force unless it is the ground.
+        Body in which the center of attraction is fixed; it is attracted with the same force unless it is the ground.
     body_j : Body
     mu : float, optional
         G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
@@ -72,18 +72,19 @@ class PointGravity(_Attraction):
 
 
 class GravityGradient(_Attraction):
-    """Gravity-gradient torque and force of a central field, to second order of the body's size over r.
+    """Gravity-gradient torque and force of a central field, to second order in the ratio of the body's size to r.
 
-    Potential -mu / (2 r^3) (tr J - 3 n.J n), with n towards the body: the torque is 3 mu / r^3 n x J n, with a force
-    that conserves momentum and energy. Use it in addition to `PointGravity`; for two extended bodies use one element
-    in each direction.
+    r is the distance from the center of attraction to the center of mass of body j, n the unit vector in this direction
+    and J the inertia of body j about its center of mass. The potential is -mu / (2 r^3) (tr J - 3 n.J n), J: the torque
+    on body j is 3 mu / r^3 n x J n, with a force that conserves momentum and energy. Use it in addition to
+    `PointGravity`; for two extended bodies use one element in each direction.
 
     Parameters
     ----------
     body_i : Body or GROUND
-        Body of the center.
+        Body in which the center of attraction is fixed.
     body_j : Body
-        Body whose inertia J is used.
+        Attracted body, whose inertia J is used.
     mu : float, optional
         G M of the center, m^3/s^2; default: from the mass of body i, in SI units.
     point : (3,), body axes

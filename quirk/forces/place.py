@@ -105,7 +105,10 @@ class Place:
 
     @cached_property
     def orientation(self) -> np.ndarray:
-        """Unit quaternion (4,) of the body, (w, x, y, z), body to inertial; it has time derivatives but no gradient."""
+        """Unit quaternion (4,) of the body, (w, x, y, z), body to inertial.
+
+        It has time derivatives, but no gradient with respect to the poses of the bodies.
+        """
         first = self._motion + 3 * (self._layout.order + 2) + 9 + 3 * (self._layout.order + 1)
         series = [[at(self._inputs, first + c) for c in range(4)]]
         for k in range(self._layout.order + 1):

@@ -19,7 +19,10 @@ from .layout import METRIC, ROTATION
 
 @traced
 def three(array: np.ndarray, o: int) -> Any:
-    """Load the vector of one body whose first component is element `o` of an array in blocks of eight."""
+    """Load the vector (x, y, z) of one body from an array that interleaves the data of eight bodies.
+
+    x is element `o` of the array; y and z follow at distances of eight elements.
+    """
     return at(array, o), at(array, o + 8), at(array, o + 16)
 
 

@@ -108,7 +108,7 @@ class SdfJoints:
         return ends[0], ends[1]
 
     def joined(self) -> Iterator[tuple[str | None, str | None]]:
-        """Yield pairs of links, by name, that joints connect."""
+        """Yield the short names (parent, child) of the links that each joint connects; None for the world."""
         for name in self.contents.joints:
             parent, child = self._ends(name)
             yield self._short(parent), self._short(child)

@@ -86,9 +86,9 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
 
 
 def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
-    """Add an edge to the tree, and return its child.
+    """Append an edge to the spanning tree `edges`, record it in `held`, and return its child.
 
-    `held` contains the edge of each connected body, by the id of the body.
+    `held` maps ``id(body)`` of each body in the tree to the edge to its parent, and that of the ground to None.
     """
     held[id(edge.child)] = edge
     edges.append(edge)

@@ -143,7 +143,10 @@ def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: fl
 
 
 def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) -> Directions:
-    """Return the directions of a model for D parameters, with the derivatives of prescribed motions at time t (s)."""
+    """Return the variations of model constants and prescribed motions for unit changes of D parameters, at time t (s).
+
+    Only prescribed motions depend on the time; see `directions_of` for the result.
+    """
     return with_motions(directions_of(model, changes), motions_of(model, changes), t)
 
 

@@ -95,9 +95,10 @@ def _room(
 
 
 def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the normal load of joint friction, N, and its variations (D,), N per unit.
+    """Return the normal load of joint friction, N, and its derivatives (D,) with respect to D parameters.
 
-    `longer` (D,) are the variations of the length of the friction element.
+    The derivatives are in N per unit of each parameter. `longer` (D,) are the derivatives of the parameter `length` of
+    the friction element, m per unit of each parameter.
     """
     load, moved = at.joint_load(friction.on)
     point, by_relation = at.point, at.variation.directions.relations

@@ -88,14 +88,14 @@ UNITS = np.append(np.eye(3, 8).ravel(), np.eye(3, 8).sum(axis=0))
 
 
 class JointMotion(NamedTuple):
-    """Motion of both joint points and bodies of a node, in the inertial frame unless stated otherwise.
+    """Motion of the joint points and of the bodies i and j of a joint, in the inertial frame unless stated otherwise.
 
     Attributes
     ----------
     arm_i, arm_j : joint points in body axes, m
     s_i, s_j, s1_i, s1_j : vectors from the centers of mass to the joint points, m, and their rates, m/s
     w_i, w_j, a_i, a_j : angular velocities, rad/s, and angular accelerations of the unconstrained motion, rad/s^2
-    d2 : difference of the accelerations of the joint points in the unconstrained motion, m/s^2
+    d2 : acceleration of joint point j minus that of joint point i, in the unconstrained motion, m/s^2
     """
 
     arm_i: Any

@@ -167,10 +167,11 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that connect a branch, by index, each with its body on the side of the rest of the system.
+    """Return the joints that are bridges of the graph of bodies and joints, with the body at the root side of each.
 
-    A branch is a part that does not contain the ground and is disconnected if its joint is removed. The search is
-    depth-first with low points (Tarjan), from the ground and then from any body that was not reached.
+    The result maps the index of a bridge to the index of a body; the ground has the index `bodies`. The removal of a
+    bridge disconnects a branch from the rest of the system, which contains the root: the ground, or any body of a part
+    that is not connected with the ground. The search is depth-first with low points (Tarjan).
     """
     at_body: list[list[tuple[int, int]]] = [[] for _ in range(bodies + 1)]
     owner: list[int] = []

@@ -71,7 +71,10 @@ class Links(NamedTuple):
 
 
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
-    """Return the links of a system whose joints are hinges and ball joints and close no loop; otherwise None."""
+    """Return the links of a forest of hinges and ball joints.
+
+    None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
+    """
     n, t = len(model.mass), model.table
     if not joints or any(joint.relation is not None or not joint.primitives for joint in joints):
         return None

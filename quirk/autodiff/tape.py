@@ -174,7 +174,7 @@ class Recorded(Scalar):
 
     @property
     def written(self) -> bool:
-        """Always true, because operations on this number are recorded and not computed."""
+        """Whether operations on this number are recorded on a tape and not computed: always true."""
         return True
 
     @property
@@ -320,7 +320,7 @@ class RecordedArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Always true, because operations on this array are recorded and not computed."""
+        """Whether operations on this array are recorded on a tape and not computed: always true."""
         return True
 
     @property

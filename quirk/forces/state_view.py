@@ -46,7 +46,7 @@ class BodyNow:
 
     @cached_property
     def rotation(self) -> Any:
-        """Axes of the body in the inertial frame, as the columns of a matrix (3, 3)."""
+        """Rotation matrix (3, 3) from body axes to the inertial frame; its columns are the axes of the body."""
         return self._place.rotation
 
     @cached_property
@@ -117,7 +117,7 @@ class FrameNow:
 
     @cached_property
     def rotation(self) -> Any:
-        """Axes of the frame as columns, in the inertial frame."""
+        """Rotation matrix (3, 3) from the frame to the inertial frame; its columns are the axes of the frame."""
         return self._body.turned(self._frame.matrix)
 
 

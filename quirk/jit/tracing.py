@@ -203,7 +203,10 @@ class TracedValue(Scalar):
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Store a vector in eight adjacent elements of this array, from element `index` on; in four if it is halved."""
+        """Store a vector in eight adjacent elements of this array, from element `index` on.
+
+        Four elements are stored if the array is a view returned by `halved`.
+        """
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 

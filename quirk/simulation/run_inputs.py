@@ -46,7 +46,7 @@ class LoopInput:
 
     @property
     def given(self) -> np.ndarray:
-        """Value of the parameter with which the force element was constructed; the input's value until it is set."""
+        """Value of the parameter with which the force element was constructed."""
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 

@@ -48,7 +48,7 @@ class UnwritableError(Exception):
 
 
 def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return a system and options of a run as nested dicts and lists of texts, numbers and Boolean values.
+    """Return a system and options of a run as nested dicts and lists of strings, numbers and Boolean values.
 
     Raises
     ------

@@ -194,7 +194,7 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violations of the active constraints in the state `now`: of poses and of velocities.
+        """Return the largest violations of the active constraints in the state `now`: at position and velocity level.
 
         The former is in m or rad, the latter in m/s or rad/s.
         """

@@ -60,7 +60,7 @@ def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | N
 
 def use_carried() -> None:
     """Generate machine code of this process for the target of the carried code, if there is such code and it fits."""
-    config = numba.config
+    config: Any = numba.config
     if config.CPU_NAME is not None or config.CPU_FEATURES is not None or not RECORD.is_file():
         return
     target = target_of(json.loads(RECORD.read_text(encoding="utf-8")), llvm.get_host_cpu_features())

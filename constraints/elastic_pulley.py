@@ -91,7 +91,7 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
 
 
 def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
-    """Return the damping of the rope, N s; zero by default."""
+    """Return the checked damping of the rope, N s (force per strain rate, 1/s); 0 if `value` is None."""
     found = validate.non_negative(owner, "damping", 0.0 if value is None else value)
     if found > 0 and sections.exchange:
         raise InputError(

@@ -41,13 +41,13 @@ class Spherical(Joint):
 
 
 class Revolute(OneFreedomJoint):
-    """Hinge: a common point and a common axis, 5 rows; free to rotate about z.
+    """Hinge: a common point and a common axis, 5 rows; free to rotate about z of both joint frames.
 
     Parameters
     ----------
     armature : float or (2,), optional
-        Inertia of a rotor at the joint, kg m^2; or the inertia of the rotor and its gear ratio. Other parameters as for
-        `Joint`.
+        Inertia of a rotor, effective about the joint axis, kg m^2; or a pair, the inertia of the rotor, kg m^2, and its
+        gear ratio, rad of the rotor per rad of the joint. Other parameters as for `Joint`.
 
     Examples
     --------
@@ -80,13 +80,15 @@ class Cylindrical(Joint):
 
 
 class Prismatic(OneFreedomJoint):
-    """Prismatic joint: free to slide along z without rotation, 5 rows. Default point: center of mass of body j.
+    """Prismatic joint: free to slide along z of both joint frames without rotation, 5 rows.
+
+    The default of `point` is the center of mass of body j.
 
     Parameters
     ----------
     armature : float or (2,), optional
-        Inertia of a rotor at the joint, kg; or the inertia of the rotor, kg m^2, and its gear ratio, rad/m. Other
-        parameters as for `Joint`.
+        Mass effective along the joint axis that represents a rotor, kg; or a pair, the inertia of the rotor, kg m^2,
+        and its gear ratio, rad of the rotor per m of the joint. Other parameters as for `Joint`.
 
     Examples
     --------

@@ -188,21 +188,22 @@ class Rope(Unilateral):
 
 
 class OneSided(OfBodies, Unilateral):
-    """A unilateral constraint with a user-defined gap function of the poses; it is differentiated exactly.
+    """A unilateral constraint with a user-defined gap function of the poses, which is differentiated automatically.
 
     Parameters
     ----------
     name : str
     bodies : Body or list of bodies
-        GROUND may be included. The load acts on the second body, or on the only body, at its center of mass.
+        GROUND may be included. The constraint load in results is that on the second body in the list, or on the only
+        body, at its center of mass.
     gap : function, or the text of an `Expression`
         ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a quantity that is
         positive if the constraint is open and zero if it is closed.
     unit : "force" or "torque"
         Unit of the multiplier: "force" if the gap is a length, "torque" if it is an angle.
     point : (3,), function, or the text of an `Expression`, optional
-        Contact point, which friction requires: a point in the coordinates of the last body, or
-        ``point(t, a, b, ...)``, which returns it in the inertial frame, m.
+        Contact point, which friction requires, m: a point fixed in the last body in the list, in its body coordinates,
+        or ``point(t, a, b, ...)``, which returns the point in the inertial frame.
     restitution, rest_speed : as for `Stop`
 
     Examples

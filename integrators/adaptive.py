@@ -143,9 +143,10 @@ def step_error(
 ) -> float:
     """Return the ratio of the estimated error of a step to the tolerance.
 
-    `k` (buffers, N) are the slopes of the step of size h from y (N,) to y_new (N,); the tableau defines one or two
-    error estimates. Only the component of the error tangential to the manifold is used: near a singular configuration
-    the normal component is round-off.
+    `k` (s, N) are the slopes y' of the step of size h from y (N,) to y_new (N,): those of the stages, of the end of the
+    step, and of further stages for dense output. The tableau defines one or two error estimates. If there is a
+    manifold, only the component of the error tangential to it is used: near a singular configuration the normal
+    component is round-off. None means that y is not constrained to a manifold.
     """
     norms = []
     for weights in tableau.errors:

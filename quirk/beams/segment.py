@@ -30,8 +30,9 @@ DENOMINATORS = (3, 5, 7, 9, 11, 13, 15, 17)
 class BeamSegment(ForceElement):
     """Elasticity and damping of one segment of a `Beam`, between two of its bodies.
 
-    Its coordinates are the six strains: the extension and two shear strains, and the twist and two curvatures, 1/m. The
-    segments are created by `Beam`.
+    Its coordinates are the six strains, in this order: the extension (along x) and the shear strains along y and z,
+    without unit; the twist about x and the curvatures about y and z, 1/m. Axes are those of node i; the strains are
+    zero in the unloaded shape. The segments are created by `Beam`.
 
     Parameters
     ----------
@@ -42,9 +43,11 @@ class BeamSegment(ForceElement):
     length : float
         Unloaded length, m.
     reference : (6,)
-        Strains (u, v) / length of the unloaded shape.
+        (u, v) / length in the unloaded shape, where (u, v) is the logarithm of the pose of node j relative to node i in
+        SE(3): the rotation vector v, rad, and the translational part u, m.
     stiffness, damping : (6, 6)
-        Matrices of the section, per strain and per strain rate: N, N m^2 and N s, N m^2 s.
+        Matrices of the section, which map strains and strain rates to internal forces (N) and moments (N m). The units
+        of their diagonal blocks are N and N m^2 for the stiffness, N s and N m^2 s for the damping.
 
     Examples
     --------
@@ -81,9 +84,9 @@ class BeamSegment(ForceElement):
         super().__init__(name, (body_i, frame_i), (body_j, frame_j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the six strains: extension, two shear strains, and twist and two curvatures, 1/m.
+        """Return the six strains, in the axes of node i: extension, two shear strains; twist and two curvatures, 1/m.
 
-        `i` and `j` are the moving frames of the nodes.
+        `i` and `j` are the moving frames of the nodes; the strains are relative to the unloaded shape.
         """
         v = relative_rotation_vector(i, j)
         d = i.rotation.T @ (j.position - i.position)

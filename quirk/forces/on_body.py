@@ -126,9 +126,10 @@ class Torque(_OnBody):
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return the present value of a load `value` at time t (s).
+    """Return `value`, a constant or a function, at time t (s).
 
-    If it is a function, it is called with the time and the motion of the body of `place`.
+    A function is called with the time and the motion of the body of `place`. The result has the shape, the unit and the
+    axes of `value`, such as a force (3,), N, in the axes chosen by the element's `frame`; it is not transformed.
     """
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 

@@ -190,7 +190,7 @@ class TracedValue(Scalar):
 
     @property
     def lanes(self) -> LanesType:
-        """Type of the vectors loaded from this array: eight lanes, or four if it is halved."""
+        """Type of the vectors loaded from this array: eight lanes, or four for a view returned by `halved`."""
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
@@ -198,7 +198,10 @@ class TracedValue(Scalar):
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:
-        """Load a vector of eight adjacent elements of this array, from element `index` on; of four if it is halved."""
+        """Load a vector of eight adjacent elements of this array, from element `index` on.
+
+        Four elements are loaded if the array is a view returned by `halved`.
+        """
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 

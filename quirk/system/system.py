@@ -563,7 +563,7 @@ class System(Renamed):
     def view(
         self, *, labels: bool = False, host: str = "127.0.0.1", port: int = 0, block: bool = False
     ) -> SliderMechanism:
-        """Show the initial poses in a browser, with a slider for each coordinate of a joint with an axis.
+        """Show the initial poses in a browser, with sliders for rotations about and translations along joint axes.
 
         Dragging a slider moves the mechanism with all loops closed; it stops where the mechanism cannot follow. Drivers
         are disabled. The system itself is not changed.

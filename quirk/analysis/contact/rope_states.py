@@ -225,7 +225,17 @@ class _Instant:
         return None
 
     def _violated(self, now: Mapping[str, tuple[float, float]], stop: int, way: int, slips: bool) -> bool:
-        """Whether the rope slips opposite to the direction `way` of its limit, or sticks beyond the limit."""
+        """Whether the assumed state of one stop, slipping or sticking at its friction limit, violates its condition.
+
+        Parameters
+        ----------
+        now : values and rates of the rope's quantities, as returned by `quantities`
+        stop : index of the point of the rope
+        way : direction of slip that the friction limit allows, AHEAD or BACK
+        slips : whether the rope is assumed to slip
+            The condition then is that it does not slip against the direction of slip; otherwise, that the margin of its
+            tensions to the limit does not decrease.
+        """
         if slips:
             return now[f"{SLIPPING} {stop}"][0] < -STILL * self._fastest
         rate = now[f"{MARGIN_AHEAD if way == AHEAD else MARGIN_BACK} {stop}"][1]

@@ -51,7 +51,11 @@ def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.nda
 
 
 def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return displacements (n, 3), m, and rotations (n, 3), rad, of n bodies for a step in free coordinates."""
+    """Return displacements (n, 3), m, and rotations (n, 3), rad, of n bodies for a step in free coordinates.
+
+    Displacements are in the inertial frame, and rotation vectors in body axes. `step` (f,) begins with the v free
+    coordinates of the bodies; further entries, for internal variables, are ignored.
+    """
     change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
     return change[:, :3], change[:, 3:]
 
@@ -59,16 +63,31 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
 def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
     """Return the size of a step: its largest relative displacement, or its largest rotation, rad, if that is larger.
 
-    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are relative to `longer`
-    times the characteristic length of the system.
+    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are divided by the
+    characteristic length of the system times the factor `longer`.
     """
     return float(max(np.abs(moves).max() / (longer * point.model.length), np.abs(turns).max()))
 
 
 def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
-    """Return the state after a step in free coordinates, projected onto the constraints.
+    """Return the state after a step in free coordinates, projected onto the constraints at time t (s).
 
-    Steps longer than LONGEST_STEP times `longer` are shortened.
+    The velocities of `state` are kept. The step is shortened if a rotation exceeds LONGEST_STEP (rad), or if a
+    displacement exceeds LONGEST_STEP times `longer` times the characteristic length of the system, and is halved while
+    the projection fails.
+
+    Parameters
+    ----------
+    free : basis of the free coordinates
+    state : state before the step
+    step : (f,) changes of the v free coordinates of the bodies, then of the first f - v internal variables
+    t : time, s
+    longer : factor of the largest displacement
+
+    Raises
+    ------
+    AssemblyError
+        If the projection fails for short steps, too.
     """
     point, (moves, turns) = free.point, change_along(free, step)
     size = size_of_change(point, moves, turns, longer)

@@ -192,7 +192,7 @@ class Point:
 
 @dataclass(frozen=True)
 class OperatingVariation:
-    """D small variations z of a state and their time derivatives z' = J z.
+    """D small variations z of a state of n bodies and k internal variables, and their time derivatives z' = J z.
 
     Attributes
     ----------

@@ -111,10 +111,11 @@ def freedoms_at(joints: np.ndarray, e: int) -> int:
 
 @kernel
 def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
-    """Replace the normals of the 1 to 3 rotation rows of a joint by their dual vectors.
+    """Replace the normals of the 1 to 3 rotation rows of a joint by their dual basis, in inertial axes.
 
-    The normals begin at offset DUALS from element o of `work`, where the data of the joint begin. The free axis of a
-    joint with two rotation rows is stored at element `axis`.
+    The dual vectors d_k span the same space as the normals n_k, with d_k . n_m = 1 if k = m and otherwise 0. The
+    normals begin at offset DUALS from element o of `work`, where the data of the joint begin. If there are two rows,
+    the axis of free rotation n_1 x n_2, not normalized, is written to `work` from element `axis` on.
     """
     a = load3(work, o + 8 * DUALS)
     if rows == 1:

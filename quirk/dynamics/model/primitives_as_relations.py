@@ -49,9 +49,12 @@ def _placed(
 
 @functools.cache
 def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
-    """Return the function that computes the rows of primitives.
+    """Return a function (t, frames, numbers, motions) that computes the residuals of primitive constraints.
 
-    `recipe` holds, for each primitive, its kind and its axes in frames i and j.
+    `recipe` has an entry for each primitive: its kind, and the indices (0 to 2 for x to z) of its axes in frames i and
+    j. The function's argument `frames` are the moving frames i and j, and `numbers` the offsets of the primitives: m,
+    m^2 for DISTANCE, or the cosine of an angle for DOT1. It returns three residuals for a coincidence, and one for each
+    other primitive.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:

@@ -165,9 +165,11 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 @shared
 def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
-    """Store the rotation of the bodies up to which joint k need not be evaluated again.
+    """Schedule the next evaluation of joint k: store the rotation of the bodies at which it becomes necessary.
 
-    Joint k has just been evaluated, with the plane vectors u, after the bodies had rotated by `turned` (rad).
+    Joint k has just been evaluated, with the plane vectors u. `turned` is the present bound on the relative rotation of
+    any two bodies since the start of the run, rad, see `TurnBound`. Until this bound has grown by REACH times the
+    length of the shorter plane vector, neither vector can reach zero length or pass more than one quadrant.
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned

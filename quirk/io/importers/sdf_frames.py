@@ -46,7 +46,7 @@ class NamedFrame:
     link : the link whose frame it is, None for other frames
     to : full name of the frame to which the pose is relative, or None for the world
     pose : pose relative to this frame
-    attached : full name of the frame with which it moves; None for the world
+    attached : full name of the frame to which it is rigidly attached; None for the world
     """
 
     element: Element
@@ -106,7 +106,7 @@ class Frames:
         return self._found[name]
 
     def link(self, name: str | None) -> str | None:
-        """Return the full name of the link with which a frame moves; None for the world."""
+        """Return the full name of the link to which a frame is rigidly attached; None for the world."""
         seen: set[str] = set()
         while name is not None and self.named[name].link is None:
             if name in seen:

@@ -14,7 +14,7 @@ USUAL_FRICTION = 1.0
 
 
 def colliders(element: Element, name: str, link: Link) -> list[Collider]:
-    """Return the geometries of a link that can be in contact; `element` and `name` are its element and full name."""
+    """Return the collision geometries of a link; `element` and `name` are its XML element and full name."""
     group = None if _collides_with_itself(element) else name.partition("::")[0]
     found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
     return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]

@@ -104,7 +104,10 @@ def dependents(system: System, old: Any) -> list[Any]:
 
 
 def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
-    """Return the part `new` and all `others`, constructed again with `new` in place of `old`."""
+    """Return the part `new`, then all `others`, constructed again with `new` in place of `old`.
+
+    `others` are the parts that depend on `old`, directly or indirectly, as returned by `dependents`.
+    """
     replaced: dict[int, Any] = {id(old): new}
     if isinstance(new, ForceElement):
         replaced[id(old)] = new.placed(system.bodies, system.constraints)

@@ -83,11 +83,12 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Write the squared lengths of the rows A W in work.G to work.lengths.
+    """Compute the squared Euclidean norm of each row of A W, and write them to work.lengths.
 
-    A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. `inverse_mass` (K,) is the sum of 1/m over
-    both bodies of each of K nodes (joints), 1/kg; `side_inverse_mass` is 1/m for each body of each relation, a
-    constraint given by a function.
+    A is the matrix of constraint rows, stored in work.G, and W a factor of the inverse mass matrix, M^-1 = W W^T; the
+    squared norms are thus the diagonal of A M^-1 A^T. `inverse_mass` (K,) is the sum of 1/m over both bodies of each of
+    K nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation, a constraint given by a
+    function.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)

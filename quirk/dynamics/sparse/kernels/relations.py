@@ -119,7 +119,10 @@ def relation_rows(
     rhs: np.ndarray,
     o: int,
 ) -> None:
-    """Compute the constraint rows A of relation r in G, and the right-hand sides b - A a, written from rhs[o] on.
+    """Compute the constraint rows A of relation r, and their right-hand sides b - A a.
+
+    The rows are written to G, at the elements listed for each body of the relation in `relations.sides`, and the
+    right-hand sides to `rhs` from element o on.
 
     a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are
     subtracted from b.

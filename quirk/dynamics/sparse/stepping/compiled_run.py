@@ -348,7 +348,10 @@ class CompiledRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for the continuation of the run with other enabled constraints and forces."""
+        """Step size, counts, event signs and cost statistics with which the run continues.
+
+        They are passed to the run that continues after constraints or forces have been enabled or disabled.
+        """
         counts = self.run.counts
         judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
         return ResumePoint(float(self.run.clock.h), int(counts.grid), int(counts.passed), self.watch.sides, judged)

@@ -100,10 +100,18 @@ def reach(
 
 @kernel
 def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """Return the maximum step size (s) at which one order of the series of the work is within the tolerance.
+    """Return the maximum step size (s) at which one term of the Taylor series of the work satisfies its tolerance.
 
-    The tolerance of the work grows with the step size. If all velocities and loads are zero, there is no limit; the
-    error is then tested at the end of the step.
+    The tolerance is a constant (J) plus a power (W) times the step size; a step is admissible if the term is within
+    either of the two. If both are zero, because all velocities and loads are zero, the result is infinite; the error is
+    then tested at the end of the step.
+
+    Parameters
+    ----------
+    mechanism, stepper : the system, and the series of the present step with the tolerances of the work
+    change : term of the state in the series, scaled to avoid overflow
+    size : scale of `change`, as returned by `scaled_down`
+    order : power of the step size in this term
     """
     energy, power, longest = stepper.known.of_work, stepper.known.of_power, 0.0
     if not energy + power > 0.0:

@@ -133,7 +133,7 @@ def test_names_in_every_way_out(tmp_path):
         (lambda r: r["hinge"].travel, 'Revolute "hinge": it has no travel, because it has no single axis'),
         (lambda r: r["hinge"].travel, "it has angle, displacement"),
         (lambda r: r["hinge"].effort, "only drivers of one coordinate"),
-        (lambda r: r["push"].effort, "only actuators of joints and drivers have effort"),
+        (lambda r: r["push"].effort, "only drivers and actuators of one joint have effort"),
         (
             lambda r: curve("here", r, "rod.position.q"),
             r'no quantity "rod.position.q"; did you mean "rod.position.x"\?',

@@ -166,3 +166,16 @@ def test_a_body_that_hangs_on_a_beam_may_turn_freely(seed):
     np.testing.assert_allclose(arm, [0, 0, -0.2], atol=1e-8)
     weight = (2.0 + 7850.0 * 0.03 * 0.02) * 9.81
     np.testing.assert_allclose(np.abs(state.loads["clamp"].force), [0, 0, weight], atol=1e-6 * weight)
+
+
+@pytest.mark.parametrize("elements", [4, 24])
+@pytest.mark.parametrize("curve", [None, lambda u: [np.cos(u), np.sin(u), 0.2 * u]])
+@pytest.mark.parametrize("load", [0.0, 1e-12])
+def test_a_beam_with_no_load_to_speak_of_is_at_rest_as_it_is(elements, curve, load):
+    section = quirk.Section(EA=1e6, GA=1e6, GJ=100.0, EI=100.0, mass=1.0)
+    ends = {"curve": curve} if curve else {"start": [0, 0, 0], "end": [1, 0, 0]}
+    beam = quirk.Beam("beam", section=section, elements=elements, **ends)
+    clamp = quirk.Fixed("clamp", quirk.GROUND, beam.bodies[0], point=beam.bodies[0].position)
+    system = quirk.System([beam, clamp, quirk.Force("load", beam.bodies[-1], [0, 0, load])])
+    state = system.equilibrium()
+    assert np.abs(state.position - system.initial_state().position).max() <= 1e-12

@@ -95,7 +95,8 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
             break
         # Stiff loads may still change much in a step that hardly moves anything: go on while accelerations decrease.
         stands = stands or size_of_change(point, moves, turns) <= STANDS
-        part = min(1.0, LONGEST_STEP / size_of_change(point, moves, turns, np.inf))
+        size = size_of_change(point, moves, turns, np.inf)
+        part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
         strains = now + part * segments.rates(point, moves, turns)
         moved = _moved(point, part * moves, part * turns)
         if moved is None:

@@ -70,5 +70,5 @@ def task(system: quirk.System, members: int, threads: int = 1) -> Task:
 
 
 def _scaled(steps: Task, members: int) -> Task:
-    """Return the task of as many steps in a single run as a batch of so many members takes."""
+    """Return the task of a single run that takes `members` times STEPS steps in a repetition."""
     return lambda count: steps(count * members * STEPS)

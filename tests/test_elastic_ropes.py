@@ -584,3 +584,25 @@ def test_refused_start_beyond_the_limit():
     state.position[1, 2] -= 0.05
     with pytest.raises(quirk.SimulationError, match="differ by more than friction can hold"):
         quirk.simulate(system, 0.1, initial_state=state)
+
+
+def test_quantities_have_their_units():
+    """In tables, in names of columns, and along the axes of plots."""
+    system = over_a_bar(friction=0.2)
+    result = quirk.simulate(system, 0.01, output=0.01)
+    rope = next(force for force in system.forces if force.coordinates)
+    columns = result.to_pandas("forces").columns
+    units = {
+        "tension": ("N", "N/s"),
+        "stretch": ("", "1/s"),
+        "speed": ("m/s", "m/s^2"),
+        "slip": ("m/s", "m/s^2"),
+        "slipping": ("m/s", "m/s^2"),
+        "grip ahead": ("N", "N/s"),
+        "grip back": ("N", "N/s"),
+        "reserve": ("", "1/s"),
+    }
+    for coordinate in rope.coordinates:
+        unit = units[coordinate.rstrip("0123456789 ")]
+        own = [column for column in columns if f"{rope.name}.{coordinate}" in column]
+        assert [column.partition(" [")[2].rstrip("]") for column in own][:2] == list(unit), own

@@ -292,6 +292,38 @@ def test_what_is_no_tree_is_refused(parts, message):
         quirk.System([*parts(), quirk.GravityCompensation("g", gravity=G)])
 
 
+def flexible(links):
+    """An arm of beams, with a hinge at the start of each."""
+    section = quirk.Section(EA=1e6, GA=1e6, GJ=100.0, EI=100.0, mass=1.0)
+    beams = [quirk.Beam(f"link {k}", [k, 0, 0], [k + 1, 0, 0], section=section, elements=2) for k in range(links)]
+    ends = [GROUND, *(beam.bodies[-1] for beam in beams)]
+    joints = [
+        quirk.Revolute(f"hinge {k}", ends[k], beam.bodies[0], point=[k, 0, 0], axis="y") for k, beam in enumerate(beams)
+    ]
+    return beams, joints
+
+
+@pytest.mark.parametrize("links", [1, 2])
+def test_beams_are_refused_as_links(links):
+    """Of a beam the law would know only the body at the hinge."""
+    beams, joints = flexible(links)
+    for law in (
+        quirk.GravityCompensation("law", joints, gravity=G),
+        quirk.ComputedTorque("law", joints, [0.0] * links, kp=1, kd=1, gravity=G),
+    ):
+        with pytest.raises(
+            quirk.InputError, match=r'"law": Body "link 0 body 0" belongs to a beam, but .* rigid links'
+        ):
+            quirk.System([*beams, *joints, law])
+    said = "belongs to a beam" if links == 1 else "beams among its links are not supported"
+    with pytest.raises(quirk.InputError, match=said):
+        quirk.System([*beams, *joints, quirk.GravityCompensation("law", gravity=G)])
+    gripper = Body.sphere("gripper", 1.0, 0.1, position=[-0.5, 0, 0])
+    wrist = quirk.Revolute("wrist", GROUND, gripper, point=[-1, 0, 0], axis="y")
+    law = quirk.GravityCompensation("law", [wrist], gravity=G)
+    assert quirk.System([*beams, *joints, gripper, wrist, law])["law"].count == 1  # beams elsewhere do not matter
+
+
 HINGE = spherical()[2]
 
 

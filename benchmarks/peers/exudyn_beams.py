@@ -12,13 +12,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 import quirk
 
-from .exudyn_peer import exudyn, items
+from .exudyn_peer import exudyn, items, with_settings
 
 SPATIAL = "geometrically exact, spatial"
 QUADRATIC = "geometrically exact, plane, quadratic"
@@ -127,7 +126,7 @@ class BeamModel:
 
     def rest(self, load_steps: int) -> float:
         """Find the equilibrium, with the load applied in steps; return the seconds that it took."""
-        given = settings()
+        given = with_settings(SETTINGS)
         given.staticSolver.numberOfLoadSteps = load_steps
         began = time.perf_counter()
         self.mbs.SolveStatic(given)
@@ -135,7 +134,7 @@ class BeamModel:
 
     def move(self, duration: float, steps: int) -> float:
         """Integrate for `duration` (s); return the seconds that it took."""
-        given = settings()
+        given = with_settings(SETTINGS)
         given.timeIntegration.endTime, given.timeIntegration.numberOfSteps = duration, steps
         began = time.perf_counter()
         self.mbs.SolveDynamic(given)
@@ -147,15 +146,3 @@ def pose_of_node(body: quirk.Body) -> tuple[np.ndarray, np.ndarray]:
     node = body.frame("node")
     turn = quirk.rotation.multiply(body.orientation, node.rotation)
     return body.position + quirk.rotation.matrix(body.orientation) @ node.origin, turn
-
-
-def settings() -> Any:
-    """Return the settings of all runs."""
-    result = exudyn.SimulationSettings()
-    for path, value in SETTINGS.items():
-        *folders, name = path.split(".")
-        owner = result
-        for folder in folders:
-            owner = getattr(owner, folder)
-        setattr(owner, name, value)
-    return result

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -101,10 +102,16 @@ class ExudynModel:
 
 def settings(duration: float, count: int) -> exudyn.SimulationSettings:
     """Return the settings of a run of `count` steps."""
-    result = exudyn.SimulationSettings()
+    result = with_settings(SETTINGS)
     result.timeIntegration.endTime = duration
     result.timeIntegration.numberOfSteps = count
-    for path, value in SETTINGS.items():
+    return result
+
+
+def with_settings(values: Mapping[str, object]) -> exudyn.SimulationSettings:
+    """Return Exudyn's settings with the given values by path, such as "parallel.numberOfThreads"."""
+    result = exudyn.SimulationSettings()
+    for path, value in values.items():
         *folders, name = path.split(".")
         owner = result
         for folder in folders:

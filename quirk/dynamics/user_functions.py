@@ -29,5 +29,5 @@ def functions_in(relation: Relation) -> list[Callable[..., Any]]:
 
 
 def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the titles of all elements of a model with a user function for which `asked` returns true."""
+    """Yield the title of each element of a model whose user function fulfils the condition `asked`."""
     return (owner for owner, function in functions_of(model) if asked(function))

@@ -46,6 +46,12 @@ STICKS, AHEAD, BACK, FREE = 0, 1, -1, 2
 SPEED, SLIP, SLIPPING = "speed", "slip", "slipping"
 MARGIN_AHEAD, MARGIN_BACK, RESERVE = "grip ahead", "grip back", "reserve"
 OF_STOPS = (SPEED, SLIP, SLIPPING, MARGIN_AHEAD, MARGIN_BACK, RESERVE)
+TENSION, STRETCH = "tension", "stretch"
+# Units of the quantities; "" for dimensionless ones.
+UNITS = {
+    TENSION: "N", STRETCH: "", SPEED: "m/s", SLIP: "m/s", SLIPPING: "m/s", MARGIN_AHEAD: "N", MARGIN_BACK: "N",
+    RESERVE: "",
+}  # fmt: skip
 # Relative difference of two tensions that is round-off.
 EQUAL = 1e-12
 
@@ -178,9 +184,9 @@ class ElasticRope(ForceElement):
         self.internal = self.sections.names if self.sections.exchange else ()
         self.parameters = fixed if self.internal else (*fixed, *self.sections.names)
         self.coordinates = (
-            *(f"tension {k}" for k in range(len(self.sections.of_span))),
+            *(f"{TENSION} {k}" for k in range(len(self.sections.of_span))),
             *(f"{what} {k}" for k in at for what in OF_STOPS),
-            "stretch",
+            STRETCH,
         )
         super().__init__(name, *ends)
 
@@ -193,6 +199,11 @@ class ElasticRope(ForceElement):
     def wakes(self) -> bool:
         """Whether the rope may tighten for a short time without an event."""
         return not self.switches
+
+    @staticmethod
+    def unit_of(coordinate: str) -> str:
+        """Return the unit of a coordinate, "" if it is dimensionless."""
+        return UNITS[coordinate.rstrip("0123456789 ")]
 
     @property
     def switches(self) -> bool:

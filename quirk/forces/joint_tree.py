@@ -210,7 +210,7 @@ class _Links:
         if remaining:
             raise InputError(
                 f"{owner}: {remaining[0]} is not connected to the ground by joints: a tree with a moving base is not "
-                "supported; weld its base to quirk.GROUND"
+                "supported; weld its base to quirk.GROUND; beams among its links are not supported either"
             )
 
     @property

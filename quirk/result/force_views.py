@@ -14,6 +14,7 @@ from ..constraints.unilateral import Unilateral
 from ..dynamics.model.applied_loads import Exerted
 from ..errors import InputError
 from ..forces import AttitudeControl, Controller, Friction, JointFriction
+from ..forces.elastic_rope import ElasticRope
 from ..forces.joint_actuation import Actuated
 from ..forces.spring import BetweenPoints
 from ..forces.stored_loads import stored_loads
@@ -36,6 +37,7 @@ UNITS = {
     "m/s": {"m": "m/s", "m/s": "m/s^2", "N": "N"},
     "": {"m": "", "m/s": "1/s", "N": "N m"},
     "1/m": {"m": "1/m", "m/s": "1/(m s)", "N": "N m^2"},
+    "N": {"m": "N", "m/s": "N/s"},
     "N m": {"m": "N m", "m/s": "N m/s", "N": "N m"},
     "m or rad": {"m": "m or rad", "m/s": "m/s or rad/s", "N": "N or N m"},
 }
@@ -360,6 +362,8 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
         return "m/s"
     if isinstance(force, BeamSegment):
         return "1/m" if STRAINS.index(coordinate) >= 3 else ""
+    if isinstance(force, ElasticRope):
+        return force.unit_of(coordinate)
     if isinstance(force, AttitudeControl) and coordinate != "angle":
         return "N m"
     if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from ..beams import Beam
+from ..beams import Beam, BeamSegment
 from ..bodies.body import GROUND, Body, Ground
 from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
 from ..events import Event, Sampled
 from ..forces import ForceElement
+from ..forces.robot_control import OfTree
 from ..forces.state_function import in_state
 from ..util.suggestion import suggestion
 
@@ -51,10 +52,15 @@ class Parts:
             self._add(item)
         self.bodies = [part for part in self if isinstance(part, Body)]
         self.constraints = [part for part in self if isinstance(part, Constraint)]
+        elastic = {body.name for part in self if isinstance(part, BeamSegment) for body in part.bodies}
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
+                if isinstance(part, OfTree):
+                    _check_rigid(part, part.needs, elastic)
                 placed = part.placed(self.bodies, self.constraints)
                 placed.check_names()
+                if isinstance(placed, OfTree):
+                    _check_rigid(placed, placed.reads, elastic)
                 self._by_name[name] = in_state(placed, self._by_name)
         self.forces = [part for part in self if isinstance(part, ForceElement)]
         self.events = [part for part in self if isinstance(part, Event)]
@@ -161,3 +167,13 @@ def _listed(items: Any) -> list[Any]:
         return list(items)
     except TypeError:
         raise InputError(f"System: items must be a list of bodies, constraints and forces; got {items!r}") from None
+
+
+def _check_rigid(element: OfTree, parts: Iterable[Any], elastic: Container[str]) -> None:
+    """Raise an InputError if bodies among `parts`, of the tree of an element, are bodies of beams (names `elastic`)."""
+    for part in parts:
+        if isinstance(part, Body) and part.name in elastic:
+            raise InputError(
+                f"{element}: {part} belongs to a beam, but the law knows rigid links only: use a Controller, "
+                "JointTorque or Sampled at each joint of a robot with beams"
+            )

@@ -23,7 +23,7 @@ def rows(small: bool, effort: Effort) -> list[Row]:
     against = [_against_rollout(name, build, n, target, members, small, effort) for name, build, n, target in TREES]
     ladder = models.ladder(5)
     single = Row(f"batch of {members}, ladder {len(ladder.bodies)}", "QuIRK, single runs", target=5.0, judged=not small)
-    compare(single, ladder, task(ladder, members), _scaled(quirk_side.steps(ladder), members), effort, members * STEPS)
+    compare(single, ladder, task(ladder, members), _single_runs(ladder, members), effort, members * STEPS)
     chain = models.revolute_chain(10)
     two = Row(f"batch of {members}, revolute chain 10, two threads", "QuIRK, one thread", target=1.8, judged=not small)
     compare(two, chain, task(chain, members, threads=2), task(chain, members), effort, members * STEPS)
@@ -69,6 +69,11 @@ def task(system: quirk.System, members: int, threads: int = 1) -> Task:
     return run
 
 
-def _scaled(steps: Task, members: int) -> Task:
-    """Return the task of a single run that takes `members` times STEPS steps in a repetition."""
-    return lambda count: steps(count * members * STEPS)
+def _single_runs(system: quirk.System, members: int) -> Task:
+    """Return the task of `members` times STEPS steps of a single run in each repetition, from the initial state."""
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            quirk_side.steps(system)(members * STEPS)
+
+    return run

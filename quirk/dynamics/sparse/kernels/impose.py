@@ -22,13 +22,13 @@ import numpy as np
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
-from quirk.jit.simd import add, at, greater, load, put, splat, store, total
+from quirk.jit.simd import add, at, greater, highest, load, put, splat, store, total
 
 from .bodies import released
 from .factorisation import factorise_rows, solve_rows
 from .mechanism import Mechanism
 from .relations import relation_wrenches
-from .rows import BILINEAR, HUB, RELATION, Nodes, along_with_terms
+from .rows import BILINEAR, HUB, RELATION, Nodes, along, along_with_terms
 from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
 # A row is satisfied if its residual is at most MET times the sum of the magnitudes of its terms. Corrections that no
@@ -49,7 +49,6 @@ def impose(mechanism: Mechanism, passes: int) -> None:
     multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE, if it is the
     largest so far.
     """
-    measure_goal(mechanism.work)
     find_rest(mechanism)
     solve_for_rest(mechanism, passes, MET)
 
@@ -64,29 +63,19 @@ def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
     work = mechanism.work
     copy(work.rhs, work.goal)
     copy(work.rhs, work.rest)
-    measure_goal(work)
     clear(work.wrench)
     solve_for_rest(mechanism, passes, max(left, MET))
-
-
-@kernel
-def measure_goal(work: Workspace) -> None:
-    """Initialize work.terms, the sum of the magnitudes of the terms of each row, with the magnitudes of work.goal."""
-    for o in range(0, work.x.shape[0], 8):
-        goal = load(work.goal, o)
-        store(work.terms, o, greater(goal, -1.0 * goal))
 
 
 @kernel
 def find_rest(mechanism: Mechanism) -> None:
     """Set work.rhs and work.rest to the residual of the rows: work.goal minus A M^-1 w, for the loads w in work.wrench.
 
-    A is the matrix of constraint rows, M the mass matrix. The absolute values of the terms that cancel in the residual
-    are added to work.terms.
+    A is the matrix of constraint rows, M the mass matrix.
     """
     nodes, work = mechanism.nodes, mechanism.work
     released(mechanism.constants, work.wrench, work.motion)
-    along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
+    along(nodes, work.G, work.motion, work.rhs)
     for o in range(0, work.x.shape[0], 8):
         rest = load(work.goal, o) - load(work.rhs, o)
         store(work.rhs, o, rest)
@@ -110,7 +99,6 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
         put(work.summary, METHOD, REFLECTIONS)
         put(work.summary, RATE, 0.0)
         factorise_rows(mechanism)
-    measure_goal(work)
     find_rest(mechanism)
     if not refine(mechanism, passes, left, ASTRAY) and not met(mechanism, max(left, ASTRAY)):
         for o in range(0, work.wrench.shape[0], 8):
@@ -136,9 +124,6 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
     for turn in range(1 if passes == 1 else MOST_PASSES):
         if turn > 0:
             find_rest(mechanism)
-            done = turn >= passes - 1 and met(mechanism, left)
-            if done and turn >= passes:
-                break
         solve_rows(mechanism)
         # Square of the correction of the accelerations, in the mass metric.
         square = splat(0.0)
@@ -154,17 +139,22 @@ def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool
                 if by_blocks:
                     return False
             if now > before:
-                done = done or round_off
+                add_terms(mechanism, turn == 1)
+                done = round_off or (turn >= passes - 1 and met(mechanism, left))
                 break  # the rest is round-off, or the method does not converge
         elif turn == 1:
             put(work.summary, RATE, max(at(work.summary, RATE), now / before))
         before = now
+        if turn > 0:
+            # Fraction of the last correction left by a block solve, from the smallest pivot.
+            done = by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first
+            if not done:
+                add_terms(mechanism, turn == 1)
+                done = turn >= passes - 1 and met(mechanism, left)
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
-        # Fraction of the last correction left by a block solve, from the smallest pivot.
-        if done or (by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first):
-            done = True
+        if done:
             break
     for o in range(0, work.x.shape[0], 8):
         store(work.x, o, load(work.sum, o))
@@ -181,12 +171,36 @@ def accelerated(work: Workspace) -> float:
 
 
 @kernel
+def add_terms(mechanism: Mechanism, first: bool) -> None:
+    """Add the magnitudes of the terms that cancel in the residual of each row to work.terms.
+
+    These are the terms of A M^-1 w for the loads w in work.wrench; the first time also those of work.goal and of the
+    loads before constraint loads were added.
+    """
+    constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
+    if first:
+        for o in range(0, work.x.shape[0], 8):
+            goal = load(work.goal, o)
+            store(work.terms, o, greater(goal, -1.0 * goal))
+        released(constants, work.given, work.motion)
+        along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
+        released(constants, work.wrench, work.motion)
+    along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
+
+
+@kernel
 def met(mechanism: Mechanism, left: float) -> bool:
-    """Return whether the residual is at most a fraction `left` of the sum of the terms in each independent row.
+    """Return whether the residual work.rest is at most a fraction `left` of the terms of each independent row.
 
     Rows that the factorization by reflections detected as dependent are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
+    largest = splat(0.0)
+    for o in range(0, work.x.shape[0], 8):
+        rest = load(work.rest, o)
+        largest = greater(largest, greater(rest, -1.0 * rest) - left * load(work.terms, o))
+    if highest(largest) <= 0.0:
+        return True
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             continue

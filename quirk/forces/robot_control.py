@@ -1,236 +1,24 @@
-"""State feedback for robots: gravity compensation and computed torque for a kinematic tree.
-
-Efforts follow from the recursion of Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102 (1980) 69: velocities and
-accelerations of the links outward, forces and moments inward, in the axes of each link.
-"""
+"""State feedback for robots: gravity compensation and computed torque for a kinematic tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bodies.body import Body, Ground
+from ..bodies.body import Body
 from ..constraints import Constraint, Joint
-from ..constraints.angle import twist
 from ..errors import InputError
 from ..functions import degrees
 from ..functions.motion import Motion, MotionLike, as_motion, derivative_of
 from ..util import validate
-from .actuator import checked_limits, limited
-from .element import ForceElement
-from .joint_tree import BASE, JointTree, is_hinge_or_slide, joint_tree
-from .place import Place
+from .actuator import limited
+from .tree_control import TreeControl
 
 
-class OfTree(ForceElement):
-    """Base class of elements with an effort at each of several joints of a kinematic tree rooted at the ground.
-
-    The law is evaluated with the coordinates of all joints of the tree; the first `count` of them have an effort.
-
-    Attributes
-    ----------
-    joints : the joints with an effort, None for all of the system
-    count, leaders : number of joints with an effort; index of the coordinate that leads each one, by a `Coupling`
-    gravity : (3,) m/s^2
-    limits : (2,) smallest and largest effort, or None
-    """
-
-    drawing = ""
-
-    parameters: tuple[str, ...] = ("masses", "centers", "inertias", "axes", "offsets", "gravity", "ratios", "limits")
-    aside: tuple[str, ...] = ("joints", "tree", "armatures", "signs")
-    tree: JointTree | None = None
-    count: int
-    leaders: tuple[int, ...]
-    topology: tuple[tuple[int, float, int], ...]
-    masses: Any
-    centers: Any
-    inertias: Any
-    axes: Any
-    offsets: Any
-    armatures: Any
-    ratios: Any
-
-    def __init__(self, name: str, joints: Iterable[Joint] | None, gravity: ArrayLike, limits: ArrayLike | None) -> None:
-        owner = f'{type(self).__name__} "{validate.name(type(self).__name__, name)}"'
-        self.name = name
-        self.joints = None if joints is None else _checked_joints(owner, joints)
-        self.gravity = validate.array(owner, "gravity", gravity, (3,))
-        self.limits = checked_limits(owner, limits)
-        self.ends = tuple(end for joint in self.joints or () for end in joint.ends)
-
-    def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
-        """Return the element for a system of these bodies and constraints, with the masses and geometry of its tree."""
-        by_name = {body.name: body for body in bodies}
-        tree = joint_tree(str(self), self.joints, by_name, constraints)
-        moving = {joint.name: k for k, joint in enumerate(tree.joints)}
-        given = [joint.name for joint in (self.joints or tree.joints)]
-        given = [name for name in given if tree.leaders[moving[name]] == moving[name]]
-        order = [moving[name] for name in dict.fromkeys([*given, *moving])]
-        numbers = [order.index(k) for k in range(len(order))]
-        leaders = [numbers[tree.leaders[k]] for k in order]
-        ends = [end for k in order for end in tree.joints[k].ends]
-        return self.with_values(
-            {
-                "tree": tree,
-                "ends": tuple((by_name.get(body.name, body), frame) for body, frame in ends),
-                "coordinates": tuple(tree.joints[k].name for k in order),
-                "turning": tuple(c for c, k in enumerate(order) if tree.joints[k].rotation_axis is not None),
-                "count": len(given),
-                "topology": tuple(zip(tree.parents, tree.signs, numbers, strict=True)),
-                "masses": tree.masses,
-                "centers": tree.centers,
-                "inertias": tree.inertias,
-                "axes": tree.axes,
-                "offsets": tree.offsets,
-                "armatures": tree.armatures[order],
-                "leaders": tuple(leaders),
-                "ratios": tree.ratios[order],
-            }
-        )
-
-    @property
-    def needs(self) -> tuple[Body | Ground, ...]:
-        """Bodies of the joints that the user has listed; none if the element acts on all joints."""
-        return tuple(body for joint in self.joints or () for body in joint.bodies)
-
-    @property
-    def reads(self) -> tuple[Any, ...]:
-        """Bodies and constraints from whose masses and geometry the parameters of the control law are computed."""
-        return () if self.tree is None else self.tree.reads
-
-    @property
-    def counted(self) -> tuple[tuple[str, int], ...]:  # type: ignore[override]
-        """Name and index of the rotation axis of each revolute joint of the tree."""
-        return tuple((self.coordinates[c], 2) for c in self.turning)
-
-    @property
-    def wakes(self) -> bool:
-        """Whether efforts can change abruptly, because they are limited."""
-        return self.limits is not None
-
-    @property
-    def _rotate(self) -> list[bool]:
-        """For each coordinate, whether it is an angle."""
-        return [c in self.turning for c in range(len(self.coordinates))]
-
-    def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return the angles (rad) and displacements (m) of all joints of the tree."""
-        pairs = zip(frames[::2], frames[1::2], strict=True)
-        return [
-            twist(i, j, 2) if rotates else i.rotation[:, 2] @ (j.position - i.position)
-            for rotates, (i, j) in zip(self._rotate, pairs, strict=True)
-        ]
-
-    def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return the angles (rad) of the revolute joints, with all turns counted."""
-        known = [(angles.get(name), axis) for name, axis in self.counted]
-        return [0.0 if angle is None else float(angle[axis]) for angle, axis in known]
-
-    def inverse_dynamics(
-        self, x: Sequence[Any], rates: Sequence[Any] | None, accelerations: Sequence[Any]
-    ) -> list[Any]:
-        """Return the effort (N m or N) at each joint of the tree.
-
-        The effort of a joint that leads others by a `Coupling` includes their efforts. `x`, `rates` and `accelerations`
-        are the joint coordinates and their time derivatives, in rad or m, and s. `rates` is None for a tree at rest.
-        """
-        links: list[_Link] = []
-        ground = _Link(None, None, -self.gravity)
-        for k, (parent, sign, c) in enumerate(self.topology):
-            inner = ground if parent == BASE else links[parent]
-            joint = _JointMotion(self.axes[k], self.offsets[k], self._rotate[c], sign * x[c])
-            moving = () if rates is None else (sign * rates[c], sign * accelerations[c])
-            links.append(joint.carried(inner, *moving))
-            links[-1].load(self.masses[k], self.centers[k], self.inertias[k])
-        efforts: list[Any] = [0.0] * len(links)
-        for k, (parent, sign, c) in reversed(list(enumerate(self.topology))):
-            link = links[k]
-            efforts[c] = sign * (link.moment if self._rotate[c] else link.force)[2]
-            if parent != BASE:
-                link.joint.transmit(link, links[parent])
-        if rates is not None:
-            efforts = [e + a * acc for e, a, acc in zip(efforts, self.armatures, accelerations, strict=True)]
-        for c, leader in enumerate(self.leaders):
-            if leader != c:
-                efforts[leader] = efforts[leader] + self.ratios[c] * efforts[c]
-        return efforts
-
-
-class _Link:
-    """Motion and load of one link in its own axes.
-
-    Attributes
-    ----------
-    spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
-    acceleration : acceleration of the origin minus gravity, m/s^2
-    force, moment : load that the inner link exerts, at the origin, N and N m
-    """
-
-    joint: _JointMotion
-
-    def __init__(self, spin: Any, turning: Any, acceleration: Any) -> None:
-        self.spin, self.turning, self.acceleration = spin, turning, acceleration
-
-    def at(self, point: Any) -> Any:
-        """Return the acceleration minus gravity, m/s^2, of a point (3,), m, of the link."""
-        if self.spin is None:
-            return self.acceleration
-        return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
-
-    def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set force and moment to those of the link without outer links, by the Newton-Euler equations."""
-        self.force = mass * self.at(center)
-        self.moment = np.cross(center, self.force)
-        if self.spin is not None:
-            self.moment = self.moment + inertia @ self.turning + np.cross(self.spin, inertia @ self.spin)
-
-
-class _JointMotion:
-    """Relative pose of two links at a joint with axis z, about which the outer link rotates or along which it slides.
-
-    Parameters
-    ----------
-    axes, offset : joint frame in the inner link at coordinate zero
-    rotates : whether the coordinate is an angle
-    x : coordinate of the outer link relative to the inner one, rad or m
-    """
-
-    def __init__(self, axes: Any, offset: Any, rotates: bool, x: Any) -> None:
-        self._rotates, self._offset = rotates, offset if rotates else offset + axes[:, 2] * x
-        self._axes = axes
-        if rotates:
-            c, s = np.cos(x), np.sin(x)
-            self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
-
-    def carried(self, inner: _Link, rate: Any = None, acceleration: Any = None) -> _Link:
-        """Return the outer link, from the motion of the inner link and the rate and acceleration of the coordinate."""
-        inward = self._axes.T
-        link = _Link(None, None, inward @ inner.at(self._offset))
-        link.joint = self
-        if rate is None:
-            return link
-        z = np.array([0, 0, 1], dtype=object)
-        spin = np.zeros(3, dtype=object) if inner.spin is None else inward @ inner.spin
-        turning = np.zeros(3, dtype=object) if inner.spin is None else inward @ inner.turning
-        if self._rotates:
-            link.spin, link.turning = spin + z * rate, turning + z * acceleration + np.cross(spin, z * rate)
-        else:
-            link.spin, link.turning = spin, turning
-            link.acceleration = link.acceleration + z * acceleration + 2.0 * np.cross(spin, z * rate)
-        return link
-
-    def transmit(self, outer: _Link, inner: _Link) -> None:
-        """Add the load of the outer link to that of the inner link."""
-        force = self._axes @ outer.force
-        inner.force = inner.force + force
-        inner.moment = inner.moment + self._axes @ outer.moment + np.cross(self._offset, force)
-
-
-class GravityCompensation(OfTree):
+class GravityCompensation(TreeControl):
     """Efforts at the joints of a robot that balance the weight of its links: g(q).
 
     The joints are Revolute or Prismatic, and form a tree rooted at the ground, in which bodies may also be joined by
@@ -278,7 +66,7 @@ class GravityCompensation(OfTree):
         return [limited(e, self.limits) if c < self.count else 0.0 for c, e in enumerate(efforts)]
 
 
-class ComputedTorque(OfTree):
+class ComputedTorque(TreeControl):
     """Computed-torque control: joint efforts that track targets with the error dynamics e'' + kd e' + kp e = 0.
 
     The efforts are M(q) (q_d'' + kd e' + kp e) + c(q, q') + g(q) with e = q_d - q, the inverse dynamics of the tree
@@ -356,15 +144,15 @@ class ComputedTorque(OfTree):
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system; an InputError is raised if a joint of the tree has no target."""
-        made = super().placed(bodies, constraints)
-        missing = [name for c, name in enumerate(made.coordinates) if made.leaders[c] == c >= made.count]
+        control = super().placed(bodies, constraints)
+        missing = [name for c, name in enumerate(control.coordinates) if control.leaders[c] == c >= control.count]
         if missing:
             free = ", ".join(missing)
             raise InputError(
                 f"{self}: joints must contain all that can move in its tree, but {free} has no target: add it, disable "
                 "it, or weld it; use GravityCompensation and Controllers for robots with joints that are not actuated"
             )
-        return made
+        return control
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the effort (N m or N) at each joint."""
@@ -398,9 +186,9 @@ class ComputedTorque(OfTree):
             np.array([motion(0.0) for name, motion in motions.items() if name.startswith(what)])
             for what in ("target", "speed")
         )
-        held = {"targets": targets, "rates": rates, "motions": (), "own_rates": True}
+        constants = {"targets": targets, "rates": rates, "motions": (), "own_rates": True}
         names = (*self.parameters, "targets", "rates")
-        return self.with_values({**dict.fromkeys(motions), **held, "parameters": names})
+        return self.with_values({**dict.fromkeys(motions), **constants, "parameters": names})
 
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
         """Return the derivatives of motions with respect to a parameter of one motion; see `ForceElement`."""
@@ -409,27 +197,12 @@ class ComputedTorque(OfTree):
         return {name: change, **({f"speed_{k}": derivative_of(change)} if follows else {})}
 
 
-def _motions(owner: str, argument: str, given: Any, count: int) -> list[Motion]:
-    """Return the user's list `given` of `count` motions or numbers as Motions, one for each joint."""
-    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+def _motions(owner: str, argument: str, values: Any, count: int) -> list[Motion]:
+    """Return the user's list `values` of `count` motions or numbers as Motions, one for each joint."""
+    listed = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     if len(listed) != count:
         raise InputError(f"{owner}: {argument} must be one for each of its {count} joints; got {len(listed)}")
     return [as_motion(owner, f"{argument}[{k}]", motion) for k, motion in enumerate(listed)]
-
-
-def _checked_joints(owner: str, joints: Any) -> tuple[Joint, ...]:
-    """Return joints as a tuple; an InputError is raised unless they are distinct Revolute or Prismatic joints."""
-    listed: list[Any] = (
-        [joints] if isinstance(joints, Joint | str) or not isinstance(joints, Iterable) else list(joints)
-    )
-    if not listed:
-        raise InputError(f"{owner}: joints must be at least one joint; got {joints!r}")
-    for joint in listed:
-        if not is_hinge_or_slide(joint):
-            raise InputError(f"{owner}: joints must be enabled Revolute or Prismatic joints; got {joint!r}")
-    if len({id(joint) for joint in listed}) < len(listed):
-        raise InputError(f"{owner}: joints must differ; got one of them twice")
-    return tuple(listed)
 
 
 def _gains(owner: str, argument: str, value: Any, count: int) -> np.ndarray:

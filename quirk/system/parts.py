@@ -11,8 +11,8 @@ from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
 from ..events import Event, Sampled
 from ..forces import ForceElement
-from ..forces.robot_control import OfTree
 from ..forces.state_function import in_state
+from ..forces.tree_control import TreeControl
 from ..util.suggestion import suggestion
 
 Part = Body | Beam | Constraint | ForceElement | Event | Sampled
@@ -55,11 +55,11 @@ class Parts:
         elastic = {body.name for part in self if isinstance(part, BeamSegment) for body in part.bodies}
         for name, part in self._by_name.items():
             if isinstance(part, ForceElement):
-                if isinstance(part, OfTree):
+                if isinstance(part, TreeControl):
                     _check_rigid(part, part.needs, elastic)
                 placed = part.placed(self.bodies, self.constraints)
                 placed.check_names()
-                if isinstance(placed, OfTree):
+                if isinstance(placed, TreeControl):
                     _check_rigid(placed, placed.reads, elastic)
                 self._by_name[name] = in_state(placed, self._by_name)
         self.forces = [part for part in self if isinstance(part, ForceElement)]
@@ -169,7 +169,7 @@ def _listed(items: Any) -> list[Any]:
         raise InputError(f"System: items must be a list of bodies, constraints and forces; got {items!r}") from None
 
 
-def _check_rigid(element: OfTree, parts: Iterable[Any], elastic: Container[str]) -> None:
+def _check_rigid(element: TreeControl, parts: Iterable[Any], elastic: Container[str]) -> None:
     """Raise an InputError if bodies among `parts`, of the tree of an element, are bodies of beams (names `elastic`)."""
     for part in parts:
         if isinstance(part, Body) and part.name in elastic:

@@ -1,0 +1,80 @@
+"""Recursive Newton-Euler equations of a kinematic tree: motion of the links outward, their loads inward.
+
+The recursion is that of Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102 (1980) 69, in the axes of each link.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Link:
+    """Motion and load of one link in its own axes.
+
+    Attributes
+    ----------
+    spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
+    acceleration : acceleration of the origin minus gravity, m/s^2
+    force, moment : load that the inner link exerts, at the origin, N and N m
+    """
+
+    joint: JointMotion
+
+    def __init__(self, spin: Any, turning: Any, acceleration: Any) -> None:
+        self.spin, self.turning, self.acceleration = spin, turning, acceleration
+
+    def at(self, point: Any) -> Any:
+        """Return the acceleration minus gravity, m/s^2, of a point (3,), m, of the link."""
+        if self.spin is None:
+            return self.acceleration
+        return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
+
+    def load(self, mass: Any, center: Any, inertia: Any) -> None:
+        """Set force and moment to those of the link without outer links, by the Newton-Euler equations."""
+        self.force = mass * self.at(center)
+        self.moment = np.cross(center, self.force)
+        if self.spin is not None:
+            self.moment = self.moment + inertia @ self.turning + np.cross(self.spin, inertia @ self.spin)
+
+
+class JointMotion:
+    """Relative pose of two links at a joint with axis z, about which the outer link rotates or along which it slides.
+
+    Parameters
+    ----------
+    axes, offset : joint frame in the inner link at coordinate zero
+    rotates : whether the coordinate is an angle
+    x : coordinate of the outer link relative to the inner one, rad or m
+    """
+
+    def __init__(self, axes: Any, offset: Any, rotates: bool, x: Any) -> None:
+        self._rotates, self._offset = rotates, offset if rotates else offset + axes[:, 2] * x
+        self._axes = axes
+        if rotates:
+            c, s = np.cos(x), np.sin(x)
+            self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
+
+    def carried(self, inner: Link, rate: Any = None, acceleration: Any = None) -> Link:
+        """Return the outer link, from the motion of the inner link and the rate and acceleration of the coordinate."""
+        inward = self._axes.T
+        link = Link(None, None, inward @ inner.at(self._offset))
+        link.joint = self
+        if rate is None:
+            return link
+        z = np.array([0, 0, 1], dtype=object)
+        spin = np.zeros(3, dtype=object) if inner.spin is None else inward @ inner.spin
+        turning = np.zeros(3, dtype=object) if inner.spin is None else inward @ inner.turning
+        if self._rotates:
+            link.spin, link.turning = spin + z * rate, turning + z * acceleration + np.cross(spin, z * rate)
+        else:
+            link.spin, link.turning = spin, turning
+            link.acceleration = link.acceleration + z * acceleration + 2.0 * np.cross(spin, z * rate)
+        return link
+
+    def transmit(self, outer: Link, inner: Link) -> None:
+        """Add the load of the outer link to that of the inner link."""
+        force = self._axes @ outer.force
+        inner.force = inner.force + force
+        inner.moment = inner.moment + self._axes @ outer.moment + np.cross(self._offset, force)

@@ -18,7 +18,7 @@ from .pulley import Pulley
 from .rope_path import RopePath
 
 if TYPE_CHECKING:
-    from ..forces.elastic_rope import Sections
+    from ..forces.rope_sections import Sections
 
 
 class ElasticPulley(Pulley):
@@ -30,7 +30,8 @@ class ElasticPulley(Pulley):
         return f'Pulley "{self.name}"'
 
     def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
-        from ..forces.elastic_rope import ElasticRope, Sections
+        from ..forces.elastic_rope import ElasticRope
+        from ..forces.rope_sections import Sections
 
         if not self.active:
             raise InputError(

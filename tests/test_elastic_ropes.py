@@ -8,7 +8,7 @@ from quirk import GROUND, Body, Drum, Motion
 from quirk.bodies.state import Kinematics
 from quirk.dynamics.model.applied_loads import exerted
 from quirk.dynamics.model.time_derivatives import MotionTower
-from quirk.forces.elastic_rope import AHEAD, BACK, FREE, STICKS
+from quirk.forces.rope_sections import AHEAD, BACK, FREE, STICKS
 
 G, CENTER = 9.81, [0, 0, 0]
 UNITS = pytest.mark.parametrize(("m", "kg"), [(1.0, 1.0), (1e3, 1e-3)])

@@ -13,16 +13,8 @@ from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import SwitchingError
 from quirk.events.names import Reading
-from quirk.forces.elastic_rope import (
-    AHEAD,
-    BACK,
-    MARGIN_AHEAD,
-    MARGIN_BACK,
-    RESERVE,
-    SLIPPING,
-    STICKS,
-    ElasticRope,
-)
+from quirk.forces.elastic_rope import ElasticRope
+from quirk.forces.rope_sections import AHEAD, BACK, MARGIN_AHEAD, MARGIN_BACK, RESERVE, SLIPPING, STICKS
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 

@@ -1,0 +1,75 @@
+"""Sections of an elastic rope, each with one tension, and the states and quantities at the stops between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..constraints.rope_path import RopePath
+
+# States of the rope at a stop: it sticks; it slips along the rope, or back; and it is free, since the rope is slack.
+STICKS, AHEAD, BACK, FREE = 0, 1, -1, 2
+
+# Quantities shown of each stop with friction: the speed of the drum's surface; the slip of the rope past it where it
+# enters, m/s, and the same times its sign when slipping began; the margins of the tensions before and behind it against
+# slip, N; and the margin of friction * angle over the sum of that of all other stops that slip.
+SPEED, SLIP, SLIPPING = "speed", "slip", "slipping"
+MARGIN_AHEAD, MARGIN_BACK, RESERVE = "grip ahead", "grip back", "reserve"
+OF_STOPS = (SPEED, SLIP, SLIPPING, MARGIN_AHEAD, MARGIN_BACK, RESERVE)
+TENSION, STRETCH = "tension", "stretch"
+# Units of the quantities; "" for dimensionless ones.
+UNITS = {
+    TENSION: "N", STRETCH: "", SPEED: "m/s", SLIP: "m/s", SLIPPING: "m/s", MARGIN_AHEAD: "N", MARGIN_BACK: "N",
+    RESERVE: "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Sections:
+    """Division of a rope into sections, each with one tension.
+
+    Attributes
+    ----------
+    of_span : index of the section of each span
+    stops : indices of the stops with friction, where sections meet
+    before, behind : for each of these stops the sections before and behind it
+    winds : for both ends of the rope, whether the end is wound onto a drum
+    """
+
+    of_span: tuple[int, ...]
+    stops: tuple[int, ...]
+    before: tuple[int, ...]
+    behind: tuple[int, ...]
+    winds: tuple[bool, bool]
+
+    @classmethod
+    def of(cls, path: RopePath, friction: Sequence[float]) -> Sections:
+        """Return the sections of a rope; `friction` is the coefficient at each stop, zero at its ends."""
+        stops = tuple(k for k in path.inner if friction[k] > 0)
+        if path.closed and len(stops) < 2:
+            stops = ()  # both sides of a single stop have the same tension
+        spans = len(path.path) - (0 if path.closed else 1)
+        count = max(len(stops), 1) if path.closed else len(stops) + 1
+        passed = np.cumsum([k in stops for k in range(spans)])
+        of_span = tuple(((passed - (1 if path.closed else 0)) % count).tolist())
+        before = tuple(of_span[k - 1] for k in stops)
+        behind = tuple(of_span[k] for k in stops)
+        winds = (False, False) if path.closed else (path.drums[0], path.drums[-1])
+        return cls(of_span, stops, before, behind, winds)
+
+    @property
+    def count(self) -> int:
+        """Number of sections."""
+        return max(self.of_span) + 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the internal variables or parameters that hold the unstretched lengths."""
+        return tuple(f"unstretched_{n}" for n in range(self.count))
+
+    @property
+    def exchange(self) -> bool:
+        """Whether the unstretched lengths change."""
+        return bool(self.stops) or any(self.winds)

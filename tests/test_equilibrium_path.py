@@ -8,8 +8,8 @@ import pytest
 from studies import study
 
 import quirk
-from quirk.analysis.linear.equilibrium_path import _Follower
 from quirk.analysis.linear.free_accelerations import accelerations
+from quirk.analysis.linear.path_continuation import PathFollower
 
 G = 9.81
 
@@ -105,9 +105,9 @@ def test_quantities_of_an_equilibrium_and_along_a_path():
 def test_tangents_do_not_depend_on_the_basis_of_what_is_free():
     """The slope of one place serves others, whose bases may be turned or opposite."""
     rng = np.random.default_rng(5)
-    follower = _Follower(lambda push: suspended(1.5, push), 10.0)
-    system, state = follower.made(1.0)
-    place = follower.place(1.0, system.equilibrium(state), system)
+    follower = PathFollower(lambda push: suspended(1.5, push), 10.0)
+    system, state = follower.system_at(1.0)
+    place = follower.path_point(1.0, system.equilibrium(state), system)
     slope = follower.slope(place)
     expected = follower.tangent(place, slope, None)
     for _ in range(3):

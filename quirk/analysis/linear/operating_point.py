@@ -30,7 +30,7 @@ from quirk.dynamics.sparse.tangent.tangent import Differential
 from quirk.errors import InputError
 from quirk.forces import Friction, JointFriction
 from quirk.forces.elastic_rope import ElasticRope
-from quirk.forces.law import COORDINATE
+from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import StickSlip
 
 from ..assembly import check_consistent

@@ -23,7 +23,9 @@ from quirk.dynamics.model.model import PlacedRelation
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.forces import ForceElement, Friction
 from quirk.forces.calls import DualCall
-from quirk.forces.law import LawLayout, continued_turns, run
+from quirk.forces.law import run
+from quirk.forces.law_inputs import continued_turns
+from quirk.forces.law_layout import LawLayout
 from quirk.forces.place import PLACEMENT, Place
 from quirk.jit.simd import WIDTH
 

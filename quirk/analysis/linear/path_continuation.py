@@ -1,0 +1,320 @@
+"""Steps along a path of equilibria by pseudo-arclength continuation (Keller 1977), also across corners.
+
+Equilibria satisfy g(u, p) = 0 with the accelerations g in free coordinates u. The tangent of the path satisfies K du +
+g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicular to it. g_p is approximated by a
+finite difference at the predicted point and kept constant during the correction. Neither the computed points nor the
+turning points, where K is singular, depend on it.
+
+Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction in
+which the determinant of K, g_p and the tangent keeps its sign: both sides have the same derivatives along their common
+border, so the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
+Methods, 2003, chapter 15).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quirk.bodies.state import State
+from quirk.constraints.unilateral import Unilateral
+from quirk.dynamics.dense.projection import displaced, project
+from quirk.dynamics.model.joint_angles import angles_at
+from quirk.errors import AssemblyError, ConvergenceError, InputError
+from quirk.forces import ForceElement
+from quirk.system.system import System
+
+from ..assembly import check_consistent
+from .free_accelerations import accelerations, size_of_loads
+from .null_space import NullSpaceBasis
+from .operating_point import Point
+from .stiffness_switching import switched
+
+OWNER = "equilibrium_path"
+# Step of the finite difference with respect to the parameter, relative to its range.
+DIFFERENCE = 1e-5
+# Residual at which a point counts as converged, relative to the residual of the loads alone; largest residual that is
+# accepted if steps no longer improve it; maximum number of iterations.
+CONVERGED, ACCEPTED, MOST_ITERATIONS = 1e-13, 1e-9, 8
+# Distance beyond a corner at which the path is continued, relative to the parameter's range and the system's size:
+# larger than the finite difference.
+BEYOND = 1e-4
+# Tolerance of the parameter's component of the tangent at a turning point, or of the location in a step.
+TURNED, MOST_TRIES = 1e-11, 60
+
+
+@dataclass(frozen=True)
+class PathPoint:
+    """A point near the path of equilibria: a state and a parameter value, with accelerations g and their derivative K.
+
+    Attributes
+    ----------
+    value : value of the parameter
+    free : basis of free coordinates at the state
+    size : norm of the accelerations that loads alone would cause at this state
+    loaded : largest value of `size` so far, the reference for residuals where all loads vanish
+    """
+
+    value: float
+    state: State
+    system: System
+    free: NullSpaceBasis
+    g: np.ndarray
+    K: np.ndarray
+    size: float
+    loaded: float
+
+    @property
+    def residual(self) -> float:
+        """Largest acceleration along a free coordinate, zero at an equilibrium."""
+        return float(np.abs(self.g).max(initial=0.0))
+
+
+# Derivatives of the accelerations of bodies (n, 6) and of internal rates (k,), per range of the parameter.
+Slope = tuple[np.ndarray, np.ndarray]
+# A direction: of the bodies (n, 6), of internal variables (k,), and of the parameter relative to its range.
+Tangent = tuple[np.ndarray, np.ndarray, float]
+
+
+class PathFollower:
+    """Predictor and corrector of a path of equilibria over a parameter.
+
+    Parameters
+    ----------
+    build : the user's function of a value of the parameter
+    span : range of the parameter, negative if it decreases
+    """
+
+    def __init__(self, build: Callable[[float], Any], span: float) -> None:
+        self.build, self.span = build, span
+
+    def system_at(self, value: float) -> tuple[System, State]:
+        """Call the user's function for a value of the parameter, and return its system and the starting state."""
+        built = self.build(value)
+        system, state = built if isinstance(built, tuple) and len(built) == 2 else (built, None)
+        if not isinstance(system, System) or not isinstance(state, State | None):
+            raise InputError(f"{OWNER}: build must return a System, or a System and a State; got {built!r}")
+        if any(
+            isinstance(constraint, Unilateral) and system.is_active(constraint.name)
+            for constraint in system.constraints
+        ):
+            raise InputError(f"{OWNER}: unilateral constraints are not supported; replace them by one-sided springs")
+        return system, system.initial_state() if state is None else system.checked(state)
+
+    def operating_point(self, value: float, state: State, system: System | None = None) -> Point:
+        """Return the operating point for a value of the parameter, at the state projected onto the constraints."""
+        system = self.system_at(value)[0] if system is None else system
+        plant, solver, parts = system.plant, system.plant.solver(), state.parts
+        if system.model.rows:
+            projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).kept)
+            if projected is None:
+                raise AssemblyError(f"{OWNER}: the projection onto the constraints failed")
+            parts = (*projected.state.parts[:2], *parts[2:])
+        consistent = State(*parts, angles=state.angles, internal=state.internal, bodies=state.bodies)
+        solver.settle_state(consistent, 0.0)
+        return Point.along(system, plant, solver, consistent, 0.0, angles_at(system.model, consistent, 0.0))
+
+    def path_point(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> PathPoint:
+        """Return the `PathPoint` of a state at a value of the parameter.
+
+        `loaded` is the largest value of `PathPoint.size` so far.
+        """
+        point = self.operating_point(value, state, system)
+        free = NullSpaceBasis.at(point)
+        g, K, _ = accelerations(free, 0)
+        size = size_of_loads(point)
+        return PathPoint(value, point.state, point.system, free, g, K, size, max(size, loaded))
+
+    def slope(self, at: PathPoint) -> Slope:
+        """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
+
+        The result is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
+        variables (k,).
+        """
+        more, now = self.operating_point(at.value + DIFFERENCE * self.span, at.state), at.free.point
+        bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
+        return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
+
+    def tangent(self, at: PathPoint, slope: Slope, previous: Tangent | None) -> Tangent:
+        """Return the unit tangent of the path at the point `at`.
+
+        The tangent points along the `previous` tangent or, if this is None, towards the end of the range. `slope`
+        is the derivative g_p.
+        """
+        along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
+        sign = float(along[-1]) if previous is None else float(self.row(at, previous) @ along)
+        return self._direction(at, along if sign >= 0 else -along)
+
+    def _derivatives(self, at: PathPoint, slope: Slope) -> np.ndarray:
+        """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
+
+        Displacements are relative to the characteristic length of the system, and the parameter is relative to its
+        range. `slope` is g_p.
+        """
+        return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
+
+    def _direction(self, at: PathPoint, along: np.ndarray) -> Tangent:
+        """Return the variations of bodies, internal variables and parameter that have the coordinates `along`.
+
+        This method is the inverse of `row`.
+        """
+        unit, v = self._unit(at), at.free.velocities.shape[1]
+        bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
+        return bodies, unit * along[v:-1], float(along[-1])
+
+    def _orientation(self, at: PathPoint, slope: Slope, row: np.ndarray) -> float:
+        """Return the sign of the determinant of the matrix [K, g_p; row], in which `row` is the tangent of the path.
+
+        The sign is constant along a path, also across corners. `at` is the point with K, and `slope` is g_p.
+        """
+        return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
+
+    def past_corner(self, here: PathPoint, tangent: Tangent) -> PathStep | None:
+        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps near it.
+
+        `tangent` is the tangent of the path at `here`.
+        """
+        beyond = self.predicted(here, tangent, BEYOND)
+        elements = switched(here.free.point, beyond.free.point)
+        if not elements:
+            return None
+        slope = self.slope(beyond)
+        along = np.linalg.svd(self._derivatives(beyond, slope))[2][-1]
+        same = self._orientation(beyond, slope, along) == self._orientation(
+            here, self.slope(here), self.row(here, tangent)
+        )
+        turned = self._direction(beyond, along if same else -along)
+        try:
+            there = self.corrected(self.predicted(beyond, turned, BEYOND), turned, slope)
+        except (AssemblyError, InputError) as error:
+            raise lost(here, f"{_jump_of(elements)}, and beyond it {error}") from error
+        if switched(beyond.free.point, there.free.point):
+            raise lost(here, f"{_jump_of(elements)}, and again shortly beyond it")
+        return PathStep(self, here, there, turned, slope, BEYOND)
+
+    def predicted(self, at: PathPoint, tangent: Tangent, length: float) -> PathPoint:
+        """Return the point reached from the point `at` by a step of `length` along a tangent."""
+        state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
+        return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
+
+    def corrected(self, now: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
+        """Return the point of the path next to `now`, corrected perpendicular to a tangent.
+
+        Raises an AssemblyError if none is found. `slope` is the derivative g_p, which is kept constant.
+        """
+        best = now
+        for _ in range(MOST_ITERATIONS):
+            if now.residual <= CONVERGED * now.size:
+                break
+            unit, v = self._unit(now), now.free.velocities.shape[1]
+            row = self.row(now, tangent)
+            A = np.vstack([np.column_stack([now.K * unit, self._inner(now, *slope)]), row])
+            step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
+            change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
+            state = displaced(now.state, change[:, :3], change[:, 3:])
+            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span)
+            before, best = best, now if now.residual < best.residual else best
+            if now.residual >= 0.5 * before.residual and before.residual < ACCEPTED * before.loaded:
+                break
+        if best.residual > ACCEPTED * best.loaded:
+            raise AssemblyError(f"{OWNER}: no equilibrium was found near {now.value:g}")
+        check_consistent(best.system, best.state, 0.0)
+        return best
+
+    def _with(self, before: PathPoint, moved: State, internal: np.ndarray, value: float) -> PathPoint:
+        """Return the point with the poses of `moved`, changes (k,) of internal variables, and a parameter value."""
+        carried, count = before.system.model.carried, before.free.point.internal
+        numbers = carried.numbers(carried.flat(before.state))[:count] + internal
+        named = {name: numbers[where] for name, where in carried.internal.items()}
+        of = before.state
+        state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
+        return self.path_point(value, state, loaded=before.loaded)
+
+    def row(self, at: PathPoint, direction: Tangent) -> np.ndarray:
+        """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
+
+        The coordinates are relative to the characteristic length of the system and to the range of the parameter.
+        """
+        bodies, internal, of_parameter = direction
+        return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)
+
+    @staticmethod
+    def _inner(at: PathPoint, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+        """Return the free coordinates, in the basis at a point, of variations of bodies and internal variables.
+
+        `bodies` (n, 6) and `internal` (k,) are the variations. Each point has its own basis, which may be rotated or
+        reversed with respect to that of another point.
+        """
+        variations = np.zeros((len(bodies), 12, 1))
+        variations[:, 6:, 0] = bodies
+        return at.free.coordinates(variations, internal[:, None])[at.free.poses.shape[1] :, 0]
+
+    @staticmethod
+    def _unit(at: PathPoint) -> float:
+        """Return the scale of free coordinates, m sqrt(kg): characteristic length times root of the largest mass."""
+        return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
+
+
+def lost(last: PathPoint, reason: Any) -> ConvergenceError:
+    """Return the error that the path cannot be followed beyond its last point."""
+    message = f"{OWNER}: the path cannot be followed beyond {last.value:g}: {reason}"
+    return ConvergenceError(message, state=last.state)
+
+
+def _jump_of(elements: Sequence[ForceElement]) -> str:
+    """Return the part of an error message that names force elements whose stiffness jumps."""
+    listed = ", ".join(str(element) for element in elements)
+    return f"there the stiffness of {listed} jumps: use a smooth law"
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """A step along a path of equilibria: both end points, its length, the tangent at its start and g_p at its end.
+
+    g_p is the derivative of the accelerations with respect to the parameter.
+    """
+
+    follower: PathFollower
+    here: PathPoint
+    there: PathPoint
+    tangent: Tangent
+    slope: Slope
+    length: float
+
+    def turning_point(self) -> PathPoint:
+        """Return the turning point within the step, where the parameter reverses."""
+        return self._where(lambda p: self.follower.tangent(p, self.slope, self.tangent)[2])
+
+    def at(self, value: float) -> PathPoint:
+        """Return the point of the path at a value of the parameter within the step."""
+        near = self._where(lambda p: (p.value - value) / self.follower.span)
+        fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
+        try:
+            exactly = self.follower.path_point(value, near.state, loaded=near.loaded)
+            return self.follower.corrected(exactly, fixed, self.slope)
+        except AssemblyError:
+            # Close to a turning point, the point at the exact value may not be found, but the nearby one is.
+            return near
+
+    def _where(self, function: Callable[[PathPoint], float]) -> PathPoint:
+        """Return the point of the path within the step where a function is zero.
+
+        The zero is located by the Illinois method; each correction starts from the previous point.
+        """
+        a, b, fa, fb, point = 0.0, self.length, function(self.here), function(self.there), self.there
+        for _ in range(MOST_TRIES):
+            middle = (a * fb - b * fa) / (fb - fa)
+            predicted = self.follower.predicted(point, self.tangent, middle - b)
+            point = self.follower.corrected(predicted, self.tangent, self.slope)
+            value = function(point)
+            if abs(value) <= TURNED or abs(middle - b) <= TURNED * self.length:
+                break
+            if value * fb < 0:
+                a, fa = b, fb
+            else:
+                fa *= 0.5
+            b, fb = middle, value
+        return point

@@ -12,8 +12,9 @@ import pytest
 import quirk
 from quirk.commands.parser import parser
 from quirk.io.modelfile import model_of
+from quirk.result.body_views import BodyView
 from quirk.result.force_views import ForceView, FrictionView
-from quirk.result.part_views import BodyView, JointView
+from quirk.result.joint_views import JointView
 from quirk.simulation.arguments import METHODS
 from quirk.util.misuse import explained
 from quirk.util.suggestion import nearest_names

@@ -33,7 +33,7 @@ FOLDERS = {
 DELEGATES = {
     "errors", "constraints.backlash", "constraints.elastic_pulley", "system.system", "system.comparison", "dynamics.dense.rows", "dynamics.inconsistency",
     "analysis.mobility", "analysis.linear.modes", "analysis.linear.mode_animation", "analysis.linear.root_locus",
-    "analysis.linear.equilibrium_path", "result.result", "result.output", "result.part_views", "result.force_views",
+    "analysis.linear.equilibrium_path", "result.result", "result.output", "result.body_views", "result.joint_views", "result.force_views",
     "result.event_log", "result.constraint_health", "simulation.simulate", "simulation.run", "simulation.run_loop",
     "simulation.hybrid.hybrid_run", "simulation.hybrid.checkpointed_run", "batches.batch_dataset",
 }  # fmt: skip

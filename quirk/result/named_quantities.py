@@ -15,7 +15,7 @@ from ..util import validate
 from ..util.suggestion import nearest_names, suggestion
 from .curves import Curve
 from .force_views import UNITS, unit_of_coordinate
-from .part_views import FREE
+from .joint_views import FREE
 from .result import BodyView, JointView, Result
 
 LETTERS = "xyz"

@@ -13,7 +13,7 @@ from ..util.misuse import explained
 if TYPE_CHECKING:
     from ..bodies.body import Body
     from ..constraints.planar import Plane
-    from .part_views import BodyView
+    from .body_views import BodyView
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:

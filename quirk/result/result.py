@@ -29,11 +29,12 @@ from ..integrators import Statistics
 from ..util.misuse import explained
 from ..util.renamed import Renamed
 from .beam_view import BeamView
+from .body_views import BodyView, PlanarBodyView
 from .contact_loads import ContactLoads
 from .event_log import EventLog, EventRecord
 from .force_views import ForceView, view_of_force
+from .joint_views import JointView
 from .output import ResultOutput
-from .part_views import BodyView, JointView, PlanarBodyView
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name
 

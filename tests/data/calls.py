@@ -5,8 +5,9 @@ from typing import assert_type
 import numpy as np
 
 import quirk
+from quirk.result.body_views import BodyView
 from quirk.result.force_views import ForceView
-from quirk.result.part_views import BodyView, JointView
+from quirk.result.joint_views import JointView
 from quirk.result.result import Result
 
 rod = quirk.Body("rod", 1.0, [0.1, 0.2, 0.3], position=np.zeros(3), frames={"tip": quirk.Frame([1, 0, 0])})

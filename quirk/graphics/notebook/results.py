@@ -15,10 +15,11 @@ from .systems import in_words
 from .tables import box, counted, facts, listed, note, table
 
 if TYPE_CHECKING:
+    from quirk.result.body_views import BodyView
     from quirk.result.constraint_health import Health
     from quirk.result.event_log import EventLog
     from quirk.result.force_views import ForceView
-    from quirk.result.part_views import BodyView, JointView
+    from quirk.result.joint_views import JointView
     from quirk.result.result import Result
 
 # Largest number of body states of a result for which quantities are computed for display.

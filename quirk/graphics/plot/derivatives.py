@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from quirk.dynamics.sparse.solver.derivatives import highest_order
+from quirk.result.body_views import PlanarBodyView
 from quirk.result.named_quantities import LETTERS, OF_BODIES
-from quirk.result.part_views import PlanarBodyView
 from quirk.result.result import BodyView, Result
 
 from .body_points import labels_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import InputError
-from quirk.result.part_views import LOAD_FRAMES
+from quirk.result.joint_views import LOAD_FRAMES
 from quirk.result.result import JointView, Result
 
 from .figures import draw_largest, shown

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from quirk.errors import InputError
 from quirk.result.constraint_health import health
 from quirk.result.curves import Curve, quantity_of
+from quirk.result.joint_views import FREE
 from quirk.result.named_quantities import curve
-from quirk.result.part_views import FREE
 from quirk.result.result import BodyView, JointView, Result
 
 from .figures import draw_largest, shown

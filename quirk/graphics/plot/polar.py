@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection
 
 from quirk.errors import InputError
 from quirk.result.curves import Curve
-from quirk.result.part_views import LOAD_FRAMES
+from quirk.result.joint_views import LOAD_FRAMES
 from quirk.result.result import JointView
 from quirk.util import validate
 from quirk.util.rounding import ROUND_OFF

@@ -15,8 +15,8 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.result import pose_interpolation as in_between
 from quirk.result.curves import Curve
+from quirk.result.joint_views import FREE
 from quirk.result.named_quantities import curves
-from quirk.result.part_views import FREE
 
 if TYPE_CHECKING:
     from quirk.result.result import Result

@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.bodies.body import Body
 from quirk.result import pose_interpolation as in_between
-from quirk.result.part_views import FREE
+from quirk.result.joint_views import FREE
 from quirk.result.result import BodyView, JointView
 from quirk.util.rounding import rounded_off
 from quirk.util.si_prefixes import prefixed

@@ -12,7 +12,7 @@ import numpy as np
 
 from quirk.forces import ForceElement
 from quirk.result.force_views import UNITS, ForceView, FrictionView, unit_of_coordinate
-from quirk.result.part_views import JointView
+from quirk.result.joint_views import JointView
 
 from .selection import Chosen
 from .variable import BODY, INERTIAL, JOINT_I, VariableTable

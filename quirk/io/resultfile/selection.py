@@ -10,7 +10,7 @@ from quirk.bodies.body import Body
 from quirk.constraints import Constraint
 from quirk.errors import InputError
 from quirk.forces import ForceElement
-from quirk.result.part_views import LOAD_FRAMES
+from quirk.result.joint_views import LOAD_FRAMES
 from quirk.util import validate
 
 if TYPE_CHECKING:

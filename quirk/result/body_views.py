@@ -12,10 +12,10 @@ from ..constraints.relative import FrameMotion
 from ..dynamics.model.time_derivatives import MotionTower
 from ..util import validate
 from ..util.misuse import explained
-from .point_paths import InPlane, PointPath, local_point
+from .point_paths import PlanarPath, PointPath, local_point
 
 if TYPE_CHECKING:
-    from ..constraints.planar import PlanarBody
+    from ..constraints.planar import PlanarBody, Plane
     from .result import Result
 
 
@@ -136,7 +136,7 @@ class BodyView:
 
         `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is used.
         """
-        return PointPath(self, local_point(self.of, local, "BodyView"))
+        return PointPath(self.of, self.tower, local_point(self.of, local, "BodyView"))
 
     def frame(self, name: str) -> FrameMotion:
         """Return the motion of a named frame of the body in the inertial frame.
@@ -167,3 +167,47 @@ class PlanarBodyView(BodyView):
         """Coordinates (nt, 2) of the center of mass in the plane, m, and the angle (nt,), rad, with derivatives."""
         in_plane = self._result[self.of.companions[0].name]
         return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
+
+
+@explained
+class InPlane(PlanarPath):
+    """Motion of the center of mass of a planar body in the plane, and its angle."""
+
+    def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
+        super().__init__(plane, body.path())
+        self._body, self._angle = body, angle
+
+    def path(self, local: Any = (0, 0)) -> PlanarPath:
+        """Return the motion of a point of the body in the plane.
+
+        `local` is the point (2,) in body coordinates, m, or the name of a frame of the body.
+        """
+        if isinstance(local, str):
+            return PlanarPath(self._plane, self._body.path(local))
+        local = validate.array("InPlane", "local", local, (2,))
+        return PlanarPath(self._plane, self._body.path([*local, 0.0]))
+
+    @property
+    def angle(self) -> np.ndarray:
+        """Angle (nt,), rad, from the plane's x axis to the body's x axis, with all revolutions since the start."""
+        return self._angle
+
+    @property
+    def angular_velocity(self) -> np.ndarray:
+        """First time derivative (nt,) of the angle, rad/s."""
+        return self._body.angular_velocity[:, 2]
+
+    @property
+    def angular_acceleration(self) -> np.ndarray:
+        """Second time derivative (nt,) of the angle, rad/s^2."""
+        return self._body.angular_acceleration[:, 2]
+
+    @property
+    def angular_jerk(self) -> np.ndarray:
+        """Third time derivative (nt,) of the angle, rad/s^3."""
+        return self._body.angular_jerk[:, 2]
+
+    @property
+    def angular_snap(self) -> np.ndarray:
+        """Fourth time derivative (nt,) of the angle, rad/s^4."""
+        return self._body.angular_snap[:, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..util.misuse import explained
 if TYPE_CHECKING:
     from ..bodies.body import Body
     from ..constraints.planar import Plane
-    from .body_views import BodyView
+    from ..dynamics.model.time_derivatives import MotionTower
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
@@ -62,17 +63,20 @@ class Path(ABC):
 
 @explained
 class PointPath(Path):
-    """Motion of a point of a body: arrays (nt, 3) in the inertial frame."""
+    """Motion of a point of a body: arrays (nt, 3) in the inertial frame.
 
-    def __init__(self, body: BodyView, local: np.ndarray) -> None:
-        self._body, self._local = body, local
+    `tower` returns the poses of the body with a number of time derivatives; `local` (3,), m, is in body coordinates.
+    """
+
+    def __init__(self, body: Body, tower: Callable[[int], MotionTower], local: np.ndarray) -> None:
+        self._body, self._tower, self._local = body, tower, local
 
     def __repr__(self) -> str:
-        return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body.of}>"
+        return f"<PointPath: ({', '.join(f'{x:g}' for x in self._local)}) m of {self._body}>"
 
     def derivative(self, order: int) -> np.ndarray:
         """Return a time derivative (nt, 3) of the position in the inertial frame, m/s^order."""
-        return self._body.tower(order).points(self._local)[:, order]
+        return self._tower(order).points(self._local)[:, order]
 
 
 @explained
@@ -89,47 +93,3 @@ class PlanarPath(Path):
         """Return a time derivative (nt, 2) of the coordinates in the plane, m/s^order."""
         of_point = self._path.derivative(order)
         return (of_point - self._plane.origin if order == 0 else of_point) @ self._plane.axes[:, :2]
-
-
-@explained
-class InPlane(PlanarPath):
-    """Motion of the center of mass of a planar body in the plane, and its angle."""
-
-    def __init__(self, plane: Plane, body: BodyView, angle: np.ndarray) -> None:
-        super().__init__(plane, body.path())
-        self._body, self._angle = body, angle
-
-    def path(self, local: Any = (0, 0)) -> PlanarPath:
-        """Return the motion of a point of the body in the plane.
-
-        `local` is the point (2,) in body coordinates, m, or the name of a frame of the body.
-        """
-        if isinstance(local, str):
-            return PlanarPath(self._plane, self._body.path(local))
-        local = validate.array("InPlane", "local", local, (2,))
-        return PlanarPath(self._plane, self._body.path([*local, 0.0]))
-
-    @property
-    def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, from the plane's x axis to the body's x axis, with all revolutions since the start."""
-        return self._angle
-
-    @property
-    def angular_velocity(self) -> np.ndarray:
-        """First time derivative (nt,) of the angle, rad/s."""
-        return self._body.angular_velocity[:, 2]
-
-    @property
-    def angular_acceleration(self) -> np.ndarray:
-        """Second time derivative (nt,) of the angle, rad/s^2."""
-        return self._body.angular_acceleration[:, 2]
-
-    @property
-    def angular_jerk(self) -> np.ndarray:
-        """Third time derivative (nt,) of the angle, rad/s^3."""
-        return self._body.angular_jerk[:, 2]
-
-    @property
-    def angular_snap(self) -> np.ndarray:
-        """Fourth time derivative (nt,) of the angle, rad/s^4."""
-        return self._body.angular_snap[:, 2]

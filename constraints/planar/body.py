@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quirk.bodies import rotation
-from quirk.bodies.body import GROUND, INERTIA_TOLERANCE, Body
+from quirk.bodies.body import GROUND, Body
 from quirk.bodies.frame import Frame
+from quirk.bodies.inertia import INERTIA_TOLERANCE
 from quirk.bodies.shape import ColorLike
 from quirk.bodies.solids import Box, Ellipsoid, Shape, lengths, solid_cylinder
 from quirk.errors import InputError

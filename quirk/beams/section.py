@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bodies import rotation
-from ..bodies.body import inertia_fault
+from ..bodies.inertia import inertia_fault
 from ..errors import InputError
 from ..util import validate
 from ..util.construction import remembered

@@ -15,19 +15,11 @@ from ..util.construction import remembered, with_keywords
 from ..util.immutable import Immutable
 from . import rotation
 from .frame import Frame, axes_with_z
+from .inertia import INERTIA_TOLERANCE, LARGEST_TOLERANCE, checked_inertia
 from .mesh import Mesh, mesh_as_solid
 from .rotation import OrientationLike
 from .shape import ColorLike
 from .solids import Box, Cylinder, Ellipsoid, Shape, lengths, solid_cylinder
-
-# Accepted violation of the triangle inequality or of symmetry, relative to the largest moment: rounding of typed
-# numbers. A flat body satisfies the inequality with equality.
-INERTIA_TOLERANCE = 1e-6
-# Largest `inertia_tolerance`: larger violations are errors, not rounding.
-LARGEST_TOLERANCE = 0.1
-
-# Smallest principal moment relative to the largest: smaller ones are round-off of a singular tensor.
-LEAST_MOMENT = 1e-15
 
 
 class Placed(Immutable):
@@ -136,7 +128,7 @@ class Body(Placed):
                 f"{owner}: inertia_tolerance is a part of the largest moment, at most {LARGEST_TOLERANCE:g}; "
                 f"got {tolerance:g}"
             )
-        self.inertia = _checked_inertia(owner, inertia, tolerance)
+        self.inertia = checked_inertia(owner, inertia, tolerance)
         self.position = validate.array(owner, "position", position, (3,))
         self.orientation = rotation.as_orientation(owner, "orientation", orientation)
         self.velocity = validate.array(owner, "velocity", velocity, (3,))
@@ -265,13 +257,13 @@ class Body(Placed):
         array([ 0.,  0., -1.])
         """
         owner = f'Body "{name}"'
-        one, two = (validate.array(owner, key, point, (3,)) for key, point in (("start", start), ("end", end)))
-        length = float(np.linalg.norm(two - one))
-        if length <= validate.ZERO_LENGTH * max(np.abs(one).max(), np.abs(two).max()):
-            raise InputError(f"{owner}: start and end must differ; got {one.tolist()} and {two.tolist()}")
-        axes = axes_with_z((two - one) / length)[:, [2, 0, 1]]
+        first, last = (validate.array(owner, key, point, (3,)) for key, point in (("start", start), ("end", end)))
+        length = float(np.linalg.norm(last - first))
+        if length <= validate.ZERO_LENGTH * max(np.abs(first).max(), np.abs(last).max()):
+            raise InputError(f"{owner}: start and end must differ; got {first.tolist()} and {last.tolist()}")
+        axes = axes_with_z((last - first) / length)[:, [2, 0, 1]]
         radius = length / 40 if radius is None else validate.positive(owner, "radius", radius)
-        pose = {"position": (one + two) / 2, "orientation": rotation.from_matrix(axes)}
+        pose = {"position": (first + last) / 2, "orientation": rotation.from_matrix(axes)}
         return cls._solid(name, mass, Cylinder(radius, length, "x", color=color), {**pose, **initial})
 
     @classmethod
@@ -369,13 +361,14 @@ class Body(Placed):
         if origin is not None:
             if "position" in initial:
                 raise InputError(f"{owner}: give position, of the center of mass, or origin, of the mesh, not both")
-            turned = rotation.as_orientation(owner, "orientation", initial.get("orientation", rotation.IDENTITY))
+            orientation = rotation.as_orientation(owner, "orientation", initial.get("orientation", rotation.IDENTITY))
             origin = validate.array(owner, "origin", origin, (3,))
-            initial["position"] = origin + rotation.matrix(turned) @ solid.center
+            initial["position"] = origin + rotation.matrix(orientation) @ solid.center
         return cls(name, solid.mass, solid.inertia, shape=solid.shape, **initial)
 
     @classmethod
     def _solid(cls, name: str, mass: float, shape: Shape, initial: Mapping[str, Any]) -> Self:
+        """Return a solid of uniform density with one shape; `initial` are further keyword arguments of `Body`."""
         mass = validate.positive(f'Body "{name}"', "mass", mass)
         return cls(name, mass, shape.inertia(mass), shape=shape, **initial)
 
@@ -413,65 +406,13 @@ def checked_body(owner: str, argument: str, value: Any) -> Body | Ground:
     return value
 
 
-def _checked_shapes(owner: str, given: Any) -> tuple[Shape, ...]:
+def _checked_shapes(owner: str, value: Any) -> tuple[Shape, ...]:
     """Return the shapes of a body as a tuple.
 
-    `given` is the user's argument: a Shape, a list of shapes, or None. Other values raise an InputError.
+    `value` is the user's argument: a Shape, a list of shapes, or None. Other values raise an InputError.
     """
-    shapes = tuple(given) if isinstance(given, list | tuple) else () if given is None else (given,)
+    shapes = tuple(value) if isinstance(value, list | tuple) else () if value is None else (value,)
     for shape in shapes:
         if not isinstance(shape, Shape):
             raise InputError(f"{owner}: shape must be one of quirk.shapes, or a list of such; got {shape!r}")
     return shapes
-
-
-def _checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
-    """Return the inertia tensor (3, 3), kg m^2, from three principal moments or a tensor.
-
-    An InputError is raised if no rigid body can have this tensor; `tolerance` is `inertia_tolerance` of `Body`.
-    """
-    given = validate.numbers(value)
-    shape = None if given is None else given.shape
-    if shape == (3,):
-        tensor = np.diag(validate.array(owner, "inertia", value, (3,)))
-    elif shape == (3, 3):
-        tensor = validate.array(owner, "inertia", value, (3, 3))
-    else:
-        raise InputError(
-            f"{owner}: inertia must be 3 principal moments or a 3 x 3 tensor about the center of mass; got {value!r}"
-        )
-    scale = np.abs(tensor).max()
-    if np.abs(tensor - tensor.T).max() > INERTIA_TOLERANCE * scale:
-        raise InputError(f"{owner}: inertia must be symmetric; got {tensor.tolist()}")
-    tensor = 0.5 * tensor + 0.5 * tensor.T  # their plain sum could overflow
-    fault = inertia_fault(tensor, tolerance)
-    if fault is not None:
-        raise InputError(f"{owner}: {fault}")
-    return tensor
-
-
-def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
-    """Return an error message if no rigid body can have this inertia tensor (3, 3), otherwise None.
-
-    The tensor is symmetric and refers to the center of mass; `tolerance` is `inertia_tolerance` of `Body`.
-    """
-    principal = np.diag(tensor)
-    moments = np.sort(principal) if (tensor == np.diag(principal)).all() else np.linalg.eigvalsh(tensor)
-    listed = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] <= LEAST_MOMENT * np.abs(tensor).max():
-        return (
-            f"inertia must be positive definite; its principal moments are ({listed}): "
-            "give a thin rod its small moment about its own axis"
-        )
-    excess = 1 - (moments[0] + moments[1]) / moments[2]
-    if excess <= max(tolerance, INERTIA_TOLERANCE):
-        return None
-    cure = (
-        f"; or, if these are rounded numbers, allow for the {excess:.2g} of the largest that is too much "
-        "by inertia_tolerance"
-    )
-    return (
-        f"inertia violates the triangle inequality ({listed}): "
-        "no rigid body has a principal moment larger than the sum of the other two; "
-        f"check that the tensor is about the center of mass{cure if excess <= LARGEST_TOLERANCE else ''}"
-    )

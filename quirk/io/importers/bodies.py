@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from quirk.bodies.body import GROUND, INERTIA_TOLERANCE, Body, Ground, inertia_fault
+from quirk.bodies.body import GROUND, Body, Ground
 from quirk.bodies.frame import Frame
+from quirk.bodies.inertia import INERTIA_TOLERANCE, inertia_fault
 from quirk.constraints import Fixed
 from quirk.errors import InputError
 

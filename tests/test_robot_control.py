@@ -6,7 +6,7 @@ import pytest
 import quirk
 from quirk import GROUND, Body, Motion
 from quirk.analysis.assembly import assemble
-from quirk.functions.motion import derivative_of
+from quirk.functions.motion_derivative import derivative_of
 
 G = np.array([1.0, -2.0, -9.0])
 KP, KD = np.array([4.0, 9.0, 1.0, 16.0]), np.array([4.0, 6.0, 2.0, 8.0])

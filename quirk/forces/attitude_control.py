@@ -16,7 +16,8 @@ from ..constraints import Constraint, Fixed, Revolute
 from ..constraints.angle import rotation_123, rotation_vector
 from ..errors import InputError
 from ..functions import degrees
-from ..functions.motion import MotionLike, as_motion, derivative_of
+from ..functions.motion import MotionLike, as_motion
+from ..functions.motion_derivative import derivative_of
 from ..util import validate
 from .actuator import checked_limits, limited
 from .element import ForceElement

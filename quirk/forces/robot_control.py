@@ -12,7 +12,8 @@ from ..bodies.body import Body
 from ..constraints import Constraint, Joint
 from ..errors import InputError
 from ..functions import degrees
-from ..functions.motion import Motion, MotionLike, as_motion, derivative_of
+from ..functions.motion import Motion, MotionLike, as_motion
+from ..functions.motion_derivative import derivative_of
 from ..util import validate
 from .actuator import limited
 from .tree_control import TreeControl

@@ -17,19 +17,14 @@ from ..jit.compilation import plain
 from ..util import validate
 from ..util.construction import remembered
 from ..util.immutable import Immutable
+from .derivative_check import check_derivatives
 from .expression import Derivative, Expression, function_of
 from .motion_kernels import FUNCTION, PIECES, SINUSOID, MotionTable, motion_taylor
 from .spline import interpolated, kinks
 from .user_function import takes_state
 
-# Check of user-supplied derivatives: times of the check and interval of the finite differences, as fractions of the
-# run, and the relative deviation that is an error.
-TRIAL_TIMES = np.array([0.07, 0.31, 0.47, 0.68, 0.93])
-DIFFERENCE, WRONG = 1e-5, 0.05
 # Minimum number of points of a periodic spline, and tolerance of its closure relative to its range.
 FEWEST_PERIODIC, SAME = 4, 1e-12
-# Smallest interval of finite differences relative to the time; shorter ones give only round-off.
-RESOLUTION = 1e-8
 
 
 class Motion(Immutable):
@@ -83,13 +78,13 @@ class Motion(Immutable):
     @remembered
     def polynomial(cls, coefficients: ArrayLike) -> Motion:
         """Return the motion c_0 + c_1 t + c_2 t^2 + ...; `coefficients` are c_0, c_1, ..., in m or rad and s."""
-        given = validate.numbers(coefficients)
-        if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all():
+        numbers = validate.numbers(coefficients)
+        if numbers is None or numbers.ndim != 1 or not numbers.size or not np.isfinite(numbers).all():
             raise InputError(
                 "Motion.polynomial: coefficients must be a list of finite numbers c_0, c_1, ... by ascending powers of "
                 f"t; got {coefficients!r}"
             )
-        return cls._polynomial(given)
+        return cls._polynomial(numbers)
 
     @classmethod
     def _polynomial(cls, coefficients: Any) -> Motion:
@@ -99,8 +94,8 @@ class Motion(Immutable):
     @remembered
     def sinusoid(cls, amplitude: float, angular_frequency: float, phase: float = 0.0, offset: float = 0.0) -> Motion:
         """Return offset + amplitude sin(angular_frequency t + phase); angular_frequency in rad/s, phase in rad."""
-        given = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
-        numbers = [validate.number("Motion.sinusoid", argument, value) for argument, value in given.items()]
+        arguments = {"amplitude": amplitude, "angular_frequency": angular_frequency, "phase": phase, "offset": offset}
+        numbers = [validate.number("Motion.sinusoid", argument, value) for argument, value in arguments.items()]
         return cls(SINUSOID, np.zeros(2), np.array([numbers]))
 
     @classmethod
@@ -175,8 +170,8 @@ class Motion(Immutable):
         """
         owner = "Motion.steps"
         begins = _increasing(owner, times, 1)
-        held = validate.array(owner, "values", values, begins.shape)
-        return cls(PIECES, np.append(begins, begins[-1] + 1.0), held[:, None])
+        levels = validate.array(owner, "values", values, begins.shape)
+        return cls(PIECES, np.append(begins, begins[-1] + 1.0), levels[:, None])
 
     @classmethod
     @remembered
@@ -220,9 +215,9 @@ class Motion(Immutable):
             raise InputError(f"Motion.sum: motions must be a list of at least one quirk.Motion; got {motions!r}")
         parts = [part for motion in listed for part in motion.parts]
         functions = [part for part in parts if part.kind == FUNCTION]
-        others = [part for part in parts if part.kind != FUNCTION]
+        compiled = [part for part in parts if part.kind != FUNCTION]
         # User functions come first because their values overwrite the result; other motions are added to it by kernels.
-        first, *added = [_sum_of_functions(functions), *others] if functions else others
+        first, *added = [_sum_of_functions(functions), *compiled] if functions else compiled
         return first._with(tuple(added))
 
     def __add__(self, other: Motion) -> Motion:
@@ -230,6 +225,7 @@ class Motion(Immutable):
         return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
+        """Return this motion with the motions `added` instead of those added so far."""
         return Motion(
             self.kind, self.breaks, self.coefficients, self.functions, self._bounded, period=self.period, added=added
         )
@@ -267,14 +263,14 @@ class Motion(Immutable):
 
     def kinks_between(self, start: float, end: float) -> np.ndarray:
         """Return the times of all kinks (see `kinks`) from `start` to `end`, s, in all periods."""
-        found = []
+        kinks_of_parts = []
         for part in self.parts:
             times = part._own_kinks()
             if part.period and times.size:
                 first, last = ((t - part.breaks[-1]) // part.period for t in (start, end))
                 times = (times + part.period * np.arange(first, last + 2)[:, None]).ravel()
-            found.append(times)
-        times = np.unique(np.concatenate(found))
+            kinks_of_parts.append(times)
+        times = np.unique(np.concatenate(kinks_of_parts))
         return times[(times >= start) & (times <= end)]
 
     def _own_kinks(self) -> np.ndarray:
@@ -326,31 +322,7 @@ class Motion(Immutable):
             )
         if self.kind != FUNCTION:
             return
-        # At kinks differences are meaningless, so a derivative counts as wrong only if it is so at all times.
-        times = start + (end - start) * TRIAL_TIMES
-        step, known = DIFFERENCE * (end - start), int(self.known)
-        if step <= RESOLUTION * max(abs(start), abs(end)):
-            return  # the interval is too short for finite differences
-        table = np.array([[self._or_nan(t + s * step, known) for t in times] for s in (0.0, 0.5, -0.5)])
-        defined = np.isfinite(table).all(axis=(0, 2))
-        times, (here, ahead, behind) = times[defined], table[:, defined]
-        for k in range(known if defined.any() else 0):
-            name, of = "f_" + "t" * (k + 1), "f_" + "t" * k if k else "f"
-            change = (ahead[:, k] - behind[:, k]) / step
-            scale = np.abs(here[:, k + 1]).max() + np.abs(change).max() + 1e-9 * np.abs(here[:, k]).max() / step
-            if (np.abs(change - here[:, k + 1]) > WRONG * scale).all():
-                raise InputError(
-                    f"{owner}: {name} of {self!r} is not the derivative of {of}: at t = {times[0]:g} s it is "
-                    f"{here[0, k + 1]:g}, and differences give {change[0]:g}"
-                )
-
-    def _or_nan(self, t: float, order: int) -> np.ndarray:
-        """Return the derivatives up to `order` at time t (s), or NaN if a function fails there."""
-        try:
-            with np.errstate(all="ignore"):
-                return self.derivatives(t, order)
-        except InputError:
-            return np.full(order + 1, np.nan)
+        check_derivatives(self, owner, start, end)
 
     def __call__(self, t: float) -> float:
         """Return the value c(t) of the motion at time t, s."""
@@ -380,13 +352,13 @@ class Motion(Immutable):
 
 def _increasing(owner: str, times: Any, fewest: int) -> np.ndarray:
     """Return the times (n,), s, of a motion; an InputError is raised unless they increase and n >= `fewest`."""
-    found = validate.numbers(times)
-    if found is None or found.ndim != 1 or found.size < fewest or not np.isfinite(found).all():
+    numbers = validate.numbers(times)
+    if numbers is None or numbers.ndim != 1 or numbers.size < fewest or not np.isfinite(numbers).all():
         count = "at least two times" if fewest > 1 else "times"
         raise InputError(f"{owner}: times must be a list of {count} in seconds; got {times!r}")
-    if (np.diff(found) <= 0).any():
-        raise InputError(f"{owner}: times must increase strictly; got {found.tolist()}")
-    return found
+    if (np.diff(numbers) <= 0).any():
+        raise InputError(f"{owner}: times must increase strictly; got {numbers.tolist()}")
+    return numbers
 
 
 # Types that `as_motion` accepts: a motion, a function of t as text, or a constant.
@@ -411,24 +383,6 @@ def _sum_of_functions(motions: list[Motion]) -> Motion:
 
         return functions
 
-    given = zip(*(motion.functions for motion in motions), strict=True)
-    summed = tuple(None if None in of else total(of) for of in given)
+    derivatives = zip(*(motion.functions for motion in motions), strict=True)
+    summed = tuple(None if None in of else total(of) for of in derivatives)
     return Motion(FUNCTION, np.zeros(2), np.zeros((1, 0)), summed)
-
-
-def derivative_of(motion: Motion) -> Motion:
-    """Return the time derivative of a motion as a motion; for a user function, with the remaining derivatives."""
-    return Motion.sum([_derivative_alone(part) for part in motion.parts])
-
-
-def _derivative_alone(motion: Motion) -> Motion:
-    """Return the derivative of a motion that is not a sum."""
-    if motion.kind == FUNCTION:
-        return Motion(FUNCTION, motion.breaks, motion.coefficients, (*motion.functions[1:], None))
-    if motion.kind == SINUSOID:
-        amplitude, frequency, phase, _ = motion.coefficients[0]
-        slope = [amplitude * frequency, frequency, phase + 0.5 * np.pi, 0.0]
-        return Motion(SINUSOID, motion.breaks, np.array([slope]))
-    slopes: np.ndarray = motion.coefficients[:, 1:] * np.arange(1, motion.coefficients.shape[1])
-    slopes = slopes if slopes.size else np.zeros((len(motion.coefficients), 1))
-    return Motion(PIECES, motion.breaks, slopes, bounded=motion._bounded, period=motion.period)

@@ -21,7 +21,7 @@ from ..kernels.evaluate import evaluate
 from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import watch
-from ..variation.explicit import move_motions
+from ..variation.variations_at_state import move_motions
 from .changes import seed
 from .elements import hand_over_multipliers, run_dual
 from .find import solve_for_changes, take_motion

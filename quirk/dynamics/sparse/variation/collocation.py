@@ -34,7 +34,7 @@ from .error_control import (
     begin_pivots,
     note_pivot,
 )
-from .explicit import find_changes
+from .variations_at_state import find_changes
 
 # Maximum number of iterations.
 MOST = 60

@@ -12,12 +12,11 @@ Terms: the pivot of a row is its squared distance from the span of the rows befo
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from quirk.functions.motion_kernels import MotionTable, motion_taylor
+from quirk.functions.motion_kernels import MotionTable
 from quirk.integrators.combinations import Weights, combine, combine_error, sample
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.record import record
@@ -25,15 +24,11 @@ from quirk.jit.simd import at, put
 
 from ..kernels.applied import refer
 from ..kernels.bodies import CON, normalise
-from ..kernels.evaluate import evaluate
 from ..kernels.friction import turn_on_slip
 from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.redundancy import watch
-from ..kernels.work import LEAST
 from ..stepping.run_state import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
-from ..tangent.changes import change_of_rates, copy_all, extent, land_changes, seed
-from ..tangent.find import solve_for_changes, take_motion
+from ..tangent.changes import change_of_rates
 from ..tangent.tables import Tangents
 from .error_control import (
     KINDS,
@@ -47,11 +42,8 @@ from .error_control import (
     weigh_estimates,
     worst_error,
 )
-
-# Entries per varied prescribed motion: whether it belongs to a law or a relation; first input for its variation;
-# direction; and number of time derivatives in use.
-OF_RELATION, INTO, DIRECTION, ORDER = range(4)
-CHANGED_MOTION = 4
+from .output import write_start, writer_of
+from .variations_at_state import find_changes, note_extents
 
 
 @record
@@ -118,49 +110,6 @@ class ExplicitVariation(NamedTuple):
 
 
 @kernel
-def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write the variations of prescribed motions at time t (s) to the inputs of force laws and relations."""
-    for m in range(variation.moved.shape[0] // CHANGED_MOTION):
-        o = CHANGED_MOTION * m
-        order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
-        motion_taylor(variation.motions, m, t, order, variation.taylor, 0)
-        for k in range(order + 1):
-            if variation.moved[o + OF_RELATION] != 0:
-                put(tangents.relations.inputs, place + 8 * k, at(variation.taylor, k))
-            else:
-                put(tangents.laws.inputs, place + 8 * k, at(variation.taylor, k))
-
-
-@kernel
-def find_changes(
-    mechanism: Mechanism,
-    tangents: Tangents,
-    variation: Any,
-    t: float,
-    y: np.ndarray,
-    ydot: np.ndarray,
-    changes: np.ndarray,
-    lands: bool,
-) -> None:
-    """Compute y' at time t (s) and state y, in `ydot`, and the derivatives of the accelerations along `changes`.
-
-    `changes` are variations of y; `variation` is an `ExplicitVariation` or `ImplicitVariation`. If `lands` is true, the
-    variations are first projected onto the constraints.
-    """
-    size, alpha, beta = y.shape[0], variation.alpha, variation.beta
-    evaluate(mechanism, t, y, alpha, beta, ydot)
-    if lands and watch(mechanism, t, y, variation.rank):
-        evaluate(mechanism, t, y, alpha, beta, ydot)
-    take_motion(mechanism, tangents, ydot)
-    move_motions(tangents, variation, t)
-    if lands:
-        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
-    for d in range(variation.directions):
-        seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
-    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
-
-
-@kernel
 def vary(
     mechanism: Mechanism,
     tangents: Tangents,
@@ -182,16 +131,6 @@ def vary(
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]
         change_of_rates(mechanism, tangents, y, change, d, variation.rates[o : o + size])
-
-
-@kernel
-def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Store the norm of the pose variations and the smallest pivot of the constraint rows at the end of a step."""
-    put(variation.pivots, step, at(mechanism.work.summary, LEAST))
-    size = variation.stage.shape[0]
-    for d in range(variation.directions):
-        change = variation.changes_new[d * size : (d + 1) * size]
-        put(variation.extents, 8 * step + d, extent(mechanism.constants.shape[0] // CON, change, variation.length, 0.0))
 
 
 @kernel
@@ -233,55 +172,6 @@ def between_changes(
     for d in range(variation.directions):
         rates, out = variation.rates[d * span : (d + 1) * span], variation.changes_at[d * size : (d + 1) * size]
         sample(weights, (t - start) / h, rates, h, variation.changes[d * size : (d + 1) * size], out)
-
-
-@kernel
-def land_at(
-    mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
-) -> None:
-    """Project the variations of a state y at time t (s) within a step onto the linearized constraints."""
-    ydot = variation.stage
-    evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
-    take_motion(mechanism, tangents, ydot)
-    move_motions(tangents, variation, t)
-    land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
-
-
-@kernel
-def write_start(variation: Any, start: float) -> None:
-    """Store the variations at the start of a run if the start is an output time."""
-    size, wanted = variation.stage.shape[0], variation.asked.shape[0]
-    while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
-        place = variation.written[0] * size
-        copy_all(variation.changes, variation.found, variation.directions, wanted * size, place, size)
-        variation.written[0] += 1
-
-
-def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function write(mechanism, tangents, by, variation, step) that stores the variations at output times.
-
-    ``between(mechanism, tangents, by, variation, step, t, first)`` computes the variations at time t within the step,
-    in variation.changes_at; `first` is true at the first output time of the step. `by` is the data of the integration
-    method.
-    """
-
-    @kernel
-    def write(mechanism: Mechanism, tangents: Tangents, by: Any, variation: Any, step: np.ndarray) -> None:
-        size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
-        while variation.written[0] < wanted and variation.asked[variation.written[0]] <= at(step, STEP_END):
-            row, t = variation.written[0], variation.asked[variation.written[0]]
-            if t < at(step, STEP_END):
-                between(mechanism, tangents, by, variation, step, t, first)
-                first = False
-                if variation.projects:
-                    state = variation.states[row * size : (row + 1) * size]
-                    land_at(mechanism, tangents, variation, t, state, variation.changes_at)
-                copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
-            else:
-                copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
-            variation.written[0] += 1
-
-    return write
 
 
 write_changes = writer_of(between_changes)

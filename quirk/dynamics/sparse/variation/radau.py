@@ -36,7 +36,8 @@ from .error_control import (
     resolved,
     worst_error,
 )
-from .explicit import find_changes, note_extents, write_start, writer_of
+from .output import write_start, writer_of
+from .variations_at_state import find_changes, note_extents
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..autodiff.dual import DualArray, of_values
 from ..jit.compilation import entry
-from ..jit.tracing import TracedValue
+from ..jit.traced_value import TracedValue
 
 
 class Lookup:

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ..jit.lane_types import WIDTH
 from ..jit.scalar import Entries, Scalar, is_zero, plus, times
 from ..jit.simd import at, load, put, splat, store
-from ..jit.tracing import WIDTH, TracedValue
-from .jet import COMPARISONS, apply
+from ..jit.traced_value import TracedValue
+from .elementary import COMPARISONS, apply
 
 # Types that can be combined with a dual number by arithmetic.
 NUMBERS = (int, float, np.integer, np.floating, TracedValue)

@@ -13,15 +13,16 @@ input; operations on it are skipped.
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..jit.scalar import Scalar, is_zero, plus, times
-from ..jit.tracing import TracedValue
+from . import power_series as series
+from .condition import BranchingError, Condition
+from .elementary import COMPARISONS, apply, inverse
+from .power_series import convolution
 
 
 class Jet:
@@ -64,7 +65,7 @@ class Jet:
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
         """Return the gradient multiplied by the Taylor series `slope`."""
-        return [None if g is None else [_convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
+        return [None if g is None else [convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
@@ -114,7 +115,7 @@ class Jet:
         if not isinstance(other, Jet):
             return self._chain([times(c, other) for c in self.taylor], [other])
         order = min(len(self.taylor), len(other.taylor))
-        taylor = [_convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
+        taylor = [convolution(self.taylor, other.taylor, 0, k) for k in range(order)]
         if self._ungraded and other._ungraded:
             return Jet(taylor, self.gradient)
         return Jet(taylor, _added(self._times_slope(other.taylor), other._times_slope(self.taylor)))
@@ -144,47 +145,32 @@ class Jet:
                 power = power * self
             return power
         exponent = float(exponent)
-        slope = [times(c, exponent) for c in _powers(self.taylor, exponent - 1.0, self._slopes)]
-        return self._chain(_powers(self.taylor, exponent, len(self.taylor)), slope)
+        slope = [times(c, exponent) for c in series.powers(self.taylor, exponent - 1.0, self._slopes)]
+        return self._chain(series.powers(self.taylor, exponent, len(self.taylor)), slope)
 
     def reciprocal(self) -> Jet:
         """Return 1 / x for this jet x."""
-        taylor = _reciprocal(self.taylor, len(self.taylor))
-        slope = [times(_convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
+        taylor = series.reciprocal(self.taylor, len(self.taylor))
+        slope = [times(convolution(taylor, taylor, 0, k), -1.0) for k in range(self._slopes)]
         return self._chain(taylor, slope)
 
     def sqrt(self) -> Jet:
         """Return the square root of this jet."""
-        taylor = [apply("sqrt", self.value)]
-        half = 0.5 * _inverse(taylor[0])
-        for k in range(1, len(self.taylor)):
-            inner = _total([times(taylor[m], taylor[k - m]) for m in range(1, k)])
-            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), half))
-        return self._chain(taylor, [times(c, 0.5) for c in _reciprocal(taylor, self._slopes)])
+        taylor = series.square_root(self.taylor)
+        return self._chain(taylor, [times(c, 0.5) for c in series.reciprocal(taylor, self._slopes)])
 
     def exp(self) -> Jet:
         """Return the exponential function of this jet."""
-        taylor = [apply("exp", self.value)]
-        for k in range(1, len(self.taylor)):
-            taylor.append(_convolution(_weighted(self.taylor, k), taylor, 1, k))
+        taylor = series.exponential(self.taylor)
         return self._chain(taylor, taylor)
 
     def log(self) -> Jet:
         """Return the natural logarithm of this jet."""
-        inverse = _inverse(self.value)
-        taylor = [apply("log", self.value)]
-        for k in range(1, len(self.taylor)):
-            inner = _total([times(w, self.taylor[k - m]) for m, w in enumerate(_weighted(taylor, k))])
-            taylor.append(times(plus(self.taylor[k], times(inner, -1.0)), inverse))
-        return self._chain(taylor, _reciprocal(self.taylor, self._slopes))
+        return self._chain(series.logarithm(self.taylor), series.reciprocal(self.taylor, self._slopes))
 
     def sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Return sine and cosine, whose recurrences are coupled."""
-        sine, cosine = [apply("sin", self.value)], [apply("cos", self.value)]
-        for k in range(1, len(self.taylor)):
-            weights = _weighted(self.taylor, k)
-            sine.append(_convolution(weights, cosine, 1, k))
-            cosine.append(times(_convolution(weights, sine, 1, k), -1.0))
+        """Return the sine and the cosine of this jet, an angle in rad."""
+        sine, cosine = series.sine_and_cosine(self.taylor)
         slope = [times(c, -1.0) for c in sine[: self._slopes]]
         return self._chain(sine, cosine), self._chain(cosine, slope)
 
@@ -201,31 +187,18 @@ class Jet:
         sine, cosine = self.sine_and_cosine()
         return sine / cosine
 
-    def hyperbolic_sine_and_cosine(self) -> tuple[Jet, Jet]:
-        """Return hyperbolic sine and cosine, whose recurrences are coupled."""
-        sine, cosine = [apply("sinh", self.value)], [apply("cosh", self.value)]
-        for k in range(1, len(self.taylor)):
-            weights = _weighted(self.taylor, k)
-            sine.append(_convolution(weights, cosine, 1, k))
-            cosine.append(_convolution(weights, sine, 1, k))
-        return self._chain(sine, cosine), self._chain(cosine, sine)
-
     def sinh(self) -> Jet:
         """Return the hyperbolic sine of this jet."""
-        return self.hyperbolic_sine_and_cosine()[0]
+        return self._chain(*series.hyperbolic_sine_and_cosine(self.taylor))
 
     def cosh(self) -> Jet:
         """Return the hyperbolic cosine of this jet."""
-        return self.hyperbolic_sine_and_cosine()[1]
+        sine, cosine = series.hyperbolic_sine_and_cosine(self.taylor)
+        return self._chain(cosine, sine)
 
     def tanh(self) -> Jet:
         """Return the hyperbolic tangent of this jet."""
-        taylor = [apply("tanh", self.value)]
-        slope = [1.0 - taylor[0] * taylor[0]]
-        for k in range(1, len(self.taylor)):
-            taylor.append(_convolution(_weighted(self.taylor, k), slope, 1, k))
-            slope.append(times(_convolution(taylor, taylor, 0, k), -1.0))
-        return self._chain(taylor, slope)
+        return self._chain(*series.hyperbolic_tangent(self.taylor))
 
     def hypot(self, other: Any) -> Jet:
         """Return the length sqrt(self^2 + other^2) of the vector (self, other)."""
@@ -257,7 +230,7 @@ class Jet:
     def wrapped(self, period: Any) -> Jet:
         """Return this jet minus the multiple of `period` that brings its value closest to zero."""
         period = period.value if isinstance(period, Jet) else period
-        turns = apply("rint", self.value * _inverse(period))
+        turns = apply("rint", self.value * inverse(period))
         return self.shifted(-period * turns)
 
     def __float__(self) -> float:
@@ -301,66 +274,22 @@ class Jet:
         return where(self < 0.0, -self, self)
 
 
-class BranchingError(TypeError):
-    """Error raised if a function branches on a value that is not known yet, while machine code is generated."""
-
-
-class Condition:
-    """Result of a comparison of jets in machine code that is being generated; its truth is not known yet.
-
-    `where` accepts it, and ``&``, ``|`` and ``~`` combine it; Python cannot branch on it.
-
-    Attributes
-    ----------
-    value : the traced truth value
-    of : one of the compared jets
-    """
-
-    def __init__(self, value: Any, of: Jet) -> None:
-        self.value, self.of = value, of
-
-    def __bool__(self) -> bool:
-        raise BranchingError("a branch on a comparison of jets while machine code is being written")
-
-    def __eq__(self, other: object) -> bool:
-        raise BranchingError("comparisons are compared while machine code is being written")
-
-    __ne__ = __eq__
-
-    def __hash__(self) -> int:
-        raise BranchingError("a comparison is looked up while machine code is being written")
-
-    def __invert__(self) -> Condition:
-        return Condition(self.value.logical("xor", True), self.of)
-
-    def __and__(self, other: Any) -> Condition:
-        return Condition(self.value.logical("and_", other.value if isinstance(other, Condition) else other), self.of)
-
-    def __or__(self, other: Any) -> Condition:
-        return Condition(self.value.logical("or_", other.value if isinstance(other, Condition) else other), self.of)
-
-    __rand__, __ror__ = __and__, __or__
-
-
-def _compared(operator: str, one: Any, two: Any) -> Any:
+def _compared(operator: str, left: Any, right: Any) -> Any:
     """Compare two numbers or jets; `operator` is a string such as "<".
 
     Returns a bool, or a Condition while machine code is generated.
     """
-    a, b = (x.value if isinstance(x, Jet) else x for x in (one, two))
+    a, b = (x.value if isinstance(x, Jet) else x for x in (left, right))
     if isinstance(a, Scalar):
-        truth, of = a.compared(operator, b), one
+        truth, of = a.compared(operator, b), left
     elif isinstance(b, Scalar):
-        truth, of = b.compared(_MIRRORED[operator], a), two
+        truth, of = b.compared(_MIRRORED[operator], a), right
     else:
         return COMPARISONS[operator](float(a), float(b))
     return Condition(truth, of) if isinstance(truth, Scalar) else truth
 
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-COMPARISONS = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
@@ -375,7 +304,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         return _where_each(condition, a, b)
     if not isinstance(condition, Condition):
         return a if condition else b
-    one, two = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
+    a, b = (x if isinstance(x, Jet) else condition.of.constant(x) for x in (a, b))
 
     def selected(x: Any, y: Any) -> Any:
         if is_zero(x) and is_zero(y):
@@ -389,99 +318,17 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         return [selected(x, y) for x, y in zip(g or [0] * len(h), h or [0] * len(g), strict=True)]
 
     return Jet(
-        [selected(x, y) for x, y in zip(one.taylor, two.taylor, strict=False)],
-        [of_gradients(g, h) for g, h in zip(one.gradient, two.gradient, strict=True)],
+        [selected(x, y) for x, y in zip(a.taylor, b.taylor, strict=False)],
+        [of_gradients(g, h) for g, h in zip(a.gradient, b.gradient, strict=True)],
     )
 
 
-def _inverse(x: Any) -> Any:
-    """Return 1 / x, or NaN for zero; no exception is raised, as in compiled code."""
-    return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan
-
-
-def _total(parts: Sequence[Any]) -> Any:
-    result: Any = 0
-    for part in parts:
-        result = plus(result, part)
-    return result
-
-
-def _reciprocal(taylor: Sequence[Any], terms: int) -> list[Any]:
-    """Return the first `terms` Taylor coefficients of the reciprocal of a Taylor series."""
-    first = _inverse(taylor[0])
-    result = [first][:terms]
-    for k in range(1, terms):
-        result.append(times(_convolution(taylor, result, 1, k), -first))
-    return result
-
-
-def _convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
-    """Return the sum of the products a_m b_(k-m) over m from `first` to k."""
-    total: Any = 0
-    for m in range(first, min(k + 1, len(a))):
-        x, y = a[m], b[k - m]
-        # This loop dominates the time of functions on jets, so the test for zero is inlined.
-        if not ((type(x) is int and x == 0) or (type(y) is int and y == 0)):
-            total = plus(total, x * y)
-    return total
-
-
-def _weighted(taylor: Sequence[Any], k: int) -> list[Any]:
-    """Return the Taylor coefficients 0 to k, the m-th multiplied by m / k, for recurrences that contain x'."""
-    return [times(m / k if m else 0, c) for m, c in enumerate(taylor[: k + 1])]
-
-
-def _added(one: Sequence[Any], two: Sequence[Any]) -> list[Any]:
+def _added(gradient: Sequence[Any], addend: Sequence[Any]) -> list[Any]:
     """Return the sum of the gradients of two jets."""
     return [
         b if a is None else a if b is None else [plus(x, y) for x, y in zip(a, b, strict=True)]
-        for a, b in zip(one, two, strict=True)
+        for a, b in zip(gradient, addend, strict=True)
     ]
-
-
-def _powers(x: Sequence[Any], exponent: float, count: int) -> list[Any]:
-    """Return `count` Taylor coefficients of x^p for a non-integer exponent p.
-
-    The recurrence (x^p)' = p x^(p-1) x' needs no logarithm, so that at x = 0 the derivatives up to order p exist.
-    """
-    if count == 0:
-        return []
-    y, slope = [apply("pow", x[0], exponent)], _powers(x, exponent - 1.0, count - 1)
-    for k in range(1, count):
-        terms = [times(times(slope[k - m], m), x[m]) for m in range(1, min(k, len(x) - 1) + 1)]
-        y.append(times(_total(terms), exponent / k))
-    return y
-
-
-def apply(name: str, *numbers: Any) -> Any:
-    """Evaluate the function called `name`, such as "sin"; the result is NaN where it is undefined.
-
-    The arguments are floats, coefficients of jets or traced values.
-    """
-    scalars = [x for x in numbers if isinstance(x, Scalar)]
-    if scalars:
-        # Dual numbers accept traced constants, but not the other way round.
-        first = next((x for x in scalars if not isinstance(x, TracedValue)), scalars[0])
-        return first.function(name, *numbers)
-    return float(np.rint(numbers[0])) if name == "rint" else _FUNCTIONS[name](*map(float, numbers))
-
-
-def _guarded(function: Any) -> Any:
-    """Return a copy of `function` that returns NaN instead of raising an exception, like compiled code."""
-
-    def guarded(*x: float) -> float:
-        try:
-            return float(function(*x))
-        except (ValueError, OverflowError):
-            return math.nan
-
-    return guarded
-
-
-_FUNCTIONS = {
-    name: _guarded(getattr(math, name))
-    for name in ("sqrt", "exp", "log", "sin", "cos", "sinh", "cosh", "tanh", "atan2", "pow")
-}
 
 
 _where_each = np.frompyfunc(where, 3, 1)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..jit.scalar import Entries, Scalar
-from .jet import apply
+from .elementary import apply
 
 # Operation codes. SINE and COSINE occupy consecutive lines, as do the other PAIRS. The operations from LESS on, and
 # NEAREST, have results that are piecewise constant in time.

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..jit.scalar import times
 from .dual import Dual
-from .jet import apply
+from .elementary import apply
 from .tape import (
     ADD,
     AND,

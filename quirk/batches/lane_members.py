@@ -14,7 +14,7 @@ from ..dynamics.model.metric import body_lengths
 from ..dynamics.model.model import Model
 from ..dynamics.sparse.kernels.round_off import MODERATE
 from ..dynamics.sparse.solver.solver import Solver
-from ..forces.law import REFERENCE
+from ..forces.law_layout import REFERENCE
 from ..system.system import System
 from .batch_inputs import BatchInputs
 from .batch_state import BatchState

@@ -17,7 +17,7 @@ from ..dynamics.model.applied_loads import fixed_inputs
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
 from ..forces import ForceElement
-from ..forces.law import REFERENCE
+from ..forces.law_layout import REFERENCE
 from ..forces.state_function import in_state
 from ..simulation.run_inputs import place_of, settable_inputs
 from ..system.system import System

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..autodiff.condition import BranchingError
 from ..autodiff.dual import Dual
-from ..autodiff.jet import BranchingError, Jet
+from ..autodiff.jet import Jet
 from ..autodiff.numerical import in_directions
 from ..functions.user_function import of_floats
+from ..jit.lane_types import DOUBLE
 from ..jit.llvm_functions import call_address
 from ..jit.scalar import is_written
 from ..jit.simd import at, put
-from ..jit.tracing import DOUBLE, TracedValue, bounded
-from .law import LawLayout
+from ..jit.traced_value import TracedValue, bounded
+from .law_layout import LawLayout
 from .value import FAILED, Value
 
 # Maximum number of instructions of a traced user function; larger ones are called, because compiling would take

@@ -18,7 +18,7 @@ from ..functions.motion import Motion
 from ..functions.user_function import read_only
 from ..util import validate
 from ..util.immutable import Immutable
-from .law import LawLayout
+from .law_layout import LawLayout
 from .place import Place
 from .value import Value
 

@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..autodiff.jet import Jet
 from ..constraints.relation import TRANSLATION, TURN, cross, turned, zeros
 from ..jit.simd import at, replaced
-
-if TYPE_CHECKING:
-    from .law import LawLayout
-
-# Number of inputs of a frame before the motion of its body: origin and axes in body coordinates.
-PLACEMENT = 12
+from .law_layout import PLACEMENT, LawLayout
 
 
 class Place:
@@ -29,7 +24,7 @@ class Place:
 
     Parameters
     ----------
-    layout, inputs : layout of the force law, and its array of inputs; see `quirk.forces.law.LawLayout`
+    layout, inputs : layout of the force law, and its array of inputs; see `quirk.forces.law_layout.LawLayout`
     f : index of the frame among those of the element
     graded : whether quantities have gradients with respect to the poses of the bodies
     """

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numba.extending import is_jitted
 
-from ..autodiff.jet import Condition, Jet, where
+from ..autodiff.condition import Condition
+from ..autodiff.jet import Jet, where
 from .expression import Derivative, Expression
 from .tracer import NotTraceableError
 

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..autodiff.jet import BranchingError, Condition, Jet, where
-from ..jit.tracing import LARGEST_INDEX, TracedValue
+from ..autodiff.condition import BranchingError, Condition
+from ..autodiff.jet import Jet, where
+from ..jit.traced_value import LARGEST_INDEX, TracedValue
 
 
 class NotTraceableError(BranchingError):

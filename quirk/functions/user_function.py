@@ -18,7 +18,7 @@ import numpy as np
 
 from ..autodiff.jet import Jet
 from ..jit.scalar import is_written
-from ..jit.tracing import exactly
+from ..jit.traced_value import exactly
 from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
 from .code_rules import global_names
 from .expression import Derivative, Expression

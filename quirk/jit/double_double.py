@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from .simd import rounded_off
-from .tracing import exactly
+from .traced_value import exactly
 
 
 class DoubleDouble:

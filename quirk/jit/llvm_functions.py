@@ -24,8 +24,9 @@ from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
 from .cache import folders, read, reason, say, write
+from .lane_types import DOUBLE
 from .target_machine import code_identity, compiled_image
-from .tracing import DOUBLE, TracedValue
+from .traced_value import TracedValue
 
 FUNCTION = ir.FunctionType(ir.VoidType(), [DOUBLE, DOUBLE.as_pointer(), DOUBLE.as_pointer()])
 ARRAY = types.Array(types.float64, 1, "C")

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from .lane_types import WIDTH
 from .scalar import Scalar
-from .tracing import WIDTH, TracedValue, traced
+from .traced_value import TracedValue
+from .tracing import traced
 
 # Size of a cache line, bytes: lanes that straddle two cache lines load at half speed.
 ALIGNMENT = 64

@@ -15,7 +15,7 @@ import numpy as np
 from quirk.dynamics.model.model import Model
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS, CHECKED
-from quirk.forces.law import LawLayout
+from quirk.forces.law_layout import LawLayout
 from quirk.forces.state_function import StateCall
 from quirk.forces.value import Value
 from quirk.functions.fingerprint import fingerprint

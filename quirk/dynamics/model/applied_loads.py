@@ -17,7 +17,9 @@ from quirk.constraints.relation import LANES, frame_numbers
 from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import NumberCall
-from quirk.forces.law import COORDINATE, REFERENCE, LawLayout, continued_turns, run
+from quirk.forces.law import run
+from quirk.forces.law_inputs import continued_turns
+from quirk.forces.law_layout import COORDINATE, REFERENCE, LawLayout
 from quirk.forces.place import Place
 
 from .model import Model

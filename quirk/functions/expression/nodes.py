@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from quirk.autodiff.jet import Condition, Jet, where
+from quirk.autodiff.condition import Condition
+from quirk.autodiff.jet import Jet, where
 
 from .functions import CONSTANTS, FUNCTIONS, number, power
 

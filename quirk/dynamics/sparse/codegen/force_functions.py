@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.autodiff.jet import BranchingError
+from quirk.autodiff.condition import BranchingError
 from quirk.dynamics.model.applied_loads import Exerted, fill, read, undefined
 from quirk.dynamics.model.layout import Slots
 from quirk.dynamics.model.model import Model
@@ -22,7 +22,7 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.forces.calls import ADDRESS as FUNCTION_ADDRESS
 from quirk.forces.calls import ARGUMENTS, CHECKED
-from quirk.forces.law import REFERENCE, LawLayout
+from quirk.forces.law_layout import REFERENCE, LawLayout
 from quirk.forces.value import FAILED, Value
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import address_of, pointer_to_python

@@ -7,7 +7,8 @@ from typing import Any
 
 from quirk.forces import ForceElement
 from quirk.forces.calls import WrittenCall, written_calls
-from quirk.forces.law import LawLayout, run
+from quirk.forces.law import run
+from quirk.forces.law_layout import LawLayout
 from quirk.jit.llvm_functions import Native, native
 from quirk.jit.shared_code import SharedCode
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from quirk.autodiff.condition import BranchingError
 from quirk.autodiff.dual import Dual, DualArray
-from quirk.autodiff.jet import BranchingError
 from quirk.autodiff.tape_tangent import recorded, replayed
 from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
+from quirk.forces.law_layout import LawLayout
 from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import pointer_to_python
@@ -33,7 +34,7 @@ CODE = SharedCode[Native]()
 
 def law_pointer(
     element: ForceElement,
-    layout: laws.LawLayout,
+    layout: LawLayout,
     inputs: np.ndarray,
     outputs: np.ndarray,
     watch: Watch,

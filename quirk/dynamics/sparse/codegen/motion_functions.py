@@ -20,7 +20,7 @@ from quirk.jit.function_pointers import address_of, pointer_to_filler
 from quirk.jit.llvm_functions import Native, call_address, native
 from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import at, put
-from quirk.jit.tracing import bounded
+from quirk.jit.traced_value import bounded
 
 # Wrapper that makes a Python function safe to call from compiled code, and counts its calls; see `Applied.watched`.
 Watch = Callable[[Callable[[float], Any], str], Callable[[float], None]]

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from quirk.autodiff.jet import BranchingError
+from quirk.autodiff.condition import BranchingError
 from quirk.constraints.relation import LANES, Function, Relation, RelationLayout
 from quirk.dynamics.model.model import Model, PlacedRelation
 from quirk.functions.fingerprint import fingerprint

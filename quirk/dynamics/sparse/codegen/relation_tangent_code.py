@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from quirk.autodiff.condition import BranchingError
 from quirk.autodiff.dual import Dual, DualArray
-from quirk.autodiff.jet import BranchingError
 from quirk.autodiff.tape import Tape
 from quirk.autodiff.tape_tangent import recorded, replayed
 from quirk.constraints.relation import LANES, Relation, RelationLayout

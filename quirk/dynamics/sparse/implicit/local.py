@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.autodiff.jet import apply
+from quirk.autodiff.elementary import apply
 from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
 from quirk.dynamics.model.vectors import back, cross, load3, plus, three, times

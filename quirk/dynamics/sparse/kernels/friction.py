@@ -20,7 +20,7 @@ from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import MOMENT
 from quirk.dynamics.model.vectors import back, cross, dot, minus, plus, scaled, times, turned
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
-from quirk.forces.law import COORDINATE
+from quirk.forces.law_layout import COORDINATE
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store

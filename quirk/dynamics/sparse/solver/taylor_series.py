@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.autodiff.jet import BranchingError
+from quirk.autodiff.condition import BranchingError
 from quirk.constraints.relation import layout_of
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, SPIN, Slots
 from quirk.dynamics.model.model import Model, PlacedRelation

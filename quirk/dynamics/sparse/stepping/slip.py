@@ -14,7 +14,7 @@ import numpy as np
 
 from quirk.errors import InputError
 from quirk.forces import Friction
-from quirk.forces.law import COORDINATE
+from quirk.forces.law_layout import COORDINATE
 from quirk.integrators import ImplicitMethod, Tableau
 
 from ..solver.solver import Solver

@@ -9,7 +9,7 @@ from quirk.dynamics.model.applied_loads import fixed_inputs
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, Slots
 from quirk.dynamics.model.model import Model
 from quirk.forces.friction import Friction
-from quirk.forces.law import COORDINATE, REFERENCE
+from quirk.forces.law_layout import COORDINATE, REFERENCE
 from quirk.functions.motion import Motion
 from quirk.functions.motion_kernels import MotionTable
 

@@ -13,7 +13,7 @@ from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE
 from quirk.dynamics.model.model import Model
 from quirk.events.names import Patch, Reading, Shared
 from quirk.forces.friction import Friction
-from quirk.forces.law import COORDINATE
+from quirk.forces.law_layout import COORDINATE
 from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
 from quirk.jit.simd import aligned
 

@@ -21,8 +21,9 @@ from quirk.autodiff.tape import (
     INPUT,
 )
 from quirk.dynamics.model.layout import FORCE
+from quirk.jit.lane_types import DOUBLE, WIDTH
 from quirk.jit.llvm_functions import MOST_COMPILED, Native, written
-from quirk.jit.tracing import DOUBLE, FLAGS, WIDTH
+from quirk.jit.traced_value import FLAGS
 
 from .code_arithmetic import WORD, double, integer, short_integer
 from .code_recurrences import Recurrences

@@ -37,7 +37,8 @@ from quirk.autodiff.tape import (
     SUBTRACT,
     TANGENT_H,
 )
-from quirk.jit.tracing import DOUBLE, FLAGS
+from quirk.jit.lane_types import DOUBLE
+from quirk.jit.traced_value import FLAGS
 
 WORD, INDEX = ir.IntType(64), ir.IntType(32)
 

@@ -27,7 +27,8 @@ from quirk.autodiff.tape import (
     SUBTRACT,
     TANGENT_H,
 )
-from quirk.jit.tracing import DOUBLE, FLAGS
+from quirk.jit.lane_types import DOUBLE
+from quirk.jit.traced_value import FLAGS
 
 from .code_arithmetic import WORD, integer
 from .code_storage import Storage

@@ -7,7 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from quirk.jit.tracing import DOUBLE, WIDTH
+from quirk.jit.lane_types import DOUBLE, WIDTH
 
 from .code_arithmetic import WORD, Arithmetic, double, integer, short_integer
 from .tables import (

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quirk.autodiff.jet import BranchingError, Jet
+from quirk.autodiff.condition import BranchingError
+from quirk.autodiff.jet import Jet
 from quirk.autodiff.tape import (
     ANGLE,
     CHOOSE,
@@ -32,6 +33,7 @@ from quirk.dynamics.model.layout import POSITION_TERM, ROTATION, SPIN
 from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
+from quirk.forces.law_layout import LawLayout
 from quirk.forces.place import PLACEMENT
 from quirk.forces.stick_slip import OfSlip
 from quirk.forces.value import Value
@@ -188,7 +190,7 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
     return made.input(BODY, SPIN + o - 9 if o < 12 else QUATERNION + o - 12, frame)
 
 
-def law_form(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
+def law_form(element: ForceElement, layout: LawLayout, working: bool) -> Form:
     """Return the form of the law of a force element: its operations, recorded on a tape.
 
     If `working`, the power of its loads is an output.
@@ -217,7 +219,7 @@ def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
     return None if None in prints else prints
 
 
-def _recorded_law(element: ForceElement, layout: laws.LawLayout, working: bool) -> Form:
+def _recorded_law(element: ForceElement, layout: LawLayout, working: bool) -> Form:
     recording = _Recording()
     outputs = RecordedArray(recording.tape)
     inputs = RecordedArray(recording.tape, functools.partial(_input_of_law, recording, layout))
@@ -277,7 +279,7 @@ class _Smooth(DualCall):
         return value
 
 
-def _input_of_law(made: _Recording, layout: laws.LawLayout, index: int) -> Any:
+def _input_of_law(made: _Recording, layout: LawLayout, index: int) -> Any:
     if index < layout.first_motion:
         return made.input(FIXED, index)
     if index < layout.first_internal:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 
-class Link:
+class LinkMotion:
     """Motion and load of one link in its own axes.
 
     Attributes
@@ -20,7 +20,7 @@ class Link:
     force, moment : load that the inner link exerts, at the origin, N and N m
     """
 
-    joint: JointMotion
+    joint: JointPose
 
     def __init__(self, spin: Any, turning: Any, acceleration: Any) -> None:
         self.spin, self.turning, self.acceleration = spin, turning, acceleration
@@ -39,7 +39,7 @@ class Link:
             self.moment = self.moment + inertia @ self.turning + np.cross(self.spin, inertia @ self.spin)
 
 
-class JointMotion:
+class JointPose:
     """Relative pose of two links at a joint with axis z, about which the outer link rotates or along which it slides.
 
     Parameters
@@ -56,10 +56,10 @@ class JointMotion:
             c, s = np.cos(x), np.sin(x)
             self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
 
-    def carried(self, inner: Link, rate: Any = None, acceleration: Any = None) -> Link:
+    def carried(self, inner: LinkMotion, rate: Any = None, acceleration: Any = None) -> LinkMotion:
         """Return the outer link, from the motion of the inner link and the rate and acceleration of the coordinate."""
         inward = self._axes.T
-        link = Link(None, None, inward @ inner.at(self._offset))
+        link = LinkMotion(None, None, inward @ inner.at(self._offset))
         link.joint = self
         if rate is None:
             return link
@@ -73,7 +73,7 @@ class JointMotion:
             link.acceleration = link.acceleration + z * acceleration + 2.0 * np.cross(spin, z * rate)
         return link
 
-    def transmit(self, outer: Link, inner: Link) -> None:
+    def transmit(self, outer: LinkMotion, inner: LinkMotion) -> None:
         """Add the load of the outer link to that of the inner link."""
         force = self._axes @ outer.force
         inner.force = inner.force + force

@@ -16,8 +16,8 @@ from ..bodies.frame import Frame
 from ..constraints import Constraint, Joint
 from ..constraints.angle import angles_123, free_angle
 from ..errors import InputError
-from ..functions.float_functions import traced_arguments, untraced
 from ..functions.tracer import refusing
+from ..functions.tracer_conversions import traced_arguments, untraced
 from ..util.misuse import unknown_attribute
 from .value import as_floats
 

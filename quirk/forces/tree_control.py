@@ -15,7 +15,7 @@ from ..util import validate
 from .actuator import checked_limits
 from .element import ForceElement
 from .joint_tree import BASE, JointTree, is_hinge_or_slide, joint_tree
-from .newton_euler import JointMotion, Link
+from .newton_euler import JointPose, LinkMotion
 from .place import Place
 
 
@@ -132,11 +132,11 @@ class TreeControl(ForceElement):
         The effort of a joint that leads others by a `Coupling` includes their efforts. `x`, `rates` and `accelerations`
         are the joint coordinates and their time derivatives, in rad or m, and s. `rates` is None for a tree at rest.
         """
-        links: list[Link] = []
-        ground = Link(None, None, -self.gravity)
+        links: list[LinkMotion] = []
+        ground = LinkMotion(None, None, -self.gravity)
         for k, (parent, sign, c) in enumerate(self.topology):
             inner = ground if parent == BASE else links[parent]
-            joint = JointMotion(self.axes[k], self.offsets[k], self._rotate[c], sign * x[c])
+            joint = JointPose(self.axes[k], self.offsets[k], self._rotate[c], sign * x[c])
             moving = () if rates is None else (sign * rates[c], sign * accelerations[c])
             links.append(joint.carried(inner, *moving))
             links[-1].load(self.masses[k], self.centers[k], self.inertias[k])

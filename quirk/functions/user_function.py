@@ -22,8 +22,9 @@ from ..jit.traced_value import exactly
 from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
 from .code_rules import global_names
 from .expression import Derivative, Expression
-from .float_functions import FLOATS, traced_arguments, untraced
+from .float_functions import FLOATS
 from .tracer import NotTraceableError, checking, refusing
+from .tracer_conversions import traced_arguments, untraced
 
 
 class _Copies:

@@ -16,7 +16,8 @@ from quirk.dynamics.dense.watch import ChangeMonitor as ChangeWatch
 from quirk.dynamics.dense.watch import asked_values
 from quirk.dynamics.dense.work_error import WorkError
 from quirk.dynamics.plant import CompiledModel
-from quirk.dynamics.sparse.solver.solver import Solver, SolverMemory
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.solver.state_evaluator import SolverMemory
 from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, may_wake, require_series
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.dynamics.sparse.stepping.pausing_run import PausingRun

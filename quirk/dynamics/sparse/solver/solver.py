@@ -1,61 +1,26 @@
-"""Compiled solver of one model: accelerations, projections, residuals, multipliers and redundant rows.
+"""Compiled solver of one model: evaluation at states, and selection of independent rows.
 
-A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in blocks of eight bodies it has
-`size` elements. There are m rows in K nodes of up to six rows. A state on the constraints is one that satisfies them.
-Phi are the residuals of the constraint rows. A relation is a constraint given by a function. The pivot of a row is its
-squared distance from the span of the rows before it, in the order of elimination.
+A state on the constraints is one that satisfies them. The pivot of a row is its squared distance from the span of the
+rows before it, in the order of elimination. There are m rows in K nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from quirk.bodies import rotation
 from quirk.bodies.rotation import exp, multiply
 from quirk.bodies.state import State
-from quirk.dynamics.model.layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH_SIZE
-from quirk.dynamics.model.metric import inverse_root
-from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
-from quirk.functions.changes import Changes
-from quirk.jit.record import copies, put_back, real_arrays
-from quirk.jit.simd import aligned
 
-from ..codegen.force_functions import Applied
-from ..codegen.relation_functions import Related
 from ..kernels.at_state import (
     CHOOSE,
     COUNT,
-    EVALUATE,
-    IMPULSE,
-    NORMALISE,
-    PHI,
-    PHI_RATE,
     PROJECT,
-    SUBSTITUTE,
-    TRIANGULARISE,
-    StateQuery,
-    at_state,
 )
-from ..kernels.mechanism import Mechanism
-from ..kernels.relations import OUTPUT
-from ..kernels.rows import HINGE, POINT, UNITS
-from ..kernels.work import METHOD, PASSES, PRUNED, RANK, REFLECTIONS, SUMMARY, TOLERANCE, Extended, Workspace
-from ..stepping.run_state import Counts
-from ..symbolic.blocks import block_size
-from ..symbolic.fronts import Orthogonal
-from ..symbolic.tables import UNIT_ROWS, Tables
-from ..symbolic.tables_of_friction import flat_frictions
-from ..symbolic.tables_of_recursion import own_recursion
-from ..symbolic.tables_of_tree import own_arrays
-from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
-
-# Placeholder for an array that a task does not use.
-NOTHING = np.zeros(0)
+from ..kernels.work import METHOD, PASSES, PRUNED, REFLECTIONS, TOLERANCE
+from .state_evaluator import StateEvaluator
 
 # For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
 # characteristic length of the system, before projection back onto the constraints; and number of such states.
@@ -93,138 +58,11 @@ class Verdict:
         return int(self.kept.sum())
 
 
-@dataclass(frozen=True)
-class SolverMemory:
-    """Copy of all data of a solver on which later evaluations depend.
+class Solver(StateEvaluator):
+    """Evaluator of one model that selects its independent rows.
 
-    Attributes
-    ----------
-    pruned : (K,) bool, nodes of the reduced block pattern in use, or None for the full pattern
-    laws, arrays : copies of arrays that compiled code writes
+    The parameters are those of `StateEvaluator`.
     """
-
-    pruned: np.ndarray | None
-    laws: list[np.ndarray]
-    arrays: list[np.ndarray]
-
-
-class Solver:
-    """Compiled solver for accelerations and projections of one model.
-
-    A solver owns the arrays written by compiled code, so that it can be used by one run at a time; several solvers may
-    share `tables` and the result of ``sharing()``. `beside` are further user functions called by the run in Python.
-    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
-    """
-
-    def __init__(
-        self, model: Model, tables: Tables, sharing: Callable[[], MinimumNormLoads], beside: Sequence[Any] = ()
-    ) -> None:
-        self.model, self.tables, self._sharing = model, tables, sharing
-        self.slots = tables.slots
-        self.applied = Applied(model, tables.slots, tables.row_lane)
-        self.related = Related(model, tables.nodes.relations, self.applied.watched)
-        called = [*self.applied.called, *self.related.called, *beside]
-        # Functions that read data modified by these functions must run in Python as well.
-        self.refuse = Changes(called)
-        if called:
-            self.applied = Applied(model, tables.slots, tables.row_lane, self.refuse)
-            watch, refuse = self.applied.watched, self.refuse
-            self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
-        self.nodes = nodes = tables.nodes._replace(relations=self.related.table)
-        self.frictions = flat_frictions(model, tables, self.applied.table)
-        K, lanes = len(nodes.rows), tables.slots.lanes
-        self.tree = own_arrays(tables.tree)
-        self.recursion = own_recursion(tables.recursion)
-        self.size = tables.slots.state_size
-        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
-        size = block_size(self.pattern)
-        self.work = Workspace(
-            kin=aligned(lanes * KINEMATICS_SIZE),
-            G=aligned(tables.rows_size),
-            rhs=aligned(8 * K),
-            x=aligned(8 * K),
-            goal=aligned(8 * K),
-            sum=aligned(8 * K),
-            rest=aligned(8 * K),
-            terms=aligned(8 * K),
-            B=aligned(size),
-            Q=aligned(size),
-            wrench=aligned(lanes * WRENCH_SIZE),
-            given=aligned(lanes * WRENCH_SIZE),
-            motion=aligned(lanes * WRENCH_SIZE),
-            change=aligned(lanes * WRENCH_SIZE),
-            lengths=aligned(8 * K),
-            measure=aligned(8 * K),
-            floor=aligned(8 * K),
-            pivots=aligned(8 * K),
-            pivots_before=aligned(8 * K),
-            pivots_earlier=aligned(8 * K),
-            summary=np.zeros(SUMMARY),
-            fronts=tables.orthogonal.fronts,
-            scale=tables.orthogonal.scale,
-            weight=tables.orthogonal.weight,
-            triangle=tables.orthogonal.triangle(),
-            uniform=tables.uniform,
-            extended=Extended(
-                rotation=aligned(lanes * 9),
-                G=aligned(tables.rows_size),
-                wrench=aligned(lanes * WRENCH_SIZE),
-                motion=aligned(lanes * WRENCH_SIZE),
-                x=aligned(8 * K),
-                applied=aligned(lanes * WRENCH_SIZE),
-                goal=aligned(8 * K),
-                before=aligned(lanes * WRENCH_SIZE),
-            ),
-        )
-        self.work.summary[TOLERANCE] = model.rank_tolerance
-        self._forget()
-        for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):
-            self.work.G[G_SIZE * k + G_FORCE : G_SIZE * k + 24] = UNITS[:24]
-        self.work.G[tables.units : tables.units + UNIT_ROWS.size] = UNIT_ROWS.ravel()
-        self.counts = Counts()
-        self._mechanism: Mechanism | None = None
-        self._pruned: np.ndarray | None = None
-        self.joint_of_row = np.repeat(
-            np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
-        )
-        self._inverse_root = inverse_root(model.inertia)
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """Tables of the model with the arrays of this solver, for compiled code."""
-        made = self._mechanism
-        if made is None or made.work is not self.work or made.pattern is not self.pattern:
-            made = Mechanism(
-                self.tables.constants,
-                self.nodes,
-                self.pattern,
-                self.applied.table,
-                self.frictions,
-                self.tree,
-                self.recursion,
-                self.work,
-            )
-            self._mechanism = made
-        return made
-
-    @property
-    def _memory(self) -> list[np.ndarray]:
-        """Return the arrays on which later evaluations may depend, except for the inputs of force laws."""
-        constant = ("uniform", "fronts", "scale", "weight", "extended", "own", "bodies", "gravity")
-        relations = [self.related.table.inputs, self.related.table.outputs]
-        written = [x for of in (self.frictions, self.tree, self.recursion) for x in real_arrays(of, constant)]
-        return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
-
-    def snapshot(self) -> SolverMemory:
-        """Return copies of all data on which later evaluations depend, to repeat these bit for bit."""
-        return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
-
-    def recall(self, saved: SolverMemory) -> None:
-        """Restore a snapshot of this solver, or of another solver of the same model."""
-        if saved.pruned is not None:
-            self._prune_to(saved.pruned)
-        self.applied.recall(saved.laws)
-        put_back(self._memory, saved.arrays)
 
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at time t (s) and a state y on the constraints; return their number.
@@ -275,10 +113,10 @@ class Solver:
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
         if not ((lengths > SHORTEST**2) & (lengths < LONGEST**2)).all():
-            self._refuse_extremes(t)
+            self._check_lengths(t)
         return self.rank
 
-    def _refuse_extremes(self, t: float) -> None:
+    def _check_lengths(self, t: float) -> None:
         """Raise an InputError if squares of the rows of a relation underflow or overflow at the last evaluated state.
 
         A relation is a constraint given by a function; t is the time, s.
@@ -341,18 +179,6 @@ class Solver:
         """Mask (m,) of the rows selected as independent."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
-    @property
-    def rank(self) -> int:
-        """Number of independent rows in the last factorization."""
-        return int(self.work.summary[RANK])
-
-    def _forget(self) -> None:
-        """Reset the selection of rows: use all rows, by block factorization without iterative refinement."""
-        tolerance = self.work.summary[TOLERANCE]
-        self.work.summary[:] = 0.0
-        self.work.summary[TOLERANCE], self.work.summary[PASSES] = tolerance, 1
-        self.work.floor[:] = 0.0
-
     def _keep_all(self, y: np.ndarray, t: float) -> None:
         """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped."""
         self.count(y, t)
@@ -379,19 +205,12 @@ class Solver:
             self._prune_to(rows.any(axis=1))
             self.work.summary[PRUNED] = 1.0
 
-    def _prune_to(self, nodes: np.ndarray) -> None:
-        """Use the block pattern of the nodes in the mask `nodes` (K,)."""
-        self._pruned = nodes
-        self.pattern = self.tables.blocks.of(nodes)
-        size = block_size(self.pattern)
-        self.work = self.work._replace(B=aligned(size), Q=aligned(size))
-
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
         """Return random states on the constraints near y; fewer than NEARBY_STATES if projections fail."""
         random = np.random.default_rng(0)
         state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape
-        found = []
+        nearby = []
         for _ in range(NEARBY_STATES):
             position = state.position + NEARBY * length * random.normal(size=shape)
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
@@ -399,171 +218,5 @@ class Solver:
             lanes = self.slots.state_to_lanes(moved.pack())
             self._keep_all(lanes, t)
             if self._project_alike(lanes, t):
-                found.append(lanes)
-        return found
-
-    def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
-        """Normalize the quaternions of a state y and, if `on_constraints`, project it onto the constraints, in place.
-
-        Returns False if projection fails because the state is too far from the constraints.
-        """
-        return self._do(PROJECT if on_constraints else NORMALISE, y, t)
-
-    def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) at a state y; the multipliers are then in `work.x`.
-
-        `baumgarte` are Baumgarte's rates alpha and beta, 1/s.
-        """
-        ydot = aligned(self.size)
-        self._do(EVALUATE, y, t, ydot=ydot, baumgarte=baumgarte)
-        return ydot
-
-    def residuals(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the residuals Phi of m rows and their rates, (m, 2), at time t (s) and state y."""
-        self._do(PHI, y, t)
-        phi = self.work.rhs[self.tables.row_lane]
-        return np.stack([phi, self.residual_rates(y, t)], axis=1)
-
-    def residual_rates(self, y: np.ndarray, t: float) -> np.ndarray:
-        """Return the rates of the residuals of m rows, (m,), at time t (s) and state y."""
-        self._do(PHI_RATE, y, t)
-        return self.work.rhs[self.tables.row_lane]
-
-    def relations_at(self, state: State, t: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return residuals with two time derivatives (rows, 3), and gradients (rows, frames, 6), of each relation.
-
-        A relation is a constraint given by a function. The derivatives are computed at `state` and time t (s), for
-        bodies without acceleration; gradients are with respect to translations and rotations of the frames' bodies in
-        the inertial frame.
-        """
-        self._do(PHI, self.slots.state_to_lanes(state.pack()), t)
-        outputs, found = self.related.table.outputs, []
-        for r, layout in enumerate(self.related.layouts):
-            first = self.related.table.entry(r, OUTPUT)
-            derivatives = outputs[first : first + layout.first_gradient].reshape(layout.rows, -1)
-            starts = np.stack([self.related.gradient_starts(r, frame) for frame in range(layout.frames)], axis=1)
-            found.append((derivatives.copy(), outputs[starts[..., None] + np.arange(6)]))
-        return found
-
-    def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return velocity jumps (n, 6) of n bodies and impulses (m,) of m rows, for given jumps of the row rates.
-
-        Linear velocities are in the inertial frame, angular ones in body axes.
-
-        Parameters
-        ----------
-        y : (size,) state
-        rates : (m,) required jumps of the rates of the rows
-        wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
-        """
-        model, n = self.model, self.slots.bodies
-        state = model.carried.state(self.slots.state_from_lanes(y))
-        R, W = rotation.matrix(state.orientation), self._inverse_root
-        given = wrench.copy()
-        given[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
-        self.work.wrench[:] = self.slots.to_lanes(given)
-        multipliers = np.zeros(model.rows)
-        if model.rows:
-            self.work.goal[:] = 0.0
-            self.work.goal[self.tables.row_lane] = rates
-            self._do(IMPULSE, y, t)
-            multipliers = self.multipliers()
-        total = self.slots.from_lanes(self.work.wrench, WRENCH_SIZE)
-        change = np.empty((n, 6))
-        change[:, :3] = total[:, :3] / model.mass[:, None]
-        change[:, 3:] = np.einsum("nij,nj->ni", W, total[:, 3:])
-        return change, multipliers
-
-    def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the components of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
-
-        The results are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1. The unbalanced
-        component is the projection of the load onto the motions that the constraints allow.
-
-        Parameters
-        ----------
-        y : (size,) state
-        t : time, s
-        loads : (k, n, 6) forces, and moments about the centers of mass, inertial frame
-        """
-        model, work = self.model, self.work
-        R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
-        given, root = loads.copy(), np.sqrt(model.mass)[:, None]
-        given[..., 3:] = np.einsum("nji,nkj,cnk->cni", self._inverse_root, R, loads[..., 3:])
-        free = given.copy()
-        work.goal[:] = 0.0
-        for load, left in zip(given, free, strict=True):
-            work.wrench[:] = self.slots.to_lanes(load)
-            if model.rows:
-                self._do(IMPULSE, y, t)
-            left[:] = self.slots.from_lanes(work.wrench, WRENCH_SIZE)
-        for part in (free, given):
-            part[..., :3] /= root
-        return free.reshape(len(loads), -1), given.reshape(len(loads), -1)
-
-    def _do(
-        self,
-        task: int,
-        y: np.ndarray,
-        t: float,
-        *,
-        mechanism: Mechanism | None = None,
-        ydot: np.ndarray = NOTHING,
-        baumgarte: tuple[float, float] = (0.0, 0.0),
-    ) -> bool:
-        """Perform a task of `at_state` for a state y (size,) at time t (s); return False if it fails."""
-        alpha, beta = baumgarte
-        query = StateQuery(
-            y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts.best_rank), self.counts
-        )
-        with self.applied.calling():
-            return bool(at_state(task, mechanism or self.mechanism, float(t), query))
-
-    def multipliers(self) -> np.ndarray:
-        """Multipliers (m,) of the last evaluation.
-
-        If the multipliers are not unique, those of minimum norm in the model's row scale are returned.
-        """
-        return self.shared([self.work.x[self.tables.row_lane]], [self.work.G])[0]
-
-    @property
-    def redundant(self) -> bool:
-        """Whether there are redundant rows, so that loads must be distributed over them."""
-        return bool(self.counts.best_rank < self.model.rows)
-
-    def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
-        """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
-
-        x and G hold the multipliers and the array of rows of each order.
-        """
-        if not self.redundant:
-            return x
-        return self._sharing().multipliers(x, G, self.rank, self._factorised)
-
-    def _factorised(
-        self, of: Orthogonal, G: np.ndarray, lengths: np.ndarray, rank: int
-    ) -> Callable[[np.ndarray], np.ndarray]:
-        """Factorize the rows G with a given pattern; return a function that solves for right-hand sides (8 K,).
-
-        `of` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows of K nodes, and
-        `rank` is the number of independent rows.
-        """
-        work = self.work._replace(
-            G=G, lengths=lengths, floor=np.zeros_like(lengths), rhs=np.zeros_like(lengths), x=np.zeros_like(lengths),
-            summary=np.zeros(SUMMARY), fronts=of.fronts, scale=of.scale, weight=of.weight, triangle=of.triangle(),
-        )  # fmt: skip
-
-        mechanism = self.mechanism._replace(work=work)
-
-        def solve(rhs: np.ndarray) -> np.ndarray:
-            work.rhs[:] = rhs
-            self._do(SUBSTITUTE, NOTHING, 0.0, mechanism=mechanism)
-            return work.x.copy()
-
-        tolerance = FREEDOM
-        while True:
-            work.summary[TOLERANCE] = tolerance
-            self._do(TRIANGULARISE, NOTHING, 0.0, mechanism=mechanism)
-            if work.summary[RANK] <= rank or tolerance > MOST:
-                return solve
-            tolerance *= MORE
+                nearby.append(lanes)
+        return nearby

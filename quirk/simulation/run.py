@@ -13,20 +13,21 @@ from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import InputError, SimulationError
 from ..events import Event
-from ..integrators import STIFF_METHODS, IntegrationError, Statistics
-from ..result.event_log import EventLog, EventRecord
+from ..integrators import IntegrationError, Statistics
+from ..result.event_log import EventLog
 from ..result.result import Result
-from ..system.parts import part_of_input
 from ..system.system import System
 from ..util import validate
 from ..util.misuse import explained
-from .arguments import checked_events, checked_method, checked_settings
+from .arguments import checked_events, checked_settings
+from .event_queue import EventQueue
 from .hybrid.event_functions import called_beside
 from .hybrid.hybrid_run import HybridRun
 from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
 from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
+from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
 from .run_inputs import Inputs
 from .run_loop import begun, described_failure
 from .run_observation import Observation
@@ -39,7 +40,6 @@ from .sampler import Sampler
 if TYPE_CHECKING:
     from ..graphics.viewer.live import LiveView
 
-OWNER = "Run"
 # Arguments that must be equal in two runs if one run is to restore the saved state of the other.
 DISTINCT = (
     "method", "rtol", "atol", "step", "max_step", "end", "stabilization", "baumgarte", "projection_interval",
@@ -127,16 +127,16 @@ class Run:
         baumgarte: tuple[float, float] = (10.0, 10.0),
         projection_interval: int = 1,
     ) -> None:
-        options = {name: given for name, given in locals().items() if name not in ("self", "system", "initial_state")}
+        options = {name: value for name, value in locals().items() if name not in ("self", "system", "initial_state")}
         if not isinstance(system, System):
             raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
-        method = _compiled_method(method, step)
+        method = compiled_method(method, step)
         validate.choice(OWNER, "impacts", impacts, IMPACTS)
-        self._inputs = _inputs_of(system, inputs)
+        self._inputs = inputs_of(system, inputs)
         state = system.initial_state() if initial_state is None else system.checked(initial_state)
         system = self.inputs.system
         start = validate.number(OWNER, "start", start)
-        duration = _duration(system, start, end)
+        duration = duration_until(system, start, end)
         settings = checked_settings(
             OWNER, system, method, start, duration, step=step, rtol=rtol, atol=atol, stabilization=stabilization,
             baumgarte=baumgarte, projection_interval=projection_interval, every=False,
@@ -166,21 +166,19 @@ class Run:
         assert isinstance(run, HybridRun)
         self._run, self._time, self._kept = run, start, 0
         self._now = Present(system, run, self._observers)
-        self._named = {event.name for event in self._watched}
         self._names = PartNames(system, self._watched)
-        self._pending: list[EventRecord] = []
-        self._last: list[EventRecord] = []
-        self._told = self._version = 0
+        self._queue = EventQueue(run, {event.name for event in self._watched}, keeps=self._keep is not None)
+        self._version = 0
         self._history = InputHistory(self.inputs, start, keep=self._keep is not None)
-        self._beat = start, 0.0, 0
+        self._interval = start, 0.0, 0
         self._pace: Pace | None = None
         self._view: LiveView | None = None
         try:
             self._sampler.begin(run, self._serve, beside)
         except IntegrationError as error:
             raise SimulationError(f"{OWNER}: at t = {error.time:.9g} s: {error}", time=error.time) from error
-        self._take_happenings()
-        self._last, self._pending = self._pending, []
+        self._queue.collect()
+        self._queue.reach_all()
         if self._keep is None:
             run.forget()
 
@@ -204,7 +202,7 @@ class Run:
     @property
     def events(self) -> EventLog:
         """Events during the last call of `advance` or `advance_to`; before the first call, the events at the start."""
-        return EventLog(self._last)
+        return EventLog(self._queue.reached)
 
     @property
     def plant(self) -> CompiledModel:
@@ -252,11 +250,11 @@ class Run:
         """
         if not (type(duration) is float and 0.0 < duration < np.inf):
             duration = validate.positive("Run.advance", "duration", duration)
-        origin, beat, count = self._beat
-        if beat != duration or origin + count * beat != self._time:
+        origin, interval, count = self._interval
+        if interval != duration or origin + count * interval != self._time:
             origin, count = self._time, 0
         reason = self._advance("Run.advance", origin + (count + 1) * duration)
-        self._beat = origin, duration, count + 1
+        self._interval = origin, duration, count + 1
         return reason
 
     def advance_to(self, time: float) -> str:
@@ -342,8 +340,8 @@ class Run:
             "run": self._run.snapshot(),
             "inputs": self.inputs.snapshot(),
             "sampled": self._sampler.snapshot(),
-            "happenings": (list(self._pending), list(self._last)),
-            "clock": (self._time, self._kept, self._beat),
+            "happenings": self._queue.snapshot(),
+            "clock": (self._time, self._kept, self._interval),
         }
         return SavedRun(self._time, self._identity, content, self._names)
 
@@ -364,10 +362,9 @@ class Run:
         self._run.recall(content["run"])
         self.inputs.recall(content["inputs"])
         self._sampler.recall(content["sampled"], saved.time)
-        self._pending, self._last = (list(of) for of in content["happenings"])
-        self._time, self._kept, self._beat = content["clock"]
+        self._queue.restore(content["happenings"])
+        self._time, self._kept, self._interval = content["clock"]
         self._version = -1  # whether changes of inputs since the last step must be determined
-        self._told = len(self._run.happenings)
         self._history.restore(self._time)
         self._now.forget()
         if self._pace is not None:
@@ -392,8 +389,8 @@ class Run:
         system, segments = as_driven(
             self.system, segments, self._run.configurations, histories, self._sampler.changed()
         )
-        happenings = [one for one in self._run.happenings if one.time <= self._time]
-        return Result(system, segments, self.statistics, status, happenings, [self._factory.options])
+        events = [event for event in self._run.happenings if event.time <= self._time]
+        return Result(system, segments, self.statistics, status, events, [self._factory.options])
 
     def __repr__(self) -> str:
         stopped = ", stopped" if self._run.stopped else ""
@@ -406,21 +403,21 @@ class Run:
         """
         if self._run.stopped or not self._time < t <= self._end:
             raise InputError(f"{owner}: {self._refusal(t)}")
-        self._last = []
+        self._queue.begin()
         if self._view is not None:
             self._view.set_inputs(self)
         try:
             if self.inputs.version != self._version:
                 self._restart()
-            reason = self._go_on(t)
+            reason = self._advance_to(t)
         except IntegrationError as error:
-            self._stand()
-            told, body = described_failure(OWNER, self.system, self._run, self._factory, self.state, error)
+            self._return_to_accepted()
+            description, body = described_failure(OWNER, self.system, self._run, self._factory, self.state, error)
             raise SimulationError(
-                f"{told}; the run stands at t = {self._time:.9g} s", time=error.time, body=body
+                f"{description}; the run stands at t = {self._time:.9g} s", time=error.time, body=body
             ) from error
         except BaseException:
-            self._stand()
+            self._return_to_accepted()
             raise
         if self._view is not None:
             self._view.show(self)
@@ -444,28 +441,19 @@ class Run:
         if not changed:
             return
         self._history.record(self._time, changed)
-        self._discard_ahead()
+        self._queue.discard_ahead(self._time)
         self._run.restart()
         self.inputs.take_effect()
-        if len(self._run.happenings) > self._told:
-            self._take_happenings()
-
-    def _discard_ahead(self) -> None:
-        """Discard events of the present step that are later than the present time."""
-        if self._pending:
-            self._run.happenings[:] = [one for one in self._run.happenings if one.time <= self._time]
-            self._told = len(self._run.happenings)
-            self._pending.clear()
+        self._queue.collect()
 
     def _sample(self) -> None:
         """Call the sampled functions that are due at the present time."""
-        self._discard_ahead()
+        self._queue.discard_ahead(self._time)
         self._sampler.sample_in_run()
-        if len(self._run.happenings) > self._told:
-            self._take_happenings()
-        self._look()
+        self._queue.collect()
+        self._update_time()
 
-    def _go_on(self, t: float) -> str:
+    def _advance_to(self, t: float) -> str:
         """Advance to time t (s) or to an event before it; return "time", "event" or "stopped", as `advance` does."""
         run, sampler = self._run, self._sampler
         if self._time >= sampler.next:  # the last call has failed
@@ -474,12 +462,11 @@ class Run:
             kept = np.inf if self._keep is None else self._next_kept(t)
             sampler.meet(min(t, kept))
             until = min(t, kept, sampler.next)
-            run.current.request(min(until, self._pending[0].time) if self._pending else until)
+            run.current.request(min(until, self._queue.next))
             if not run.current.resume():
                 run.proceed()
-                if run.happenings:
-                    self._take_happenings()
-            self._look()
+                self._queue.collect()
+            self._update_time()
             if self._time >= kept:
                 self._kept += 1
                 if run.current.kept.last < self._time:
@@ -488,7 +475,7 @@ class Run:
                 return STOPPED
             if self._time >= sampler.next:
                 self._sample()
-            if self._last and any(one.name in self._named for one in self._last):
+            if self._queue.interrupts:
                 return EVENT
             if self._time >= t:
                 return TIME
@@ -499,25 +486,12 @@ class Run:
         kept = self._start + (self._kept + 1) * self._keep
         return t if abs(t - kept) < SAME_TIME * self._keep else kept
 
-    def _take_happenings(self) -> None:
-        """Collect new events of the integration; they may be later than the present time of the run.
-
-        The last step of the integration may extend beyond the present time.
-        """
-        known = self._run.happenings
-        self._pending = sorted([*self._pending, *known[self._told :]], key=lambda one: one.time)
-        self._told = len(known)
-        if self._keep is None:
-            self._run.forget()
-            self._told = 0
-
-    def _look(self) -> None:
-        """Update the present time of the run, and collect the events up to this time."""
+    def _update_time(self) -> None:
+        """Update the present time of the run, and the events up to this time."""
         self._time = self._run.current.now
-        while self._pending and self._pending[0].time <= self._time:
-            self._last.append(self._pending.pop(0))
+        self._queue.reach(self._time)
 
-    def _stand(self) -> None:
+    def _return_to_accepted(self) -> None:
         """Return to the last accepted state after a failure or an interruption."""
         current = self._run.current
         with suppress(IntegrationError):
@@ -525,7 +499,7 @@ class Run:
             if not current.between and not current.paused and self._time > current.reached:
                 current.request(self._time)
                 current.resume()
-        self._look()
+        self._update_time()
 
     @property
     def _segment(self) -> CurrentSegment:
@@ -541,43 +515,3 @@ class Run:
         """Connect a solver to all inputs of the run, including those that sampled functions set."""
         self.inputs.serve(solver)
         self._sampler.inputs.serve(solver)
-
-
-def _compiled_method(method: Any, step: Any) -> str:
-    """Return the name of an integration method, or raise an InputError if its steps are not compiled."""
-    method = checked_method(OWNER, method, step, "sparse")
-    if method in STIFF_METHODS:
-        raise InputError(
-            f'{OWNER}: method="{method}" is not compiled; take "RadauIIA9", "Rodas5P" or "auto" for stiff systems'
-        )
-    return method
-
-
-def _inputs_of(system: System, names: Iterable[str]) -> Inputs:
-    """Return the inputs called `names`; an InputError is raised for an input that a sampled function sets."""
-    inputs = Inputs(system, names)
-    for sampled in system.sampled:
-        set_by = {part_of_input(name, system) for name in sampled.inputs}
-        for one in inputs.slots.values():
-            if one.element.name in set_by:
-                raise InputError(f"{OWNER}: inputs names {one.element}, which {sampled} sets")
-    return inputs
-
-
-def _duration(system: System, start: float, end: Any) -> float:
-    """Return the duration (s) until `end` or, if this is None, until the end of the first motion that ends.
-
-    The result is infinite if no motion ends.
-    """
-    if end is not None:
-        end = validate.number(OWNER, "end", end)
-        if not end > start:
-            raise InputError(f"{OWNER}: end must be later than start, {start:g} s; got {end:g} s")
-        return float(end - start)
-    motions = [motion for placed in system.model.relations for motion in placed.relation.motions]
-    motions += [element.motion(name) for element in system.forces for name in element.motions]
-    last = min((motion.end for motion in motions), default=np.inf)
-    duration = last - start
-    while start + duration > last and duration < np.inf:
-        duration = float(np.nextafter(duration, 0.0))
-    return duration if duration > 0 else np.inf  # an infinite duration is refused later, when motions are checked

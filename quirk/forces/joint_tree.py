@@ -6,7 +6,7 @@ a link is the frame of its inward joint that is fixed in the link.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,14 +110,14 @@ def joint_tree(
         if another constraint acts on its bodies.
     """
     rotors = {id(part): rotor for rotor in _rotors(constraints) for part in rotor}
-    others = [one for one in constraints if one.active and id(one) not in rotors and not _permitted(one)]
-    couplings = [one for one in others if type(one) is Coupling and len(one.coefficients) == 2]
-    following = {one.joint_j.name for one in couplings}
-    free = [one for one in others if is_hinge_or_slide(one) and one.name not in following]
+    acting = [c for c in constraints if c.active and id(c) not in rotors and not _permitted(c)]
+    couplings = [c for c in acting if type(c) is Coupling and len(c.coefficients) == 2]
+    following = {coupling.joint_j.name for coupling in couplings}
+    free = [c for c in acting if is_hinge_or_slide(c) and c.name not in following]
     chosen: list[Any] = free if joints is None else list(joints)
     if not chosen:
         raise InputError(f"{owner}: the system has no enabled Revolute or Prismatic joint")
-    known = {one.name for one in others}
+    known = {c.name for c in acting}
     for joint in chosen:
         if joint.name not in known:
             raise InputError(
@@ -126,27 +126,10 @@ def joint_tree(
         if joint.name in following:
             raise InputError(f"{owner}: joints names {joint}, which follows another by a Coupling: leave it out")
     names = {joint.name for joint in chosen}
-    robot = _component([one for one in others if one.name in names], others)
-    links = _Links(owner, bodies, [one for one in others if robot & _names(one) and one not in couplings])
-    leaders, ratios = list(range(len(links.joints))), np.ones(len(links.joints))
-    for one in couplings:
-        if not robot & _names(one):
-            continue
-        leader, follower = (links.number.get(joint.name, BASE) for joint in (one.joint_i, one.joint_j))
-        if BASE in (leader, follower) or leaders[follower] != follower or one.joint_i.name in following:
-            raise InputError(
-                f"{owner}: {one} must couple two joints of its tree, of which the first follows no other one: "
-                "leave it out, disable it, or use quirk.inverse_dynamics"
-            )
-        leaders[follower], ratios[follower] = leader, one.coefficients[1]
-        links.reads.append(one)
-    armatures = np.zeros(len(links.joints))
-    for wheel, bearing, coupling in _rotors(constraints):
-        if coupling.joint_i.name in links.number:
-            axis, wheel = bearing.frame_j.matrix[:, 2], bodies[wheel.name]
-            k = links.number[coupling.joint_i.name]
-            armatures[k] += coupling.coefficients[1] ** 2 * (axis @ wheel.inertia @ axis)
-            links.reads += [wheel, coupling]
+    robot = _component([c for c in acting if c.name in names], acting)
+    links = _Links(owner, bodies, [c for c in acting if robot & _names(c) and c not in couplings])
+    leaders, ratios = _followers(links, [coupling for coupling in couplings if robot & _names(coupling)], following)
+    armatures = _armatures(links, constraints)
     total = [lump.total() for lump in links.lumps]
     return JointTree(
         joints=tuple(links.joints),
@@ -164,6 +147,36 @@ def joint_tree(
     )
 
 
+def _followers(links: _Links, couplings: Sequence[Coupling], following: Container[str]) -> tuple[list[int], np.ndarray]:
+    """Return the index of the joint that leads each joint of a tree by a coupling, and the ratio to that joint.
+
+    Joints that follow no other one lead themselves. `following` are the names of the joints that follow others.
+    """
+    leaders, ratios = list(range(len(links.joints))), np.ones(len(links.joints))
+    for coupling in couplings:
+        leader, follower = (links.number.get(joint.name, BASE) for joint in (coupling.joint_i, coupling.joint_j))
+        if BASE in (leader, follower) or leaders[follower] != follower or coupling.joint_i.name in following:
+            raise InputError(
+                f"{links.owner}: {coupling} must couple two joints of its tree, of which the first follows no other "
+                "one: leave it out, disable it, or use quirk.inverse_dynamics"
+            )
+        leaders[follower], ratios[follower] = leader, coupling.coefficients[1]
+        links.reads.append(coupling)
+    return leaders, ratios
+
+
+def _armatures(links: _Links, constraints: Sequence[Constraint]) -> np.ndarray:
+    """Return the inertias of the rotors at the joints of a tree, kg m^2 or kg."""
+    armatures = np.zeros(len(links.joints))
+    for wheel, bearing, coupling in _rotors(constraints):
+        if coupling.joint_i.name in links.number:
+            axis, wheel = bearing.frame_j.matrix[:, 2], links.bodies[wheel.name]
+            k = links.number[coupling.joint_i.name]
+            armatures[k] += coupling.coefficients[1] ** 2 * (axis @ wheel.inertia @ axis)
+            links.reads += [wheel, coupling]
+    return armatures
+
+
 class _Links:
     """Links of a tree in the order of a breadth-first search from the ground.
 
@@ -175,12 +188,12 @@ class _Links:
     """
 
     def __init__(self, owner: str, bodies: Mapping[str, Body], constraints: Sequence[Constraint]) -> None:
-        self._bodies = bodies
-        for one in constraints:
-            if not isinstance(one, Revolute | Prismatic | Fixed):
+        self.owner, self.bodies = owner, bodies
+        for constraint in constraints:
+            if not isinstance(constraint, Revolute | Prismatic | Fixed):
                 raise InputError(
-                    f"{owner}: {one} acts on the tree of its joints, which may contain Revolute, Prismatic and Fixed "
-                    "joints only: leave it out, disable it, or use quirk.inverse_dynamics"
+                    f"{owner}: {constraint} acts on the tree of its joints, which may contain Revolute, Prismatic and "
+                    "Fixed joints only: leave it out, disable it, or use quirk.inverse_dynamics"
                 )
         self.joints: list[Joint] = []
         self.parents: list[int] = []
@@ -194,8 +207,8 @@ class _Links:
         waiting, remaining = [GROUND.name], list(constraints)
         while waiting:
             parent = waiting.pop(0)
-            outward = [one for one in remaining if parent in _names(one)]
-            remaining = [one for one in remaining if parent not in _names(one)]
+            outward = [joint for joint in remaining if parent in _names(joint)]
+            remaining = [joint for joint in remaining if parent not in _names(joint)]
             for joint in outward:
                 assert isinstance(joint, Joint)
                 end = 0 if joint.body_i.name == parent else 1
@@ -236,8 +249,8 @@ class _Links:
             link = len(self.joints) - 1
         self._places[child] = link, turned, center
         if link != BASE:
-            self.lumps[link].add(self._bodies[child], turned, center)
-            self.reads.append(self._bodies[child])
+            self.lumps[link].add(self.bodies[child], turned, center)
+            self.reads.append(self.bodies[child])
 
 
 def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

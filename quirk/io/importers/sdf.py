@@ -105,18 +105,14 @@ def load_sdf(
     if root.tag != "sdf":
         raise root.error("an SDF file starts with <sdf>")
     repair, shown = validate.flag(owner, "repair_inertia", repair_inertia), checked_shapes(owner, shapes)
-    wanted = checked_contacts(owner, contacts)
+    with_contacts = checked_contacts(owner, contacts)
     left_out, names = LeftOut(), DescriptionNames()
     Includes(folders, left_out).expand(root, file)
     version_of(root)
+    world = _world(root)
+    field_of_world = (0, 0, 0) if world is None else _gravity(world)
+    top = root if world is None else world
     contents = SdfContents()
-    worlds = root.all("world")
-    if len(worlds) > 1:
-        raise worlds[1].error(f"the file has {len(worlds)} worlds; keep one")
-    top = worlds[0] if worlds else root
-    if worlds:
-        top.get("name")
-    field_of_world = _gravity(top) if worlds else (0, 0, 0)
     _collect(contents, top)
     contents.frames.shift_models()
     short = _short_names(contents, len(top.all("model")))
@@ -125,23 +121,35 @@ def load_sdf(
     _add_frames(contents, dict(zip(contents.links, links, strict=True)))
     if not links:
         includes = [line for line in left_out.lines if line.startswith("include")]
-        holds = f", only includes, none of which could be read: {'; '.join(includes)}" if includes else ""
-        raise root.error(f"has no link{holds}")
-    made = SdfJoints(contents, short, with_limits, names, left_out)
-    welds = [*made.welds(), *_static(contents, short)]
+        reason = f", only includes, none of which could be read: {'; '.join(includes)}" if includes else ""
+        raise root.error(f"has no link{reason}")
+    joints = SdfJoints(contents, short, with_limits, names, left_out)
+    welds = [*joints.welds(), *_static(contents, short)]
     bodies = Bodies(links, welds, names, left_out, inertia_tolerance, repair)
-    others = list(made.connected(bodies))
-    made.note_apart()
-    if wanted:
+    parts = list(joints.connected(bodies))
+    joints.note_apart()
+    if with_contacts:
         for full, link in zip(contents.links, links, strict=True):
             link.colliders = colliders(contents.links[full], full, link)
-        pairs = touching.between_links(links, made.joined(), bodies, wanted == "ground")
-        others += touching.contacts(pairs, bodies, names, left_out)
+        pairs = touching.between_links(links, joints.joined(), bodies, with_contacts == "ground")
+        parts += touching.contacts(pairs, bodies, names, left_out)
     left_out.note_unread(root, REASONS)
-    return finished(file.name, bodies, others, field_of_world if gravity is None else gravity, names, left_out)
+    return finished(file.name, bodies, parts, field_of_world if gravity is None else gravity, names, left_out)
+
+
+def _world(root: Element) -> Element | None:
+    """Return the world of a file, or None if there is none; an error is raised for several worlds."""
+    worlds = root.all("world")
+    if len(worlds) > 1:
+        raise worlds[1].error(f"the file has {len(worlds)} worlds; keep one")
+    if not worlds:
+        return None
+    worlds[0].get("name")
+    return worlds[0]
 
 
 def _gravity(world: Element) -> Any:
+    """Return the gravity (3,) of a world, m/s^2."""
     gravity = world.one("gravity")
     return STANDARD_GRAVITY if gravity is None else gravity.numbers(3)
 

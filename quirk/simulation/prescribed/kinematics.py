@@ -105,24 +105,7 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     if not isinstance(system, System):
         raise InputError(f"kinematics: system must be a quirk.System; got {system!r}")
     times = validate.times("kinematics", "times", times, -np.inf, np.inf)
-    for force in system.forces:
-        if force.internal:
-            raise InputError(
-                f"kinematics: {force} has internal variables ({', '.join(force.internal)}), which are integrated along "
-                "the motion: simulate the motion instead, or remove the element"
-            )
-    for placed in system.model.relations:
-        owner = constraint_of(system, placed.rows.start)
-        if placed.relation.of_velocities:
-            raise InputError(
-                f"kinematics: {owner} relates velocities or accelerations only, so that it does not determine "
-                f"positions (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
-            )
-        for motion in placed.relation.motions:
-            motion.check(f"{owner}, motion", float(times[0]), float(times[-1]))
-    for element in system.forces:
-        for name in element.motions:
-            element.motion(name).check(str(element), float(times[0]), float(times[-1]))
+    _check_motions(system, float(times[0]), float(times[-1]))
     began = time.perf_counter()
     differentiator = Differentiator(system.plant.solver(), highest_order(system.model))
     start = _start(system, differentiator.solver, float(times[0]))
@@ -159,6 +142,28 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     finished.segments[0].derivatives = derivatives
     check_kept(finished, "kinematics")
     return finished
+
+
+def _check_motions(system: System, start: float, end: float) -> None:
+    """Raise an InputError if the motion is not determined by constraints or not defined from `start` to `end`, s."""
+    for force in system.forces:
+        if force.internal:
+            raise InputError(
+                f"kinematics: {force} has internal variables ({', '.join(force.internal)}), which are integrated along "
+                "the motion: simulate the motion instead, or remove the element"
+            )
+    for placed in system.model.relations:
+        owner = constraint_of(system, placed.rows.start)
+        if placed.relation.of_velocities:
+            raise InputError(
+                f"kinematics: {owner} relates velocities or accelerations only, so that it does not determine "
+                f"positions (row {system.model.labels[placed.rows.start]}): simulate the motion instead"
+            )
+        for motion in placed.relation.motions:
+            motion.check(f"{owner}, motion", start, end)
+    for element in system.forces:
+        for name in element.motions:
+            element.motion(name).check(str(element), start, end)
 
 
 def _start(system: System, solver: Solver, t: float) -> State:
@@ -199,8 +204,8 @@ def said_moving(system: System, motions: np.ndarray) -> str:
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
-def _explained(system: System, trouble: UnreachedError, before: float, asked: float, rank: int) -> str:
-    """Return an error message for a time `asked` (s) that cannot be reached from the time `before` (s).
+def _explained(system: System, trouble: UnreachedError, before: float, target: float, rank: int) -> str:
+    """Return an error message for a time `target` (s) that cannot be reached from the time `before` (s).
 
     The message gives the reason if it is known. `trouble` is the error of the computation, and `rank` the number of
     independent rows.
@@ -212,25 +217,25 @@ def _explained(system: System, trouble: UnreachedError, before: float, asked: fl
             "choose times that do not include it, or drive another coordinate"
         )
     if trouble.reason == TOO_MANY:
-        return _hurried(system, trouble, before, asked)
+        return _hurried(system, trouble, before, target)
     if trouble.cause is not None:
         return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
     lost = lost_ahead(system.model, state, trouble.time, 0.0)
     if lost is not None:
         return f"there is no position beyond t = {trouble.time:.9g} s: {lost}"
-    amount, _, angular = violations(system, state, asked)
+    amount, _, angular = violations(system, state, target)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (
         f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot be satisfied "
-        f"(at t = {asked:.9g} s its row {system.model.labels[worst]} is violated by {amount[worst]:.3g} "
+        f"(at t = {target:.9g} s its row {system.model.labels[worst]} is violated by {amount[worst]:.3g} "
         f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its range"
     )
 
 
-def _hurried(system: System, trouble: UnreachedError, before: float, asked: float) -> str:
+def _hurried(system: System, trouble: UnreachedError, before: float, target: float) -> str:
     """Return an error message for a time interval that requires too many steps; the message names the fastest driver.
 
-    The interval reaches from the time `before` to `asked`, s; `trouble` is the error of the computation.
+    The interval reaches from the time `before` to `target`, s; `trouble` is the error of the computation.
     """
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
@@ -240,10 +245,10 @@ def _hurried(system: System, trouble: UnreachedError, before: float, asked: floa
             if rate / (1.0 if angle else model.length) > fastest:
                 fastest = rate / (1.0 if angle else model.length)
                 who = f"{constraint_of(system, placed.rows.start)} with {rate:.3g} {'rad/s' if angle else 'm/s'}"
-    share = (trouble.time - before) / (asked - before)
+    share = (trouble.time - before) / (target - before)
     total = f"about {trouble.tried / share:.1e}" if share > 0 else "more"
     return (
-        f"the motion from t = {before:.9g} s to t = {asked:.9g} s is too long for one interval: {who} reached "
+        f"the motion from t = {before:.9g} s to t = {target:.9g} s is too long for one interval: {who} reached "
         f"t = {trouble.time:.9g} s in {trouble.tried} steps, and would need {total}: check the rate of the driver and "
         "the times, or give times in between"
     )

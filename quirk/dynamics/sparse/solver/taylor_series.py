@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -163,24 +163,11 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     groups = _grouped(members)
     constraints = len(groups)
     groups += _grouped(laws)
-    entries, used, kept = [], 0, []
-    guards: list[tuple[int, int, int]] = []
-    places: list[int] = []
-    for group in groups:
-        form = group[0].form
-        width = next(width for width in WIDTHS if width >= len(group))
-        programs, code = series_code(form, width)
-        entries.append((code.address, form.level, len(places), used))
-        filled = list(group) + [group[0]] * (WIDTH - len(group))
-        places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
-        places.append(len(group))
-        guards += [(used + start, width, len(group)) for start in programs.starts_of_guards(orders, width)]
-        used += programs.size(orders, width)
-        kept.append(code)
-    numbers, taylor = aligned(used), np.zeros(orders * len(motions))
+    code = _code_of(groups, orders)
+    numbers, taylor = aligned(code.used), np.zeros(orders * len(motions))
     count = solver.size - solver.slots.first_carried
     bodies, carried = aligned(2 * orders * len(solver.work.kin)), aligned(2 * orders * count)
-    arguments, at = np.zeros(ARGUMENTS, dtype=np.int64), np.array(places, dtype=np.int64)
+    arguments, at = np.zeros(ARGUMENTS, dtype=np.int64), np.array(code.places, dtype=np.int64)
     arguments[SIZE], arguments[COUNT], arguments[ORDERS] = KIN, count, orders
     addressed = {
         AT_MOTIONS: taylor, AT_FIXED: fixed, AT_FIXED_OF_LAWS: solver.applied.table.inputs,
@@ -189,7 +176,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
     for which, array in addressed.items():
         arguments[which] = array.ctypes.data
     table = TaylorElements(
-        groups=np.array(entries, dtype=np.int64).ravel(),
+        groups=np.array(code.entries, dtype=np.int64).ravel(),
         constraints=constraints,
         spinning=any(SPIN <= which < SPIN + 3 for group in groups for which in group[0].form.components),
         places=at,
@@ -203,11 +190,50 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         first_bodies=bodies.ctypes.data,
         first_carried=carried.ctypes.data,
         whole=_whole_blocks(solver.slots),
-        guards=np.array([] if chosen_by_user(solver.model) else guards, dtype=np.int64).ravel(),
+        guards=np.array([] if chosen_by_user(solver.model) else code.guards, dtype=np.int64).ravel(),
         polynomial=np.zeros(orders),
         orders=orders,
     )
-    return ElementTables(table, bodies, carried, (kept, fixed, solver.applied.table.inputs, solver.work))
+    return ElementTables(table, bodies, carried, (code.kept, fixed, solver.applied.table.inputs, solver.work))
+
+
+class _GroupCode(NamedTuple):
+    """Machine code of groups of elements.
+
+    Attributes
+    ----------
+    entries : address, level, first index in `places`, and first number of each group
+    places : indices in the arrays of the solver of the inputs and outputs of all members, and their numbers
+    guards : first number, width and number of members of each guard
+    used : number of numbers that all groups take
+    kept : objects that own the machine code
+    """
+
+    entries: list[tuple[int, int, int, int]]
+    places: list[int]
+    guards: list[tuple[int, int, int]]
+    used: int
+    kept: list[Any]
+
+
+def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:
+    """Return the machine code for groups of elements of the same form, for series of `orders` terms."""
+    entries: list[tuple[int, int, int, int]] = []
+    used, kept = 0, list[Any]()
+    guards: list[tuple[int, int, int]] = []
+    places: list[int] = []
+    for group in groups:
+        form = group[0].form
+        width = next(width for width in WIDTHS if width >= len(group))
+        programs, code = series_code(form, width)
+        entries.append((code.address, form.level, len(places), used))
+        filled = list(group) + [group[0]] * (WIDTH - len(group))
+        places += [member.places[k] for k in range(len(group[0].places)) for member in filled]
+        places.append(len(group))
+        guards += [(used + start, width, len(group)) for start in programs.starts_of_guards(orders, width)]
+        used += programs.size(orders, width)
+        kept.append(code)
+    return _GroupCode(entries, places, guards, used, kept)
 
 
 def _whole_blocks(slots: Slots) -> int:

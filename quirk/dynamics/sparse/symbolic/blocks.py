@@ -94,19 +94,15 @@ def block_pattern(
     block = {(int(k), int(c)): q for q, (k, c) in enumerate(zip(owner, column, strict=True))}
 
     terms: list[list[tuple[int, int, int, int, int, float]]] = [[] for _ in column]
-    for place, those in products.items():
-        terms[block[place]] = those
+    for pair, products_of_pair in products.items():
+        terms[block[pair]] = products_of_pair
     updates: list[list[tuple[int, int, int]]] = [[] for _ in column]
     for k, later in enumerate(neighbours):
         for x, a in enumerate(later):
             for b in later[x:]:
                 updates[block[a, b]].append((turned[block[k, a]], start[block[k, b]], rows[k]))
-
-    def pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
-
-    flat_terms = np.array([term for those in terms for term in those], dtype=float).reshape(-1, 6)
-    flat_updates = np.array([update for those in updates for update in those], dtype=np.int64).reshape(-1, 3)
+    flat_terms = np.array([term for of_block in terms for term in of_block], dtype=float).reshape(-1, 6)
+    flat_updates = np.array([update for of_block in updates for update in of_block], dtype=np.int64).reshape(-1, 3)
     kind, left, right, left_force, right_force = (flat_terms[:, c].astype(np.int64) for c in range(5))
     # The rows of a node are first needed by the earliest elimination that couples to it.
     needed = np.arange(len(neighbours))
@@ -120,14 +116,14 @@ def block_pattern(
         start=start,
         turned=turned,
         column=column,
-        term=pointers(terms),
+        term=_pointers(terms),
         kind=kind,
         left=left,
         right=right,
         left_force=left_force,
         right_force=right_force,
         weight=flat_terms[:, 5].copy(),
-        update=pointers(updates),
+        update=_pointers(updates),
         Q=flat_updates[:, 0].copy(),
         B=flat_updates[:, 1].copy(),
         source=flat_updates[:, 2].copy(),
@@ -136,6 +132,11 @@ def block_pattern(
         narrow=np.maximum.reduceat(rows[column], first[:-1]) <= WIDTH // 2,
     )
     return compact(pattern)
+
+
+def _pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
+    """Return the index of the first entry of each list in their concatenation, and the total length."""
+    return np.concatenate([[0], np.cumsum([len(entries) for entries in lists])]).astype(np.int64)
 
 
 def block_size(pattern: Pattern) -> int:

@@ -171,48 +171,23 @@ class Varied:
         directions: Directions,
         first: int,
         motions: Sequence[ChangedMotion],
-        asked: tuple[np.ndarray, np.ndarray],
+        outputs: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        solver, slots, size, count = self.solver, self.solver.slots, self.solver.size, len(start)
+        """Return the variations in up to eight directions, from direction `first` on.
+
+        The results are the variations at output times and at the end, and the norms of the pose variations at the ends
+        of the steps.
+        """
+        solver, size, count = self.solver, self.solver.size, len(start)
         steps_taken, t = len(steps.trail), float(steps.trail[0, 0])
         rank = solver.settle(steps.trail[0, STEP_HEAD:].copy(), t)
         self.rank = max(rank, int(solver.counts.best_rank))
         solver.applied.refer(t, steps.angles)
         self.differential.give(directions, first)
-        mine = [motion for motion in motions if first <= motion.direction < first + WIDTH]
-        table, kept, moved = moved_by(self.differential, mine, first)
-        nt = len(asked[0])
-        trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
-        trail[: steps.trail.size] = steps.trail.ravel()
-        trail[steps.trail.size + STEP_HEAD :] = slots.state_to_lanes(steps.end)
-        states = aligned(nt * size)
-        states[:] = np.concatenate([np.zeros(0), *(slots.state_to_lanes(y) for y in asked[1])])
-        common = {
-            "directions": count,
-            "alpha": self._settings.alpha,
-            "beta": self._settings.beta,
-            "projects": self._projects,
-            "rank": self.rank,
-            "length": self._settings.length,
-            "extents": aligned(WIDTH * steps_taken),
-            "pivots": aligned(steps_taken),
-            "stop": solver.applied.stop,
-            "trail": trail,
-            "part": aligned(STEP_HEAD + size),
-            "y_new": aligned(size),
-            "asked": np.ascontiguousarray(asked[0]),
-            "states": states,
-            "written": np.zeros(1, dtype=np.int64),
-            "motions": table,
-            "moved": moved,
-            "taylor": np.zeros(OF_RELATIONS + 1),
-            "stage": aligned(size),
-            "changes": aligned(count * size),
-            "changes_new": aligned(count * size),
-            "changes_at": aligned(count * size),
-            "found": aligned(count * nt * size),
-        }
+        present = [motion for motion in motions if first <= motion.direction < first + WIDTH]
+        table, kept, moved = moved_by(self.differential, present, first)
+        common = self._arrays(steps, outputs, count, table, moved)
         course = self._course(steps.method)
         judges = course.judges and self._settings.fixed == 0
         common["resolution"] = resolution_of(self._settings.rtol if judges else 0.0, sizes)
@@ -227,9 +202,49 @@ class Varied:
         self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.parts.worst)
         self.cuts = self.cuts or variation.resolution.parts.worst > UNCUT
         del kept  # the addresses of motions are in use until here
-        at_outputs = self._from_lanes(variation.found.reshape(count, nt, size))
+        at_outputs = self._from_lanes(variation.found.reshape(count, len(outputs[0]), size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
         return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
+
+    def _arrays(
+        self, steps: Steps, outputs: tuple[np.ndarray, np.ndarray], count: int, table: MotionTable, moved: np.ndarray
+    ) -> dict[str, Any]:
+        """Return the members that the records of all methods have, for variations in `count` directions.
+
+        `outputs` are output times and states, and `table` and `moved` the variations of prescribed motions.
+        """
+        solver, slots, size, steps_taken = self.solver, self.solver.slots, self.solver.size, len(steps.trail)
+        nt = len(outputs[0])
+        trail = aligned((steps_taken + 1) * (STEP_HEAD + size))
+        trail[: steps.trail.size] = steps.trail.ravel()
+        trail[steps.trail.size + STEP_HEAD :] = slots.state_to_lanes(steps.end)
+        states = aligned(nt * size)
+        states[:] = np.concatenate([np.zeros(0), *(slots.state_to_lanes(y) for y in outputs[1])])
+        return {
+            "directions": count,
+            "alpha": self._settings.alpha,
+            "beta": self._settings.beta,
+            "projects": self._projects,
+            "rank": self.rank,
+            "length": self._settings.length,
+            "extents": aligned(WIDTH * steps_taken),
+            "pivots": aligned(steps_taken),
+            "stop": solver.applied.stop,
+            "trail": trail,
+            "part": aligned(STEP_HEAD + size),
+            "y_new": aligned(size),
+            "asked": np.ascontiguousarray(outputs[0]),
+            "states": states,
+            "written": np.zeros(1, dtype=np.int64),
+            "motions": table,
+            "moved": moved,
+            "taylor": np.zeros(OF_RELATIONS + 1),
+            "stage": aligned(size),
+            "changes": aligned(count * size),
+            "changes_new": aligned(count * size),
+            "changes_at": aligned(count * size),
+            "found": aligned(count * nt * size),
+        }
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:
         """Convert a state variation (13 n + k,) to a flat array in blocks of eight bodies, zero in empty slots."""

@@ -13,7 +13,7 @@ from ..bodies.body import Body
 from ..errors import InputError
 from ..util import validate
 from ..util.misuse import explained
-from .result import Momentum
+from .totals import Momentum
 
 if TYPE_CHECKING:
     from ..system.system import System

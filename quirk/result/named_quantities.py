@@ -13,10 +13,11 @@ from ..forces import Controller
 from ..forces.joint_actuation import Actuated
 from ..util import validate
 from ..util.suggestion import nearest_names, suggestion
+from .body_views import BodyView
 from .curves import Curve
 from .force_views import UNITS, unit_of_coordinate
-from .joint_views import FREE
-from .result import BodyView, JointView, Result
+from .joint_views import FREE, JointView
+from .result import Result
 
 LETTERS = "xyz"
 OF_BODIES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -37,6 +37,8 @@ from .joint_views import JointView
 from .output import ResultOutput
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name
+from .totals import Energy, Momentum, Residual
+from .work import is_conservative, work_of
 
 if TYPE_CHECKING:
     from ..analysis.mobility import Mobility
@@ -68,75 +70,6 @@ INTERNAL = (
     "sensitivities",
     "verdict",
 )
-# Largest net change of a force's stored energy, relative to its work, if the energy depends only on the poses.
-UNCHANGED = 1e-4
-
-
-@explained
-@dataclass(frozen=True)
-class Energy:
-    """Energies over nt times, J; gravity has zero energy at the inertial origin.
-
-    Attributes
-    ----------
-    kinetic, potential : (nt,)
-    potential_of : potential energy (nt,) of each force element and of "gravity", by name
-    """
-
-    kinetic: np.ndarray
-    potential: np.ndarray
-    potential_of: dict[str, np.ndarray]
-
-    @property
-    def total(self) -> np.ndarray:
-        """Kinetic plus potential energy (nt,), J."""
-        return self.kinetic + self.potential
-
-    @property
-    def drift(self) -> float:
-        """Largest deviation of the total energy from its initial value, relative to the largest kinetic energy."""
-        # The kinetic energy of a system at rest is round-off.
-        largest = max(float(self.kinetic.max()), 1e-15 * float(np.abs(self.potential).max()))
-        return float(np.abs(self.total - self.total[0]).max()) / largest if largest > 0 else 0.0
-
-    def __repr__(self) -> str:
-        return f"<Energy: {self.total[0]:.6g} J at the start, {self.total[-1]:.6g} J at the end>"
-
-
-@explained
-@dataclass(frozen=True)
-class Momentum:
-    """Momenta over nt times in the inertial frame.
-
-    Attributes
-    ----------
-    linear : (nt, 3) kg m/s
-    angular : (nt, 3) kg m^2/s, about the inertial origin unless another point was chosen
-    """
-
-    linear: np.ndarray
-    angular: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"<Momentum: linear and angular, at {len(self.linear)} times>"
-
-
-@explained
-@dataclass(frozen=True)
-class Residual:
-    """Residuals of the constraints over nt times.
-
-    Attributes
-    ----------
-    position : (nt,) largest ``|Phi|`` over all rows
-    velocity : (nt,) largest ``|Phi_dot|``
-    """
-
-    position: np.ndarray
-    velocity: np.ndarray
-
-    def __repr__(self) -> str:
-        return f"<Residual: up to {self.position.max():.1e} in position, {self.velocity.max():.1e} in velocity>"
 
 
 @explained
@@ -425,17 +358,7 @@ class Result(Renamed, ResultOutput):
 
         The names are those of the forces and constraints whose work the run has integrated with the motion.
         """
-        found: dict[str, np.ndarray] = {}
-        for name in dict.fromkeys(name for segment in self.segments for name in segment.work):
-            before, last, end = 0.0, 0.0, -np.inf
-            parts: list[np.ndarray] = []
-            for segment in self.segments:
-                done = segment.work.get(name, np.zeros_like(segment.time))
-                # The work of a segment is counted from its start, or continues that of the previous segment.
-                parts.append(before + (done - (done[0] if segment.time[0] == end or not parts else last)))
-                before, last, end = float(parts[-1][-1]), float(done[-1]), float(segment.time[-1])
-            found[name] = joined(parts)
-        return found
+        return work_of(self.segments)
 
     @cached_property
     def _constraint_power(self) -> dict[str, np.ndarray]:
@@ -445,25 +368,8 @@ class Result(Renamed, ResultOutput):
     @property
     def conservative(self) -> bool:
         """Whether only gravity and undamped springs do work, so that the total energy is constant."""
-        driven = any(placed.relation.motions for segment in self.segments for placed in segment.model.relations)
         elements = self._elements.values()
-        if (
-            driven
-            or any(event.impulse or event.energy_loss for event in self.events)
-            or not all(e.conservative for e in elements)
-        ):
-            return False
-        # User-defined energies, and those of motions or internal variables, may change while no body moves.
-        work = self.work
-        for element in elements:
-            if element.name in self._model.carried.work:
-                stored, done = self._exerted[element.name].energy, work.get(element.name)
-                if done is None:
-                    return False
-                gained = np.abs(stored - stored[0] + (done - done[0])).max()
-                if not gained <= UNCHANGED * max(np.abs(done - done[0]).max(), np.ptp(stored)):
-                    return False
-        return True
+        return is_conservative(self.segments, self.events, elements, self.work, lambda name: self._exerted[name].energy)
 
     @cached_property
     def momentum(self) -> Momentum:
@@ -574,12 +480,14 @@ class Result(Renamed, ResultOutput):
     @cached_property
     def _exerted(self) -> dict[str, Exerted]:
         """Loads, energy and coordinates of each force element over time, by name."""
-        found = [segment.dynamics.forces for segment in self.segments]
-        parts = {
-            field.name: self._by_name([{name: getattr(act, field.name) for name, act in of.items()} for of in found])
+        forces = [segment.dynamics.forces for segment in self.segments]
+        arrays = {
+            field.name: self._by_name(
+                [{name: getattr(exerted, field.name) for name, exerted in of_segment.items()} for of_segment in forces]
+            )
             for field in fields(Exerted)
         }
-        return {name: Exerted(**{part: of[name] for part, of in parts.items()}) for name in parts["loads"]}
+        return {name: Exerted(**{key: by_name[name] for key, by_name in arrays.items()}) for name in arrays["loads"]}
 
     def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         """Return a time derivative of the accelerations of n bodies, (nt, n, 3) each.
@@ -589,8 +497,8 @@ class Result(Renamed, ResultOutput):
         """
         for segment in self.segments:
             require_order(segment.model, order)
-        found = [segment.derivatives for segment in self.segments]
-        return joined([d.linear[:, order - 1] for d in found]), joined([d.angular[:, order - 1] for d in found])
+        parts = [segment.derivatives for segment in self.segments]
+        return joined([d.linear[:, order - 1] for d in parts]), joined([d.angular[:, order - 1] for d in parts])
 
     @property
     def mobility(self) -> Mobility:

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import InputError
+from quirk.result.body_views import BodyView
+from quirk.result.joint_views import JointView
 from quirk.result.pose_interpolation import linear, poses
-from quirk.result.result import BodyView, JointView, Result
+from quirk.result.result import Result
 
 from .figures import draw_largest
 from .sheet import TIME, Sheet

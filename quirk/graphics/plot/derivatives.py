@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from quirk.dynamics.sparse.solver.derivatives import highest_order
-from quirk.result.body_views import PlanarBodyView
+from quirk.result.body_views import BodyView, PlanarBodyView
 from quirk.result.named_quantities import LETTERS, OF_BODIES
-from quirk.result.result import BodyView, Result
+from quirk.result.result import Result
 
 from .body_points import labels_of
 from .line_styles import OF_SUMS

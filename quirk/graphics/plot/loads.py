@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from quirk.errors import InputError
-from quirk.result.joint_views import LOAD_FRAMES
-from quirk.result.result import JointView, Result
+from quirk.result.joint_views import LOAD_FRAMES, JointView
+from quirk.result.result import Result
 
 from .figures import draw_largest, shown
 from .sheet import TIME, Sheet

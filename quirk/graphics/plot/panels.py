@@ -11,11 +11,12 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from quirk.errors import InputError
+from quirk.result.body_views import BodyView
 from quirk.result.constraint_health import health
 from quirk.result.curves import Curve, quantity_of
-from quirk.result.joint_views import FREE
+from quirk.result.joint_views import FREE, JointView
 from quirk.result.named_quantities import curve
-from quirk.result.result import BodyView, JointView, Result
+from quirk.result.result import Result
 
 from .figures import draw_largest, shown
 from .line_styles import OF_SUMS

@@ -9,9 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from quirk.errors import InputError
+from quirk.result.body_views import BodyView
 from quirk.result.force_views import ForceView
+from quirk.result.joint_views import JointView
 from quirk.result.named_quantities import curve, curves, rate_of
-from quirk.result.result import BodyView, JointView, Result
+from quirk.result.result import Result
 from quirk.util import validate
 from quirk.util.misuse import explained
 from quirk.util.renamed import Renamed

@@ -10,8 +10,7 @@ from matplotlib.collections import LineCollection
 
 from quirk.errors import InputError
 from quirk.result.curves import Curve
-from quirk.result.joint_views import LOAD_FRAMES
-from quirk.result.result import JointView
+from quirk.result.joint_views import LOAD_FRAMES, JointView
 from quirk.util import validate
 from quirk.util.rounding import ROUND_OFF
 from quirk.util.si_prefixes import InUnit, prefixed

@@ -8,8 +8,8 @@ import numpy as np
 
 from quirk.bodies.body import Body
 from quirk.result import pose_interpolation as in_between
-from quirk.result.joint_views import FREE
-from quirk.result.result import BodyView, JointView
+from quirk.result.body_views import BodyView
+from quirk.result.joint_views import FREE, JointView
 from quirk.util.rounding import rounded_off
 from quirk.util.si_prefixes import prefixed
 

@@ -7,17 +7,18 @@ import high_precision
 import numpy as np
 import pytest
 import scale_sweep
-from mechanisms import random_body, random_joint, random_unit
+from mechanisms import random_body, random_joint, random_quaternion, random_unit
+from scipy.integrate import solve_ivp
 
 import quirk
 from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
-from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, JOINT_ENTRIES, KIND, PARENT
+from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, JOINT_ENTRIES, KIND, PARENT, WELD
 from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively, tangential_recursively
 from quirk.dynamics.sparse.kernels.work import FACTORED, METHOD, RECURSIVE, REFLECTIONS
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
 
-KINDS = [quirk.Revolute, quirk.Spherical]
+KINDS = [quirk.Revolute, quirk.Spherical, quirk.Fixed]
 
 
 @entry
@@ -73,7 +74,11 @@ def by_recursion(solver, y):
     return solver.slots.body_states(ydot)
 
 
-@pytest.mark.parametrize("kinds", [*([kind] for kind in KINDS), KINDS], ids=["hinges", "balls", "both"])
+@pytest.mark.parametrize(
+    "kinds",
+    [[quirk.Revolute], [quirk.Spherical], [quirk.Revolute, quirk.Fixed], KINDS],
+    ids=["hinges", "balls", "welds", "all"],
+)
 @pytest.mark.parametrize("held", [True, False])
 def test_accelerations(kinds, held):
     for seed in range(8):
@@ -220,11 +225,11 @@ def test_fixed_steps_have_the_errors_of_those_by_rows(step, monkeypatch):
     assert np.abs(found - by_rows).max() < 0.2 * error_by_rows + 1e-12
 
 
-def test_tables_hold_forests_of_hinges_and_ball_joints_alone():
+def test_tables_hold_forests_of_hinges_ball_joints_and_welds_alone():
     rng = np.random.default_rng(2)
     system = forest(rng)
     entries = system.plant.tables.recursion.entries.reshape(-1, JOINT_ENTRIES)
-    assert set(entries[:, KIND]) == {HINGE, BALL, FREE}
+    assert set(entries[:, KIND]) == {HINGE, BALL, WELD, FREE}
     assert (entries[:, PARENT] > 64 * np.arange(len(entries))).all()  # children come first
     one, two = random_body(rng, "one"), random_body(rng, "two")
     first = random_joint(rng, "first", quirk.GROUND, one, kind=quirk.Revolute)
@@ -234,6 +239,37 @@ def test_tables_hold_forests_of_hinges_and_ball_joints_alone():
     slider = random_joint(rng, "slider", one, two, kind=quirk.Prismatic)
     for parts in ([first, second, third], [first, second, drive], [first, slider]):
         assert not quirk.System([one, two, *parts]).plant.tables.recursion.entries.size
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_welded_bodies_move_as_one(seed):
+    """A chain of welded parts is one body with their total mass and inertia."""
+    rng = np.random.default_rng(seed)
+    parts = [
+        quirk.Body(f"part{k}", 1.0 + k, [2, 3, 4], position=rng.normal(size=3), orientation=random_quaternion(rng))
+        for k in range(4)
+    ]
+    welds = [random_joint(rng, f"weld{k}", parts[k], parts[k + 1], kind=quirk.Fixed) for k in range(3)]
+    point, axis = rng.normal(size=3), random_unit(rng)
+    hinge = quirk.Revolute("hinge", parts[1], quirk.GROUND, point=point, axis=axis)
+    found = quirk.simulate(quirk.System([*parts, *welds, hinge], gravity=[0, 0, -9.81]), 1.0, rtol=1e-11, output=[1.0])
+    # Moments about the hinge: of inertia, and of the weights at first.
+    inertia = first = 0.0
+    for part in parts:
+        R, arm = quirk.rotation.matrix(part.orientation), part.position - point
+        inertia += axis @ R @ part.inertia @ R.T @ axis + part.mass * np.linalg.norm(np.cross(axis, arm)) ** 2
+        first += part.mass * arm
+    first = first - (first @ axis) * axis
+    across, g = np.cross(axis, first), np.array([0, 0, -9.81])
+    angle = solve_ivp(
+        lambda t, x: [x[1], g @ (across * np.cos(x[0]) - first * np.sin(x[0])) / inertia],
+        (0, 1),
+        [0, 0],
+        rtol=1e-12,
+        atol=1e-13,
+        method="DOP853",
+    ).y[0, -1]
+    assert abs(abs(found["hinge"].angle[-1]) - abs(angle)) < 1e-9 * max(1.0, abs(angle))
 
 
 def test_friction_is_left_to_rows():

@@ -1,10 +1,10 @@
-"""Tables of a forest of hinges and ball joints whose accelerations are computed by recursion over the joints.
+"""Tables of a forest of hinges, ball joints and welds, whose accelerations are computed by recursion over the joints.
 
 In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
 parent are free. The joint frame of a body has its origin at the point of this joint and, for a hinge, its z axis along
-the axis of the hinge; the frame of a ball joint has the axes of the body; that of a free body has its axes and its
-center of mass as origin. All vectors and inertias are in these frames, so that the freedom of a hinge is the rotation
-about a coordinate axis and its elimination involves no differences of large numbers.
+the axis of the hinge; the frame of a ball joint has the axes of the body, that of a weld those of the joint; that of a
+free body has its axes and its center of mass as origin. All vectors and inertias are in these frames, so that the
+freedom of a hinge is the rotation about a coordinate axis and its elimination involves no differences of large numbers.
 
 Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints
 store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
@@ -19,7 +19,7 @@ import numpy as np
 from quirk.jit.record import record
 
 # Kinds of joints.
-HINGE, BALL, FREE = range(3)
+HINGE, BALL, FREE, WELD = range(4)
 
 # Integers of each joint: its kind; the first number of its parent among the numbers of all joints, that of the ground
 # included; the places in `articulated` of the inertia of all children of its body, of the inertia to which that of its
@@ -54,12 +54,13 @@ BALL_NUMBERS, FREE_NUMBERS = 12, 36
 # Constants of a body in `bodies`: the rotation from its joint frame to its axes, as a quaternion and as a matrix by
 # rows; the arm from the joint point of the parent to its own, in the frame of the parent; mass; mass times center of
 # mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; of a hinge, its axis in the frame of
-# the parent; the joint point relative to the center of mass of the parent, in that frame; 1 for a hinge, otherwise 0;
-# the inertia less its middle principal moment times the identity: that part does not contribute to omega x J omega,
-# but its round-off would make slender bodies spin.
+# the parent, of a weld, the z axis of the joint there; the joint point relative to the center of mass of the parent, in
+# that frame; 1 for a hinge or a weld, otherwise 0; the inertia less its middle principal moment times the identity:
+# that part does not contribute to omega x J omega, but its round-off would make slender bodies spin; of a weld, the x
+# axis of the joint in the frame of the parent, otherwise zero; 1 for a weld, otherwise 0.
 ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 16, 17, 20, 26
-AXIS, POINT_FROM_CENTER, HINGED, UNLIKE = 29, 32, 35, 36
-BODY_CONSTANTS = 42
+AXIS, POINT_FROM_CENTER, HINGED, UNLIKE, CROSS_AXIS, WELDED = 29, 32, 35, 36, 42, 45
+BODY_CONSTANTS = 46
 
 # Posture of a body: the orientation of its joint frame as a quaternion of any length, and its angular velocity.
 QUATERNION, OMEGA = 0, 4

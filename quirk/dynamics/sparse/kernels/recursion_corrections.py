@@ -22,6 +22,7 @@ from .recursion import (
     ALIGNMENT,
     AXIS,
     CENTER,
+    CROSS_AXIS,
     FORCE,
     HINGED,
     INERTIA,
@@ -33,6 +34,7 @@ from .recursion import (
     QUATERNION,
     SHIFT,
     SHIFT_BIAS,
+    WELDED,
     Recursion,
 )
 from .recursion_bodies import BODIES, JOINTS, POSTURES
@@ -186,8 +188,9 @@ def pose_gap(
     apart = minus(apart, forth(mine, load3(bodies, c + 8 * CENTER)))
     gap = minus(back(other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
     x, y_, z = back(mine, forth(other, load3(bodies, c + 8 * AXIS)))
+    across, about, _ = back(mine, forth(other, load3(bodies, c + 8 * CROSS_AXIS)))
     # The axes may be along or against each other.
-    put_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, zero_of(joints)))
+    put_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, across * about))
 
 
 @traced
@@ -206,8 +209,9 @@ def velocity_gap(
         back(other, minus(apart, forth(mine, cross(omega, load3(bodies, c + 8 * CENTER))))),
         cross(of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
     )
-    x, y_, _ = times(minus(back(mine, forth(other, of_parent)), omega), load(bodies, c + 8 * HINGED))
-    put_gaps(joints, j, times(gap, -1.0), (x, y_, zero_of(joints)))
+    x, y_, z = minus(back(mine, forth(other, of_parent)), omega)
+    held = load(bodies, c + 8 * HINGED)
+    put_gaps(joints, j, times(gap, -1.0), (x * held, y_ * held, z * load(bodies, c + 8 * WELDED)))
 
 
 def put_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:

@@ -43,6 +43,7 @@ from .recursion import (
     SUM,
     TURN_BIAS,
     TURNS,
+    WELD,
     Recursion,
 )
 from .recursion_vectors import (
@@ -206,6 +207,17 @@ def close_ball(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: 
 
 
 @traced
+def pass_weld(
+    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the inertia of a welded body, and the load on it, to those of the parent."""
+    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
+    force, moment = force + combined(turn, T), moment + combined(turn, J)
+    pass_on(joints, own, articulated, j, b, (M, T, J, 3, force, moment), added_to, total)
+
+
+@traced
 def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
     """Store the articulated inertia of a free body, as its lower triangle, and the load on the body."""
     M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
@@ -243,6 +255,9 @@ def articulate_all(recursion: Recursion) -> None:
                 open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
             else:
                 close_ball(joints, own, articulated, blocks, j, b, k, children)
+        elif kind == WELD:
+            if total >= 0:
+                pass_weld(joints, own, articulated, j, b, children, added_to, total)
         else:
             k = at(entries, e + BLOCK)
             gather_free(joints, own, articulated, blocks, j, b, k, children)

@@ -34,6 +34,7 @@ from .recursion import (
     MOMENTUM_SHIFT,
     MOMENTUM_TURN,
     SUM,
+    WELD,
     Recursion,
 )
 from .recursion_vectors import (
@@ -56,13 +57,14 @@ def pass_loads_on(
 ) -> None:
     """Add the force and moment that a joint transmits to the loads on the parent.
 
-    Both are converted to the frame and the joint point of the parent; `moment` is None for a ball joint.
+    Both are converted to the frame and the joint point of the parent. The force is a vector; the moment is a list of
+    its components that the joint transmits, the first 0, 2 or 3, each in all elements of a vector.
     """
     columns = three_of(joints, j + COLUMNS)
     force = combined(lanes_of(force), columns)
     around = cross4(load4(own, b + ARM), force)
-    if moment is not None:
-        around = around + combined(lanes_of(moment)[:2], columns[:2])
+    if moment:
+        around = around + combined(moment, columns[: len(moment)])
     store4(articulated, total + ARTICULATED_FORCE, load4(articulated, added_to + ARTICULATED_FORCE) + force)
     store4(articulated, total + ARTICULATED_MOMENT, load4(articulated, added_to + ARTICULATED_MOMENT) + around)
 
@@ -94,7 +96,7 @@ def load_open_hinge(
 ) -> None:
     """Add the force and moment that a hinge transmits to the loads on the parent."""
     force, moment = load_hinge(joints, articulated, j, children)
-    pass_loads_on(joints, own, articulated, j, b, force, moment, added_to, total)
+    pass_loads_on(joints, own, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
 
 
 @traced
@@ -118,13 +120,22 @@ def load_open_ball(
 ) -> None:
     """Add the force that a ball joint transmits to the loads on the parent."""
     force = load_ball(joints, articulated, blocks, j, k, children)
-    pass_loads_on(joints, own, articulated, j, b, force, None, added_to, total)
+    pass_loads_on(joints, own, articulated, j, b, force, [], added_to, total)
 
 
 @traced
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
     """Compute the angular acceleration of a ball joint between a body and the ground that is due to the loads."""
     load_ball(joints, articulated, blocks, j, k, children)
+
+
+@traced
+def load_weld(
+    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the force and moment on a welded body to the loads on the parent."""
+    force, moment = loads_of(joints, articulated, j, children)
+    pass_loads_on(joints, own, articulated, j, b, force, lanes_of(moment), added_to, total)
 
 
 @traced
@@ -154,5 +165,8 @@ def load_all(recursion: Recursion) -> None:
                 load_open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
             else:
                 load_closed_ball(joints, articulated, blocks, j, k, children)
+        elif kind == WELD:
+            if total >= 0:
+                load_weld(joints, own, articulated, j, b, children, added_to, total)
         else:
             load_free(joints, articulated, j, children)

@@ -36,6 +36,7 @@ from .recursion import (
     SHIFT_BIAS,
     TURN,
     TURN_BIAS,
+    WELD,
     Recursion,
 )
 from .recursion_vectors import (
@@ -112,6 +113,22 @@ def follow_ball_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> Non
     follow_ball(joints, own, j, b, parent, False)
 
 
+@traced
+def follow_weld_biased(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+    """Compute the accelerations of a welded body from those of its parent and the bias accelerations."""
+    shift, turn = at_joint(joints, own, j, b, parent, True)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn)
+
+
+@traced
+def follow_weld_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+    """Compute the accelerations of a welded body from those of its parent, without bias accelerations."""
+    shift, turn = at_joint(joints, own, j, b, parent, False)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn)
+
+
 @kernel
 def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
     """Compute the accelerations of a free body from the loads on it."""
@@ -147,6 +164,11 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
                 follow_ball_biased(joints, own, j, b, parent)
             else:
                 follow_ball_alone(joints, own, j, b, parent)
+        elif kind == WELD:
+            if biased:
+                follow_weld_biased(joints, own, j, b, parent)
+            else:
+                follow_weld_alone(joints, own, j, b, parent)
         else:
             move_free(joints, recursion.blocks, j, at(entries, e + BLOCK))
 
@@ -160,22 +182,12 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
             put(joints, o + SHIFT + k, -at(recursion.gravity, k) if falling else 0.0)
 
 
-@traced
-def lock(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the motion of a body with a locked joint from that of its parent and the bias of the joint.
-
-    The bias is the prescribed relative displacement of the joint.
-    """
-    shift, turn = at_joint(joints, own, j, b, parent, True)
-    store4(joints, j + SHIFT, shift)
-    store4(joints, j + TURN, turn)
-
-
 @kernel
 def lock_all(recursion: Recursion) -> None:
     """Compute the motion of all bodies with locked joints from the prescribed relative displacements of the joints.
 
-    Free bodies and the ground do not move.
+    The prescribed displacements are the biases of the joints, so that all joints are treated as welds. Free bodies and
+    the ground do not move.
     """
     entries, joints, own = recursion.entries, recursion.joints, recursion.own
     count = entries.shape[0] // JOINT_ENTRIES
@@ -187,4 +199,4 @@ def lock_all(recursion: Recursion) -> None:
             for c in range(8):
                 put(joints, j + SHIFT + c, 0.0)
         else:
-            lock(joints, own, j, BODY_NUMBERS * t, at(entries, e + PARENT))
+            follow_weld_biased(joints, own, j, BODY_NUMBERS * t, at(entries, e + PARENT))

@@ -1,4 +1,4 @@
-"""Tables of a forest of hinges and ball joints for recursion over its joints: order of the bodies, frames, inertias."""
+"""Tables of a forest of hinges, ball joints and welds for recursion over its joints: order, frames and inertias."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from ..kernels.recursion import (
     BODY_CONSTANTS,
     BODY_NUMBERS,
     CENTER,
+    CROSS_AXIS,
     FREE,
     FREE_NUMBERS,
     HINGE,
@@ -40,6 +41,8 @@ from ..kernels.recursion import (
     POSTURE,
     TURNS,
     UNLIKE,
+    WELD,
+    WELDED,
     Recursion,
 )
 from .placed_joint import PlacedJoint
@@ -49,18 +52,23 @@ TO_AXES = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, -0.5, -0.5], [1.0, 0.0, 0.
 HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
 
 # Numbers in `Recursion.blocks` for joints of each kind.
-BLOCKS = np.array([{HINGE: 0, BALL: BALL_NUMBERS, FREE: FREE_NUMBERS}[kind] for kind in (HINGE, BALL, FREE)])
+BLOCKS = np.zeros(4, dtype=np.int64)
+BLOCKS[[BALL, FREE]] = BALL_NUMBERS, FREE_NUMBERS
+
+# Kinds of joints, and the kinds of the primitives of which each consists.
+PRIMITIVES = {BALL: [COINCIDENCE], HINGE: [COINCIDENCE, DOT1, DOT1], WELD: [COINCIDENCE, DOT1, DOT1, DOT1]}
 
 
 class Links(NamedTuple):
-    """Bodies of a forest of hinges and ball joints, from the tips to the roots, with the joints to their parents.
+    """Bodies of a forest of hinges, ball joints and welds, from the tips to the roots, and the joints to their parents.
 
     Attributes
     ----------
     body, parent : (n,) indices; the ground, which is also the parent of free bodies, has the index n
-    kind : (n,) HINGE, BALL or FREE
+    kind : (n,) HINGE, BALL, WELD or FREE
     point : (n, 2, 3) joint point in the axes of the body and of the parent, m
-    axis : (n, 2, 3) axis of a hinge in the axes of the body and of the parent
+    axis : (n, 2, 3) axis of a hinge, or z axis of a weld, in the axes of the body and of the parent
+    cross : (n, 2, 3) x axis of a weld in the axes of the body and of the parent
     """
 
     body: np.ndarray
@@ -68,27 +76,29 @@ class Links(NamedTuple):
     kind: np.ndarray
     point: np.ndarray
     axis: np.ndarray
+    cross: np.ndarray
 
 
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
-    """Return the links of a forest of hinges and ball joints.
+    """Return the links of a forest of hinges, ball joints and welds.
 
     None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
     """
     n, t = len(model.mass), model.table
     if not joints or any(joint.relation is not None or not joint.primitives for joint in joints):
         return None
+    kind = np.full(len(joints), FREE)
     first = np.array([joint.primitives[0] for joint in joints])
     count = np.array([len(joint.primitives) for joint in joints])
-    hinged = np.flatnonzero(count == 3)
-    turning = first[hinged][:, None] + [1, 2]
-    if not ((t.kind[first] == COINCIDENCE) & ((count == 1) | (count == 3))).all():
-        return None
-    if not ((t.kind[turning] == DOT1) & (t.offset[turning] == 0.0)).all():
-        return None
-    axes = np.zeros((len(joints), 2, 3))
-    axes[hinged] = _axes(*np.moveaxis(t.direction[turning], 1, 0))
-    if not (np.linalg.norm(axes[hinged], axis=2) > 0.5).all():
+    for one, primitives in PRIMITIVES.items():
+        alike = np.flatnonzero(count == len(primitives))
+        own = first[alike][:, None] + np.arange(len(primitives))
+        kind[alike[((t.kind[own] == primitives) & (t.offset[own] == 0.0)).all(axis=1)]] = one
+    axes, cross = np.zeros((2, len(joints), 2, 3))
+    hinged, welded = kind == HINGE, kind == WELD
+    axes[hinged] = _axes(*np.moveaxis(t.direction[first[hinged][:, None] + [1, 2]], 1, 0))
+    axes[welded], cross[welded] = _weld_axes(*np.moveaxis(t.direction[first[welded][:, None] + [1, 2, 3]], 1, 0))
+    if (kind == FREE).any() or not (np.linalg.norm(axes[hinged | welded], axis=2) > 0.5).all():
         return None
     order = _depth_first([joint.bodies for joint in joints], n)
     if order is None:
@@ -100,10 +110,23 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     return Links(
         body=body,
         parent=np.where(held, ends[:, 1], n),
-        kind=np.where(held, np.where(count[at[0][:, 0]] == 1, BALL, HINGE), FREE),
+        kind=np.where(held, kind[joint], FREE),
         point=np.where(held[:, None, None], t.arm[first][at], 0.0),
         axis=np.where(held[:, None, None], axes[at], 0.0),
+        cross=np.where(held[:, None, None], cross[at], 0.0),
     )
+
+
+def _weld_axes(one: np.ndarray, two: np.ndarray, three: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the z and x axes (m, 2, 3) of m welds in both bodies, from the directions (m, 2, 3) of their three rows.
+
+    The rows must be z_i . x_j, z_i . y_j and x_i . y_j, for the axes of the joint frames; otherwise zeros are returned.
+    """
+    z, x = np.zeros((2, *one.shape))
+    same = ((one[:, 0] == two[:, 0]) & (two[:, 1] == three[:, 1])).all(axis=1)
+    z[same, 0], x[same, 0] = one[same, 0], three[same, 0]
+    z[same, 1], x[same, 1] = np.cross(one[same, 1], two[same, 1]), one[same, 1]
+    return z, x
 
 
 def _axes(one: np.ndarray, two: np.ndarray) -> np.ndarray:
@@ -171,19 +194,29 @@ def alignments(axes: np.ndarray) -> np.ndarray:
     return np.where(inclined, rotation.multiply(tilt, q), q)
 
 
+def frames_along(z: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the orientations (m, 4) of frames, as quaternions, from their z and x axes (m, 3)."""
+    q = alignments(z)
+    turned = _back(rotation.matrix(q), x)
+    half = 0.5 * np.arctan2(turned[:, 1], turned[:, 0])
+    about_z = np.column_stack([np.cos(half), *np.zeros((2, len(half))), np.sin(half)])
+    return np.asarray(rotation.multiply(q, about_z))
+
+
 def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     """Return the tables for the recursion over a forest whose bodies `chain` are in the order of the slots.
 
     The tables are empty if `chain` is None.
     """
     if chain is None:
-        chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((2, 0, 2, 3))), 0
+        chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
     else:
         lanes = slots.lanes
-    n, hinged = len(chain.body), chain.kind == HINGE
+    n, hinged, welded = len(chain.body), chain.kind == HINGE, chain.kind == WELD
     slot = slots.slot[chain.parent]
     turned = np.tile(rotation.IDENTITY, (lanes, 1))
     turned[:n][hinged] = alignments(chain.axis[hinged, 0])
+    turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
     frames, origins = rotation.matrix(turned), np.zeros((lanes, 3))
     origins[:n] = chain.point[:, 0]
     C, of_parent = frames[:n], frames[slot]
@@ -200,8 +233,9 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     columns = {
         ARM_OF_BODY: arm, MASS: mass[:, None], MASS_MOMENT: moment, INERTIA: inertia[:, *np.triu_indices(3)],
         CENTER: center, AXIS: _back(of_parent, chain.axis[:, 1]),
-        POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: hinged[:, None],
-        UNLIKE: (inertia - middle)[:, *np.triu_indices(3)],
+        POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: (hinged | welded)[:, None],
+        UNLIKE: (inertia - middle)[:, *np.triu_indices(3)], CROSS_AXIS: _back(of_parent, chain.cross[:, 1]),
+        WELDED: welded[:, None],
     }  # fmt: skip
     for first, values in columns.items():
         bodies[:n, first : first + values.shape[1]] = values

@@ -199,9 +199,11 @@ def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
     if isinstance(motion, str | Expression):
         return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):
+        number = validate.numbers(motion)
+        held = f": to hold the coordinate at this value, use Motion.polynomial([{motion!r}])"
         raise InputError(
             f"{owner}: {argument} must be a quirk.Motion, such as Motion.constant_rate(2.0) or "
-            f"Motion.function(f, f_t, f_tt); got {motion!r}"
+            f"Motion.function(f, f_t, f_tt); got {motion!r}{held if number is not None and not number.ndim else ''}"
         )
     return motion
 

@@ -341,3 +341,97 @@ def test_unknown_observations_are_named():
         Batch(pendulum(), 2).observe(["hing.angle"])
     with pytest.raises(quirk.InputError, match="names must be a list of quantities"):
         Batch(pendulum(), 2).observe([])
+
+
+def test_misspelled_quantities_are_named():
+    batch = Batch(pendulum(), 2)
+    with pytest.raises(quirk.InputError, match=r'no quantity "hinge.angel"; did you mean "hinge.angle"\?'):
+        batch.observe(["hinge.angel"])
+    with pytest.raises(quirk.InputError, match=r'no quantity "rod.velocty.x"; did you mean "rod.velocity"\?'):
+        batch.observe(["rod.velocty.x"])
+    with pytest.raises(quirk.InputError, match=r"hinge.force.x: an observation reads poses and velocities"):
+        batch.observe(["hinge.force.x"])
+
+
+def test_an_error_of_an_observation_names_the_member():
+    """The frame of the second member has a zero quaternion, which no joint accepts."""
+    rod = Body.box("rod", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, rod, frame_i=quirk.Frame(), frame_j=quirk.Frame([-0.5, 0, 0]))
+    rotations = np.array([[1.0, 0, 0, 0], [0, 0, 0, 0]])
+    batch = Batch(quirk.System([rod, hinge]), 2, vary={("hinge", "frame_j.rotation"): rotations})
+    with pytest.raises(quirk.InputError, match=r"Batch.observe: member 1: .*rotation"):
+        batch.observe(["hinge.angle"])
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_methods_that_locate_no_events_are_refused_at_construction(method):
+    system = pendulum()
+    assert Batch(system, 2, method=method).count == 2
+    stop = quirk.Stop("stop", system["hinge"], lower=-1.0, upper=1.0)
+    with pytest.raises(quirk.InputError, match=f'Batch: Stop "stop": method="{method}" does not locate events'):
+        Batch(system.with_parts(stop), 2, method=method)
+    event = quirk.Event("low", "hinge.angle", level=0.5)
+    with pytest.raises(quirk.InputError, match=f'Batch: Event "low": method="{method}" does not locate events'):
+        Batch(system.with_parts(event), 2, method=method)
+
+
+def four_bar():
+    """A four-bar linkage whose closure depends on the length of its coupler."""
+    crank = Body.box("crank", 1.0, [0.1, 0.02, 0.3], position=[0, 0, 0.15])
+    rocker = Body.box("rocker", 1.0, [0.1, 0.02, 0.5], position=[1, 0, 0.25])
+    left = quirk.Revolute("left", GROUND, crank, point=[0, 0, 0], axis="y")
+    right = quirk.Revolute("right", GROUND, rocker, point=[1, 0, 0], axis="y")
+    length = float(np.hypot(1.0, 0.2))
+    coupler = quirk.Distance("coupler", crank, rocker, point_i=[0, 0, 0.15], point_j=[0, 0, 0.25], length=length)
+    return quirk.System([crank, rocker, left, right, coupler], gravity=DOWN)
+
+
+@pytest.mark.parametrize("options", [FIXED, ADAPTIVE])
+def test_members_are_assembled_as_their_systems(options):
+    lengths = np.array([1.0, 1.1, 5.0, 0.9])
+    batch = Batch(four_bar(), 4, vary={("coupler", "length"): lengths}, **options)
+    batch.assemble([0, 1, 2])
+    assert batch.status.tolist() == ["not run", "not run", "failed", "not run"] and "coupler" in batch.error[2]
+    np.testing.assert_array_equal(batch.state.position[3], batch.system.initial_state().position)
+    for k in (0, 1):
+        np.testing.assert_array_equal(batch.state.position[k], batch.member(k).assemble().position)
+    batch.advance(0.05)
+    assert batch.status.tolist() == ["completed", "completed", "failed", "failed"]
+    batch.assemble(np.array([False, False, False, True]))  # a member that has failed starts again
+    assert batch.status[3] == "not run" and batch.error[3] == "" and batch.time[3] == 0.0
+    batch.advance(0.05)
+    assert batch.status.tolist() == ["completed", "completed", "failed", "completed"]
+    np.testing.assert_allclose(batch.time, [0.1, 0.1, 0.0, 0.05], rtol=1e-15)
+
+
+def test_members_are_assembled_at_their_own_coordinates():
+    batch = Batch(pendulum(), 3)
+    angles = np.array([0.1, -0.4, 3.5])
+    batch.assemble(coordinates={"hinge": angles}, rates={"hinge": {"rotation": -angles}})
+    assert batch.status.tolist() == ["not run"] * 3
+    observe = batch.observe(["hinge.angle", "hinge.angle_rate"])
+    np.testing.assert_allclose(observe(), np.transpose([angles, -angles]), atol=1e-12)
+    batch.assemble(coordinates={"hinge": -angles})
+    np.testing.assert_allclose(observe()[:, 0], -angles, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"coordinates": {"hinge": [0.1, 0.2, 0.3]}},
+            r"coordinates\['hinge'\] must be a finite number, or an array \(2,\)",
+        ),
+        ({"coordinates": {"hinge": np.nan}}, r"coordinates\['hinge'\] must be a finite number"),
+        ({"rates": {"rod": 1.0}}, 'Body "rod" is not a joint'),
+        ({"coordinates": {"hinge": [0.0, 7.0]}}, "Batch.assemble: member 1: .*hinge"),
+        ({"coordinates": [0.0, 0.1]}, "coordinates must be a dict"),
+        ({"members": [2]}, "members"),
+    ],
+)
+def test_wrong_arguments_of_assembly_are_named(arguments, text):
+    batch = Batch(pendulum(), 2)
+    before = batch.state.bodies
+    with pytest.raises(quirk.InputError, match=text):
+        batch.assemble(**arguments)
+    np.testing.assert_array_equal(batch.state.bodies, before)

@@ -94,6 +94,7 @@ CASES = {
     "duplicate name": (lambda: quirk.System([A, body("a")]), 'System: names must be unique; Body "a" has the name of Body "a": rename one'),
     "the same body twice": (lambda: quirk.System([A, HINGE, A]), 'System: Body "a" is in the list twice: drop one'),
     "items without a list": (lambda: quirk.System(A, HINGE, gravity=[0, 0, -1]), "System: items must be one list: System([a, b, ...]"),
+    "name of an input": (lambda: quirk.System([A, HINGE, quirk.ComputedTorque("ca", [HINGE], [0], kp=1.0, kd=1.0, gravity=[0, 0, -9.81]), quirk.Force("ca.rates", A, [1, 0, 0])]), 'System: Force "ca.rates" has the name of an input, the rates of ComputedTorque "ca": rename one'),
     "only a joint": (lambda: quirk.System([HINGE]), 'System: Revolute "hinge" acts on Body "a", which is not in the system: add it'),
     "the ground's name": (lambda: quirk.System([body("ground")]), 'System: names must be unique; Body "ground" has the name of quirk.GROUND'),
     "stranger in a joint": (lambda: quirk.System([B, HINGE]), 'System: Revolute "hinge" acts on Body "a", which is not in the system: add it'),

@@ -148,3 +148,24 @@ def test_edges_that_are_drawn_of_shapes():
     circle = ball.ends[ball.seen(along)].mean(axis=1) @ (along / np.linalg.norm(along))
     assert np.abs(circle).max() < 0.2
     assert box.seen(None).sum() == len(box.ends) == 12
+
+
+def test_ropes_and_rods_are_drawn():
+    """A belt over two wheels: at each time its line touches both wheels and closes."""
+    left, right = (Body.cylinder(name, 1.0, r, 0.1, axis="y", position=[x, 0, 0])
+                   for name, r, x in (("left", 0.1, 0.0), ("right", 0.2, 1.0)))  # fmt: skip
+    hinges = [quirk.Revolute(f"axle of {b.name}", GROUND, b, point=b.position, axis="y") for b in (left, right)]
+    bob = Body.sphere("bob", 1.0, 0.05, position=[0, 0, -1.0])
+    rod = quirk.Distance("rod", GROUND, bob, point_i=[0, 0, -0.5])
+    drums = [quirk.Drum(b, [0, 0, 0], "y", r) for b, r in ((left, 0.1), (right, 0.2))]
+    belt = quirk.Pulley("belt", drums, closed=True, stiffness=1e4, pretension=100.0)
+    motor = quirk.JointTorque("motor", hinges[0], 0.5)
+    result = quirk.simulate(quirk.System([left, right, bob, *hinges, rod, belt, motor]), 0.2, output=0.1)
+    (axes,) = result.plot.ghosts([0.0, 0.1, 0.2]).axes
+    lines = [line.get_xydata() for line in axes.lines if line.get_color() == "#333333"]
+    belts, rods = [line for line in lines if len(line) > 2], [line for line in lines if len(line) == 2]
+    assert len(belts) == len(rods) == 3
+    for line in belts:
+        np.testing.assert_allclose(line[0], line[-1], atol=1e-12)
+        assert abs(line[:, 0].min() + 0.1) < 1e-3 and abs(line[:, 0].max() - 1.2) < 4e-3
+    np.testing.assert_allclose(rods[0], [[0, -0.5], [0, -1.0]], atol=1e-12)

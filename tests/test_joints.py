@@ -464,7 +464,7 @@ class TestWrittenByTheUser:
                                   Motion.constant_rate(1)), "both a rotation and a translation"),
         (lambda a, b: quirk.Drive("d", quirk.Spherical("s", a, b, point=[0, 0, 0]), Motion.constant_rate(1), "spin"),
          "coordinate must be"),
-        (lambda a, b: quirk.Drive("d", quirk.Spherical("s", a, b, point=[0, 0, 0]), 3.0), "motion must be a quirk.Motion"),
+        (lambda a, b: quirk.Drive("d", quirk.Spherical("s", a, b, point=[0, 0, 0]), 3.0), r"motion must be a quirk.Motion.* hold the coordinate at this value, use Motion.polynomial\(\[3.0\]\)"),
         (lambda a, b: quirk.Revolute("r", a, b, frame_i="tip", frame_j="tip"), "has no frame 'tip'"),
     ],
 )  # fmt: skip

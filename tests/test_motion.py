@@ -233,6 +233,18 @@ def test_drives_follow_them(name):
         (lambda: Motion.spline([0, 1, 2], [0, 1]), r"values must have shape \(3,\)"),
         (lambda: Motion.rest_to_rest([0, 1, 1], [0, 1, 2]), "Motion.rest_to_rest: times must increase strictly"),
         (lambda: Motion.rest_to_rest([0], [1]), "rest_to_rest: times must be a list of at least two times"),
+        (
+            lambda: Motion.rest_to_rest([0, 1e-70, 1], [0, 1, 2]),
+            r"rest_to_rest: times: the interval from 0 to 1e-70 s is too short",
+        ),
+        (
+            lambda: Motion.rest_to_rest([0, 1, 1e300], [0, 1, 2]),
+            r"rest_to_rest: times: the interval from 1 to 1e\+300 s is too",
+        ),
+        (
+            lambda: Motion.rest_to_rest([-1e308, 1e308], [1, 1]),
+            r"rest_to_rest: times: the interval from -1e\+308 to 1e\+308 s",
+        ),
         (lambda: Motion.rest_to_rest([0, 2], [1]), r"rest_to_rest: values must have shape \(2,\)"),
         (lambda: Motion.function(np.sin, np.cos, None), "f_tt must be a function"),
         (lambda: Motion.function(np.sin, np.cos, np.sin).derivatives(0.0, 3), "f_ttt is needed here"),

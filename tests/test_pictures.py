@@ -121,6 +121,25 @@ def test_balance(driven):
     plt.close(figure)
 
 
+def test_balance_tells_motors_from_dampers():
+    """A hinge with a motor, a spring and a damper: work of the motor and losses of the damper are drawn apart."""
+    arm = quirk.Body.box("arm", 1.0, [1, 0.1, 0.1], position=[0.5, 0, 0])
+    hinge = quirk.Revolute("hinge", quirk.GROUND, arm, point=[0, 0, 0], axis="y")
+    spring = quirk.TorsionSpring("spring", hinge, stiffness=3.0, damping=0.8)
+    motor = quirk.JointTorque("motor", hinge, "4*sin(5*t)")
+    result = quirk.simulate(quirk.System([arm, hinge, spring, motor]), 1.0, output=0.01)
+    figure = result.plot.balance()
+    curves = {line.get_label(): line.get_ydata() for line in figure.axes[0].lines}
+    np.testing.assert_allclose(curves["work of motors and prescribed loads"], result.power.work["motor"], atol=1e-12)
+    lost = curves["dissipated by forces"]
+    rate = result["hinge"].angle_rate
+    np.testing.assert_allclose(np.gradient(lost, 0.01)[1:-1], 0.8 * rate[1:-1] ** 2, atol=2e-3 * 0.8 * (rate**2).max())
+    assert lost[-1] > 0.0 and (np.diff(lost) >= -1e-12).all()
+    stored = curves["kinetic"] + curves["potential"]
+    np.testing.assert_allclose(stored + lost, curves["work of motors and prescribed loads"], atol=1e-7)
+    plt.close(figure)
+
+
 def test_many_names_leave_no_legend_cut_off():
     """Of forty of each there are a few in legends, and how many more."""
     parts, lower = [], quirk.GROUND

@@ -125,3 +125,15 @@ def test_loads_of_forces_that_are_switched_off_or_replaced():
     np.testing.assert_allclose(result["turned"].torque("i")[:, 2], [1, 1, 0, 0], atol=1e-12)
     np.testing.assert_allclose(result["pushed"].torque(), np.zeros((4, 3)), atol=1e-12)
     np.testing.assert_allclose(result["pushed"].force("i"), np.tile([1.0, 0, 0], (4, 1)), atol=1e-12)
+
+
+def test_events_of_a_run_are_found_by_name():
+    passes = quirk.Event("passes", "slider.position.x", level=0.8)
+    result = quirk.simulate(sliding(), 1.0, events=[passes])
+    assert result["passes"].time.tolist() == result.events.of("passes").time.tolist() == result.events.time.tolist()
+    assert len(result["passes"]) == 1 and result[passes].time.tolist() == result["passes"].time.tolist()
+    run = quirk.Run(sliding(), events=[passes])
+    assert len(run["passes"]) == 0
+    assert run.advance(1.0) == "event" and run["passes"].time.tolist() == [run.time]
+    with pytest.raises(quirk.UnknownNameError, match='no object is named "pases"'):
+        result["pases"]

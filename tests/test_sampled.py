@@ -353,3 +353,19 @@ def test_refusals():
     timed = quirk.Force("push", plain["cart"], [quirk.Motion.sinusoid(1.0, 1.0), 0, 0])
     with pytest.raises(quirk.InputError, match="function of time"):
         quirk.simulate(plain.with_parts(timed, sampled(inputs=["push"])), 1.0)
+
+
+def test_a_diverging_feedback_is_explained():
+    """Feedback of the rate of a light carriage whose gain times the period exceeds twice its mass."""
+    carriage = quirk.Body.sphere("carriage", 1e-3, 0.01, velocity=[0.1, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, carriage, point=[0, 0, 0], axis="x")
+    motor = quirk.JointForce("motor", rail, 0.0)
+    brake = quirk.Sampled("brake", 0.1, lambda t, state: -1.0 * state["rail"].travel_rate, inputs=["motor"])
+    system = quirk.System([carriage, rail, motor, brake])
+    text = r'feedback of Sampled "brake" makes the motion diverge.*shorter period or a lower gain, or add armature='
+    with pytest.raises(quirk.SimulationError, match=text) as error:
+        quirk.simulate(system, 60.0)
+    assert error.value.time < 20.0  # 99 times faster after each interval
+    run = quirk.Run(system)
+    with pytest.raises(quirk.SimulationError, match=text):
+        run.advance(60.0)

@@ -149,6 +149,42 @@ def test_of_a_driven_mechanism(what, key):
     compare(lambda x: crank(x, what), key, span=0.4, h=1e-2, loads=["motor", "rod", "pivot"])
 
 
+def reached(x=0.0, index=0):
+    """A box that is carried along a path, with a motor whose torque follows a second one; one time of each varies."""
+    times = np.array([0.05, 0.17, 0.3, 0.37])
+    times[index] += x
+    carriage = quirk.Body.box("carriage", 1.0, [0.2, 0.1, 0.1])
+    rod = quirk.Body.box("rod", 0.5, [0.05, 0.05, 0.4], position=[0, 0, -0.2])
+    rail = quirk.Prismatic("rail", quirk.GROUND, carriage, point=[0, 0, 0], axis=[1, 0, 0])
+    hinge = quirk.Revolute("hinge", carriage, rod, point=[0, 0, 0], axis=[0, 1, 0])
+    path = quirk.Motion.rest_to_rest(times, [0.0, 0.2, 0.2, -0.1])
+    motor = quirk.JointTorque("motor", hinge, quirk.Motion.rest_to_rest(times, [0.3, -0.4, 0.1, 0.2]))
+    return quirk.System([carriage, rod, rail, hinge, quirk.Drive("drive", rail, path), motor], gravity=[0, 0, -9.81])
+
+
+@pytest.mark.parametrize("index", range(4))
+def test_by_the_times_of_a_motion_from_rest_to_rest(index):
+    """The two motions share their times; sensitivities are those to the times of each, which add up."""
+    outputs = np.linspace(0.0, 0.4, 9)
+    options = {"output": outputs, "rtol": 1e-12, "atol": 1e-14}
+    keys = [("drive", "motion.times"), ("motor", "torque.times")]
+    result = quirk.simulate(reached(), 0.4, sensitivities=keys, **options)
+    found = sum(np.take(result.sensitivity[key]["rod"].position, index, axis=-1) for key in keys)
+    want = extrapolated(lambda x: quirk.simulate(reached(x, index), 0.4, **options)["rod"].position, 1e-3)
+    np.testing.assert_allclose(found, want, atol=1e-7 * np.abs(want).max())
+
+
+def test_times_of_splines_are_refused():
+    carriage = quirk.Body.box("carriage", 1.0, [0.2, 0.1, 0.1])
+    rail = quirk.Prismatic("rail", quirk.GROUND, carriage, point=[0, 0, 0], axis=[1, 0, 0])
+    drive = quirk.Drive("drive", rail, quirk.Motion.spline([0.0, 0.5, 1.0], [0.0, 0.1, 0.0]))
+    text = r"is not differentiated by its 'times'; available: \('drive', 'motion.values'\)"
+    system = quirk.System([carriage, rail, drive])
+    system.assemble()
+    with pytest.raises(quirk.InputError, match=text):
+        quirk.simulate(system, 0.5, sensitivities=[("drive", "motion.times")])
+
+
 def through_flat(x=0.0):
     """A parallelogram of bars in a plane that passes through the pose in which it is flat: singular for an instant."""
     c, s = np.cos(0.5), np.sin(0.5)

@@ -52,6 +52,7 @@ def test_data_sets_have_everything(result):
         data.force_coordinate_value.sel(force_coordinate="motor.angle"), result["motor"].coordinate()
     )
     np.testing.assert_array_equal(data.internal_value[:, 0], result["motor"].internal())
+    assert data.internal_value.units == "rad s"
     np.testing.assert_array_equal(data.total_energy, result.energy.total)
     np.testing.assert_array_equal(data.power.sel(source="motor"), result.power["motor"])
     np.testing.assert_array_equal(data.angular_momentum, result.momentum.angular)
@@ -212,3 +213,21 @@ def test_loads_along_coordinates_are_complete():
     assert not [column for column in frame if column.startswith("rub.") and "load" in column]
     with pytest.raises(InputError, match='Friction "rub": it does not act only along its coordinates; use force'):
         result["rub"].load("ahead")
+
+
+def test_internal_variables_have_the_units_of_their_elements(tmp_path):
+    """An elastic rope that creeps over a drum, and controllers of a hinge and of a slide."""
+    drum = quirk.Body.cylinder("drum", 1.0, 0.2, 0.1, axis="y")
+    load = quirk.Body.sphere("load", 1.0, 0.05, position=[0.2, 0, -1])
+    axle = quirk.Revolute("axle", quirk.GROUND, drum, point=[0, 0, 0], axis="y")
+    rail = quirk.Prismatic("rail", quirk.GROUND, load, point=[0.2, 0, -1], axis="z")
+    held = quirk.Controller("held", axle, 0.0, kp=50.0, ki=5.0, kd=5.0)
+    lifted = quirk.Controller("lifted", rail, 0.0, kp=50.0, ki=5.0, kd=5.0)
+    ends = [(quirk.GROUND, [-0.2, 0, -1]), quirk.Drum(drum, [0, 0, 0], "y", 0.2), (load, [0, 0, 0])]
+    rope = quirk.Pulley("rope", ends, stiffness=1e4, friction=0.2)
+    system = quirk.System([drum, load, axle, rail, held, lifted, rope], gravity=[0, 0, -9.81])
+    data = quirk.simulate(system, 0.02, output=0.01).to_xarray(["forces"])
+    units = dict(zip(data.internal.values.tolist(), data.internal_unit.values.tolist(), strict=True))
+    assert units.pop("held.integral") == "rad s" and units.pop("lifted.integral") == "m s"
+    assert units and set(units.values()) == {"m"} and all(name.startswith("rope") for name in units)
+    assert data.internal_value.units == "follows from internal_unit"

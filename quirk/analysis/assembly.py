@@ -48,10 +48,7 @@ CURE = (
 )
 
 # The remedy for member {0} of a batch, whose state differs from that of the common system.
-CURE_OF_MEMBER = (
-    "or assemble it: state = batch.member({0}).assemble(batch.state.member({0})); batch.reset({0}); "
-    "batch.state.put({0}, state)"
-)
+CURE_OF_MEMBER = "or assemble it: batch.assemble([{0}])"
 
 # Violations below this fraction of the system's size may come from rounded coordinates.
 ROUNDED = 1e-2

@@ -37,7 +37,7 @@ def assembled(
     if coordinates is None and rates is None:
         return replace(assemble(system, start, t), angles=start.angles)
     coordinates, rates = coordinates or {}, rates or {}
-    wanted, speeds = _targets(system, "coordinates", coordinates), _targets(system, "rates", rates)
+    wanted, speeds = joint_targets(system, "coordinates", coordinates), joint_targets(system, "rates", rates)
     state = _posed(system, start, t, wanted)
     found = _moving(system, state, start, t, speeds)
     found.angles = dict(start.angles)
@@ -93,7 +93,7 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
         raise AssemblyError(f"System.assemble: these rates contradict each other: {error}") from error
 
 
-def _targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
+def joint_targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
     """Return the prescribed coordinates or rates from a user's dict, as triples of joint, coordinate and value.
 
     `argument` is "coordinates" or "rates", for errors.

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..analysis.joint_coordinates import assembled
 from ..bodies.state import State
 from ..constraints import Constraint
-from ..errors import InputError
+from ..errors import InputError, QuirkError
 from ..forces import ForceElement
-from ..simulation.arguments import checked_method, checked_settings
+from ..simulation.arguments import check_located, checked_method, checked_settings
 from ..simulation.output_schedule import output_times
 from ..system.system import System
 from ..util import validate
 from ..util.cores import available_cores
 from ..util.misuse import explained
+from .batch_assembly import targets_of_members
 from .batch_inputs import BatchInputs
 from .batch_observation import BatchObservation
 from .batch_state import BatchState
@@ -129,6 +131,7 @@ class Batch:
             atol=atol, stabilization=stabilization, baumgarte=baumgarte, projection_interval=projection_interval,
             every=False,
         )  # fmt: skip
+        check_located(OWNER, system, method)
         if max_step is not None:
             validate.positive(OWNER, "max_step", max_step)
         self._threads = available_cores() if threads is None else validate.whole(OWNER, "threads", threads)
@@ -220,6 +223,56 @@ class Batch:
         alone = due[~self._advanced_in_lanes(due, ends, duration)]
         runs = [partial(self._run, int(k), ends[k] - self.time[k], [ends[k]]) for k in alone]
         computed(runs, self._threads, partial(self._take, ends))
+
+    def assemble(
+        self,
+        members: ArrayLike | None = None,
+        *,
+        coordinates: Mapping[str, Any] | None = None,
+        rates: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Move the bodies of each member to the nearest poses and velocities that satisfy its constraints.
+
+        Each member starts from its present state, and is assembled at its present time, as by `System.assemble`. A
+        member that cannot be assembled keeps its state, and its status is then "failed", with the reason in `error`;
+        one that had failed can be advanced again once it is assembled. `reset` returns to the initial state of the
+        batch, which is not changed.
+
+        Parameters
+        ----------
+        members : indices of members or a mask (count,), optional
+            Default: all members.
+        coordinates, rates : dict, optional
+            Prescribed joint coordinates, rad and m, and their rates, by joint, as in `System.assemble`: numbers for
+            all members, or arrays (count,).
+
+        Raises
+        ------
+        InputError
+            If `members`, `coordinates` or `rates` cannot be used.
+
+        Examples
+        --------
+        >>> rod = quirk.Body.box("rod", mass=1.0, size=[1, 0.1, 0.1], position=[0.5, 0, 0])
+        >>> hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="y")
+        >>> batch = quirk.Batch(quirk.System([rod, hinge]), 2)
+        >>> batch.assemble(coordinates={"hinge": [0.0, 0.3]})
+        >>> batch.observe(["hinge.angle"])()[:, 0].round(9)
+        array([0. , 0.3])
+        """
+        chosen = np.arange(self.count) if members is None else _chosen(members, self.count)
+        values = targets_of_members(self.system, self.count, "coordinates", coordinates)
+        speeds = targets_of_members(self.system, self.count, "rates", rates)
+        for k in chosen.tolist():
+            state = self._state.member(k, *self._changed.get(k, ({}, {})))
+            try:
+                self._state.put(k, assembled(self._system(k), state, float(self.time[k]), values[k], speeds[k]))
+            except QuirkError as error:
+                self.status[k], self.error[k] = FAILED, str(error)
+                continue
+            if self.status[k] == FAILED:
+                self.status[k], self.error[k] = NOT_RUN, ""
+                self._origin[k], self._calls[k] = self.time[k], 0
 
     def observe(self, names: Iterable[str]) -> BatchObservation:
         """Return a function that returns the present values (count, k) of k quantities of all members, in SI units.

@@ -14,10 +14,13 @@ from ..dynamics.model.joint_angles import Turns
 from ..dynamics.plant import CompiledModel
 from ..errors import InputError
 from ..integrators import Statistics
+from ..result.named_quantities import OF_BODIES as KNOWN_OF_BODIES
+from ..result.named_quantities import OF_JOINTS as KNOWN_OF_JOINTS
 from ..result.named_quantities import curve
 from ..result.result import Result
 from ..result.segment import Segment
 from ..system.system import System
+from ..util.suggestion import nearest_names, quoted
 
 if TYPE_CHECKING:
     from .batch import Batch
@@ -29,6 +32,8 @@ OF_JOINTS = (
     "angle", "angle_rate", "travel", "travel_rate", "displacement", "velocity", "rotation", "rotation_rate",
     "angular_velocity", "distance", "",
 )  # fmt: skip
+# Quantities of bodies and joints that only results have.
+OF_RESULTS = {*KNOWN_OF_BODIES, *KNOWN_OF_JOINTS, "effort", "energy", "power"}
 # Quantities of joints that count full turns, and the name of a joint by itself, which means its angle.
 OF_TURNS = ("angle", "rotation", "")
 
@@ -56,10 +61,17 @@ class BatchObservation:
         if self._alike:
             return self._values(self._batch.system, np.arange(self._batch.count))
         members = range(self._batch.count)
-        return np.concatenate([self._values(self._batch.member(k), np.array([k])) for k in members])
+        return np.concatenate([self._values_of_member(k) for k in members])
 
     def __repr__(self) -> str:
         return f"<BatchObservation: {', '.join(self.names)}>"
+
+    def _values_of_member(self, k: int) -> np.ndarray:
+        """Return the values (1, quantities) of member k; an InputError names the member."""
+        try:
+            return self._values(self._batch.member(k), np.array([k]))
+        except InputError as error:
+            raise InputError(f"{OWNER}: member {k}: {error}") from error
 
     def _values(self, system: System, members: np.ndarray) -> np.ndarray:
         """Return the values (m, k) of m members, whose joints are those of `system`."""
@@ -103,6 +115,10 @@ def _part_read(system: System, name: str) -> tuple[Any, str]:
     allowed = OF_BODIES if isinstance(part, Body) else OF_JOINTS if isinstance(part, Constraint) else ()
     if kind in allowed or kind.startswith("euler_"):
         return part, kind
+    meant = nearest_names(kind, filter(None, allowed))
+    if meant and kind not in OF_RESULTS:
+        near = quoted(f"{part.name}.{quantity}" for quantity in meant)
+        raise InputError(f'{OWNER}: there is no quantity "{name}"; did you mean {near}?')
     raise InputError(
         f'{OWNER}: {name}: an observation reads poses and velocities, such as "hinge.angle" or "rod.velocity.x"; '
         "loads, accelerations and energies are groups of batch.simulate(quantities=...)"

@@ -147,12 +147,23 @@ class Motion(Immutable):
         owner = "Motion.rest_to_rest"
         ends = _increasing(owner, times, 2)
         points = validate.array(owner, "values", values, ends.shape)
-        lengths = np.diff(ends)
         powers = np.zeros((len(ends) + 1, 6))
         powers[1:, 0], powers[0, 0] = points, points[0]
-        shares = np.array([10.0, -15.0, 6.0]) * np.diff(points)[:, None]
-        powers[1:-1, 3:] = shares / lengths[:, None] ** [3, 4, 5]
-        return cls(PIECES, np.array([ends[0] - lengths[0], *ends, ends[-1] + lengths[-1]]), powers)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+            lengths = np.diff(ends)
+            shares = np.array([10.0, -15.0, 6.0]) * np.diff(points)[:, None]
+            powers[1:-1, 3:] = shares / lengths[:, None] ** [3, 4, 5]
+            breaks = np.array([ends[0] - lengths[0], *ends, ends[-1] + lengths[-1]])
+        # An overflow or underflow of a coefficient changes the whole motion.
+        lost = ~np.isfinite(powers[1:-1]).all(axis=1) | ((powers[1:-1, 3:] == 0.0) != (shares == 0.0)).any(axis=1)
+        if lost.any() or not np.isfinite(breaks).all():
+            k = int(np.argmax(lost))
+            raise InputError(
+                f"{owner}: times: the interval from {ends[k]:g} to {ends[k + 1]:g} s is too short or too long for "
+                f"values {points[k]:g} and {points[k + 1]:g}: the coefficients of its polynomial exceed the range of "
+                "numbers: use other units"
+            )
+        return cls(PIECES, breaks, powers)
 
     @classmethod
     @remembered
@@ -356,7 +367,7 @@ def _increasing(owner: str, times: Any, fewest: int) -> np.ndarray:
     if numbers is None or numbers.ndim != 1 or numbers.size < fewest or not np.isfinite(numbers).all():
         count = "at least two times" if fewest > 1 else "times"
         raise InputError(f"{owner}: times must be a list of {count} in seconds; got {times!r}")
-    if (np.diff(numbers) <= 0).any():
+    if (numbers[1:] <= numbers[:-1]).any():
         raise InputError(f"{owner}: times must increase strictly; got {numbers.tolist()}")
     return numbers
 

@@ -369,3 +369,12 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
     if force.coordinates.index(coordinate) in force.turning or coordinate.startswith(("angle", "about ")):
         return "rad"
     return "m" if force.built_in else "m or rad"
+
+
+def unit_of_internal(force: ForceElement, name: str) -> str:
+    """Return the unit of an internal variable of a force element; that of a user's element is not known."""
+    if isinstance(force, ElasticRope):
+        return "m"
+    if isinstance(force, Controller) and name == "integral":
+        return "rad s" if force.rotates else "m s"
+    return "as the element says"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -89,8 +89,12 @@ class Power(Mapping[str, np.ndarray]):
     @property
     def dissipated(self) -> np.ndarray:
         """Energy (nt,), J, that force elements have removed from the motion and have not stored."""
-        kept = [stored - stored[0] + self.work[name] for name, stored in self._stored.items()]
-        return -np.sum([np.zeros_like(self._kinetic), *kept], axis=0)
+        return -self._released(self._stored)
+
+    def _released(self, names: Iterable[str]) -> np.ndarray:
+        """Return the energy (nt,), J, that some force elements have added to the motion and had not stored."""
+        added = [self._stored[name] - self._stored[name][0] + self.work[name] for name in names]
+        return np.sum([np.zeros_like(self._kinetic), *added], axis=0)
 
     @property
     def balance(self) -> np.ndarray:

@@ -151,6 +151,12 @@ class Result(Renamed, ResultOutput):
         return self._judged
 
     @property
+    def _names_of_events(self) -> set[str]:
+        """Names of the events that were passed to the runs of this result."""
+        passed = (event for given in self.options for event in given.get("events", ()))
+        return {getattr(event, "name", event) for event in passed}
+
+    @property
     def _model(self) -> Model:
         """Description in arrays of the system at the end of the run."""
         return self.segments[-1].model
@@ -178,7 +184,13 @@ class Result(Renamed, ResultOutput):
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of the body, beam, constraint or force named `name`, or the occurrences of an event."""
+        """Return the view of the body, beam, constraint or force named `name`, or the occurrences of an event.
+
+        The event belongs to the system or was passed to the run, ``simulate(events=[...])``.
+        """
+        own_name = getattr(name, "name", name)
+        if own_name not in self.system and own_name in self._names_of_events:
+            return self.events.of(own_name)
         item = self.system[name]
         if isinstance(item, PlanarBody):
             return PlanarBodyView(self, self.system.bodies.index(item))

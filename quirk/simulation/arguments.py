@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..analysis.contact.flank_states import FlankStates
+from ..analysis.contact.rope_states import RopeStates
+from ..constraints.unilateral import Unilateral
 from ..dynamics.sparse.stepping.run_state import Settings
 from ..errors import InputError
 from ..events import Event
+from ..forces.stick_slip import that_stick
 from ..integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX
 from ..integrators.breaks import PARTS
 from ..integrators.fixed import step_count
@@ -17,7 +21,7 @@ from ..integrators.taylor import TAYLOR
 from ..system.queries import SOLVERS
 from ..system.system import System
 from ..util import validate
-from .hybrid.run_factory import AUTO, EXPLICIT
+from .hybrid.run_factory import AUTO, EXPLICIT, unlocated
 from .output_schedule import checked_step
 
 METHODS = (TAYLOR, *TABLEAUX, *IMPLICIT_METHODS, *STIFF_METHODS, AUTO)
@@ -94,6 +98,19 @@ def checked_settings(
         max_step=np.inf,
         gap=duration / PARTS if duration < np.inf else 1.0,
     )
+
+
+def check_located(owner: str, system: System, method: str) -> None:
+    """Raise an InputError if a system has events or parts that switch, and the steps of the method are not compiled.
+
+    `owner` is the name of the caller in errors.
+    """
+    if method not in STIFF_METHODS:
+        return
+    frictions, flanks, ropes = that_stick(system.forces), FlankStates(system).all, RopeStates(system).all
+    unilateral = [constraint for constraint in system.constraints if isinstance(constraint, Unilateral)]
+    for part in (*system.events, *unilateral, *frictions, *flanks, *ropes):
+        raise unlocated(owner, f"{part}", method)
 
 
 def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:

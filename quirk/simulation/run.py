@@ -221,9 +221,13 @@ class Run:
         return self._segment.state_at(0)
 
     def __getitem__(self, name: str) -> Any:
-        """Return the view of a body, constraint or force element at the present time, like ``result[name]``."""
-        if isinstance(self.system[name], Event):
-            return self.events.of(name)
+        """Return the view of a body, constraint or force element at the present time, like ``result[name]``.
+
+        The name of an event gives its occurrences during the last call of `advance` or `advance_to`.
+        """
+        own_name = getattr(name, "name", name)
+        if own_name in {event.name for event in self._watched}:
+            return self.events.of(own_name)
         return CurrentView(self._present[name])
 
     def advance(self, duration: float) -> str:

@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 
 # Duration, s, after the start of a run without end over which derivatives of functions of time are checked.
 TRIAL = 1e-3
+# Hint in errors of runs with a sampled function. Constant inputs between samples at intervals T change the rate v of an
+# inertia J by -k v T / J in each interval, for the feedback -k v, so that v alternates and grows if k T > 2 J.
+HINT_OF_SAMPLED = (
+    "; if the feedback of {} makes the motion diverge, as happens if the gain of a rate times the period exceeds twice "
+    "the inertia that it drives, take a shorter period or a lower gain, or add armature= or damping at the joint"
+)
 
 
 def computed(
@@ -184,6 +190,8 @@ def described_failure(
     if not isinstance(trouble, InputError):
         cause = lost_ahead(run.plant.model, last, error.time, settings.step if settings.fixed else 0)
     because = "" if cause is None else f" ({cause})"
+    if cause is None and system.sampled:
+        because = HINT_OF_SAMPLED.format(system.sampled[0])
     # A load that is not finite makes all bodies that are coupled to its own not finite: then no body is named.
     size, names = STATE_SIZE * len(system.bodies), system.model.body_names
     bodies = {names[c // STATE_SIZE] for c in error.components if c < size}

@@ -10,7 +10,7 @@ from ..bodies.body import GROUND, Body, Ground
 from ..constraints import Constraint
 from ..errors import InputError, UnknownNameError
 from ..events import Event, Sampled
-from ..forces import ForceElement
+from ..forces import ComputedTorque, ForceElement
 from ..forces.state_function import in_state
 from ..forces.tree_control import TreeControl
 from ..util.suggestion import suggestion
@@ -66,6 +66,7 @@ class Parts:
         self.events = [part for part in self if isinstance(part, Event)]
         self.sampled = [part for part in self if isinstance(part, Sampled)]
         self._check_membership()
+        self._check_names_of_inputs()
         self._check_sampled()
         if not self.bodies:
             raise InputError("System: at least one body is needed; got none")
@@ -131,6 +132,15 @@ class Parts:
             joint = getattr(element, "joint", None)
             if joint is not None and self._by_name.get(joint.name) is not joint:
                 raise InputError(f"System: {element} acts on {joint}, which is not in the system: add it to the items")
+
+    def _check_names_of_inputs(self) -> None:
+        """Raise an InputError if a part has the name of a second input of a force element, such as "control.rates"."""
+        for force in self.forces:
+            name = f"{force.name}.rates"
+            if isinstance(force, ComputedTorque) and name in self._by_name:
+                raise InputError(
+                    f"System: {self._by_name[name]} has the name of an input, the rates of {force}: rename one"
+                )
 
     def _check_sampled(self) -> None:
         """Raise an InputError if an input of a sampled function is not a force element or has two such functions."""

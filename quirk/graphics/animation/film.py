@@ -57,7 +57,7 @@ class Film:
         ax.set_xlim(middle[0] - half, middle[0] + half)
         ax.set_ylim(middle[1] - half, middle[1] + half)
         self._stage = Stage(ax, self._camera, box, grounds, 2 * half / size, self._moves)
-        self._painter = Painter(ax, scene, result.system.constraints, self._camera, half, arrows, box)
+        self._painter = Painter(ax, scene, self._camera, half, arrows, box)
         self._caption = ax.text(0.03, 0.95, "", transform=ax.transAxes, animated=True)
         step = scene.times[1] - scene.times[0] if len(scene.times) > 1 else 1.0
         self._decimals = max(DECIMALS, int(np.ceil(-np.log10(step))))

@@ -18,7 +18,7 @@ from ..scene.camera import Camera
 from ..scene.force_shapes import ARROWS, STYLES
 from ..scene.force_shapes import COLORS as FORCE_COLORS
 from ..scene.plates import GROUND, GROUND_EDGE, Box, cut_to
-from ..scene.ropes import chunks, rods
+from ..scene.ropes import ROD_COLOR, ROD_WIDTH, chunks
 from ..scene.scene import Scene, axis_of, drawing_of, drawn_on, shows_axis
 
 # Relative to half the picture: edges of faces longer than this are divided, so that each piece has its own depth;
@@ -29,9 +29,9 @@ MARK_CORNERS = 12
 # light comes from behind the viewer, above and to the left.
 AMBIENT, DIFFUSE = 0.62, 0.42
 LIGHT = np.array([-0.35, 0.55, 0.76])
-# Line widths, points: seams between faces, lines from the center of mass, ropes and rods, springs, and trails.
-SEAM, ARM, ROD, SPRING, TRAIL = 0.4, 2.0, 1.8, 1.2, 1.2
-TRAIL_COLOR, ROD_COLOR, MARK_COLOR = to_rgba("#cc3311"), to_rgba("#333333"), (0.0, 0.0, 0.0, 1.0)
+# Line widths, points: seams between faces, lines from the center of mass, springs, and trails.
+SEAM, ARM, SPRING, TRAIL = 0.4, 2.0, 1.2, 1.2
+TRAIL_COLOR, MARK_COLOR = to_rgba("#cc3311"), (0.0, 0.0, 0.0, 1.0)
 # Points in each piece of a line, which has its own depth; pieces of a trail; pieces of a dashed line.
 PIECE, MOST_PIECES, DASHES = 5, 300, 12
 # Opacity of planes fixed in bodies.
@@ -86,16 +86,13 @@ class Painter:
     ----------
     ax : matplotlib axes
     scene : Scene
-    constraints : constraints that are drawn
     camera : Camera
     half : half width of the picture, m
     arrows : half the length scale of arrows and coils, m
     box : lowest and highest corner (3,), relative to the anchor; it bounds planes fixed in bodies
     """
 
-    def __init__(
-        self, ax: Any, scene: Scene, constraints: Any, camera: Camera, half: float, arrows: float, box: Box
-    ) -> None:
+    def __init__(self, ax: Any, scene: Scene, camera: Camera, half: float, arrows: float, box: Box) -> None:
         self._box = box
         self.scene, self.camera, self.half, self._arrows = scene, camera, half, arrows
         self._collection = ax.add_collection(PolyCollection([], animated=True), autolim=False)
@@ -108,7 +105,6 @@ class Painter:
         drawn.append((len(names), *scene.resting))
         self._groups = _grouped(drawn, LONGEST_EDGE * half)
         self._thick = {name: _thickness(scene.faces[name]) for name in names}
-        self._rods = rods(scene, constraints)
         turn = np.linspace(0.0, 2 * np.pi, MARK_CORNERS, endpoint=False)
         # The marks are small if there are many small bodies.
         sizes = [float(np.ptp(np.concatenate(scene.faces[name]), axis=0).max()) for name in names if scene.faces[name]]
@@ -194,9 +190,9 @@ class Painter:
 
     def _add_lines(self, frame: int, anchor: np.ndarray) -> None:
         scene, seen = self.scene, self.camera.seen
-        for constraint, course in self._rods:
+        for constraint, course in scene.rods:
             if scene.acts(constraint, frame):
-                self._add_line(seen(course[frame] - anchor), ROD_COLOR, ROD, piece=2)
+                self._add_line(seen(course[frame] - anchor), to_rgba(ROD_COLOR), ROD_WIDTH, piece=2)
         for element, points in scene.forces.curves(frame, self._arrows):
             color, style = to_rgba(FORCE_COLORS[element.drawing]), STYLES[element.drawing]
             line = seen(points - anchor)

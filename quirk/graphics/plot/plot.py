@@ -166,6 +166,7 @@ class Plotter(Renamed):
     def power(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the power of each force and constraint, and the energy dissipated by forces, over time, in two axes.
 
+        The energy is that which force elements have removed from the motion and not stored, less the work of motors.
         The values are those of `result.power`: power of gravity, forces, and constraints that do work, such as drivers.
         If there are more than ten, all except the nine largest are drawn as their sum.
         """
@@ -177,8 +178,9 @@ class Plotter(Renamed):
         """Draw energies and work since the start, and the error of their balance, over time, in two axes.
 
         The sum of kinetic energy, potential energy and energy dissipated by forces increases by the work of
-        constraints, such as drivers. The error is `result.power.balance`: errors of the integration, or of work
-        computed from the power at output times, which has the uncertainty `result.power.uncertainty`.
+        constraints, such as drivers, and of motors, controllers, thrusters and loads given as `Force` or `Torque`. The
+        error is `result.power.balance`: errors of the integration, or of work computed from the power at output times,
+        which has the uncertainty `result.power.uncertainty`.
         """
         with self._over_time("plot.balance", (9, 7), options) as sheet:
             draw_balance(sheet, self.result)

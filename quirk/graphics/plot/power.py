@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from quirk.forces import AttitudeControl, Force, ReactionWheel, Thruster, Torque
+from quirk.forces.joint_actuation import Actuated
+from quirk.forces.tree_control import TreeControl
 from quirk.result.power import IMPACTS
 
 from .figures import shown
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 # Most curves that are distinguished by colors.
 MOST = 10
+# Force elements that may supply energy to the motion: motors, controllers and prescribed loads.
+SUPPLIES = (Actuated, TreeControl, AttitudeControl, Force, Torque, ReactionWheel, Thruster)
 # Power below this fraction of the largest power is round-off of ideal constraints.
 IDLE = 1e-9
 
@@ -30,7 +35,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
     powers.plot(result.time, result.power.total, label="total", **OF_SUMS)
     sheet.finish(powers, "power on the bodies", "Power", "W", "")
     work.plot(result.time, result.power.dissipated)
-    sheet.finish(work, "net energy dissipated by forces", "Energy", "J")
+    sheet.finish(work, "energy dissipated by forces minus work of motors", "Energy", "J")
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
@@ -40,10 +45,13 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
     work = power.work
     constraints = [work[name] for name in result._constraint_power]
     put_in = np.sum([np.zeros_like(result.time), *constraints], axis=0)
+    supplies = [name for name, element in result._elements.items() if isinstance(element, SUPPLIES)]
+    supplied = power._released(supplies)
     for label, values in (
         ("kinetic", energy.kinetic - energy.kinetic[0]),
         ("potential", energy.potential - energy.potential[0]),
-        ("dissipated by forces", power.dissipated),
+        ("dissipated by forces", power.dissipated + supplied),
+        *([("work of motors and prescribed loads", supplied)] if supplies else []),
         ("work of constraints", put_in),
         *([("work of impacts", work[IMPACTS])] if IMPACTS in work else []),
     ):

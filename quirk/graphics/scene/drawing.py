@@ -15,6 +15,7 @@ from .force_shapes import ARROWS, STYLES
 from .force_shapes import COLORS as FORCE_COLORS
 from .outlines import Outline
 from .plates import GROUND, GROUND_EDGE, PLATE, cut_to
+from .ropes import ROD_COLOR, ROD_WIDTH
 from .scene import Scene
 
 # Motion in a direction is neglected if its extent is below this fraction of the largest extent.
@@ -108,7 +109,7 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw bodies, joints and lines of forces at one time of a scene, with index `number`.
+    """Draw bodies, joints, ropes, rods and lines of forces at one time of a scene, with index `number`.
 
     Arrows are not drawn. `directions` are the two or three coordinates that are shown.
     """
@@ -121,6 +122,10 @@ def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int]
         faces = _alike(beam.faces(number))
         colors = np.tile(scene.color_of(beam), (len(faces), 1))
         _draw_body(ax, faces, Outline(faces), (np.zeros(3), np.eye(3)), colors, directions, opacity)
+    for constraint, course in scene.rods:
+        if scene.acts(constraint, number):
+            line = course[number][:, directions].T
+            ax.plot(*line, color=ROD_COLOR, linewidth=ROD_WIDTH, alpha=opacity, zorder=3)
     for element, points in scene.forces.curves(number, scene.half):
         if element.drawing not in ARROWS:
             style, color = STYLES[element.drawing], FORCE_COLORS[element.drawing]

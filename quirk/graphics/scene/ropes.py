@@ -12,6 +12,8 @@ from quirk.bodies.frame import axes_with_z
 from quirk.constraints import Distance, DistanceDrive, Pulley, Rope
 from quirk.constraints.drum import course
 
+# Color of ropes and rods, and width of their lines, points.
+ROD_COLOR, ROD_WIDTH = "#333333", 1.8
 # Points of a rope on the arc around a drum.
 ARC = 12
 

@@ -24,6 +24,7 @@ from .beams import SweptBeam, beam_of_bodies, beams_of
 from .force_shapes import ForceLines
 from .outlines import Outline
 from .plates import PLATE, DrawnPlane, inside, planes_of, plate_faces, quadrilaterals
+from .ropes import rods
 from .wheels import round_faces
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Scene:
         ]
         rows = stretches(result, times)
         self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
+        self._all_constraints = result.system.constraints
         self.gravity = result.system.gravity
         self.poses = {body.name: poses(result, body.name, times) for body in result.system.bodies}
         wheels, plates = round_faces(result.system), plate_faces(result.system)
@@ -136,6 +138,11 @@ class Scene:
     def outlines(self) -> dict[str, Outline]:
         """Visible edges of each body that has faces, by name."""
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
+
+    @cached_property
+    def rods(self) -> list[tuple[Constraint, np.ndarray]]:
+        """Constraints that are drawn as ropes or rods, with the points (nt, k, 3) of their lines."""
+        return rods(self, self._all_constraints)
 
     def color_of(self, beam: SweptBeam) -> tuple[float, float, float, float]:
         """Return the color of a beam or, if the beam has none, of its first body."""

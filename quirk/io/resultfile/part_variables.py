@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quirk.forces import ForceElement
-from quirk.result.force_views import UNITS, ForceView, FrictionView, unit_of_coordinate
+from quirk.result.force_views import UNITS, ForceView, FrictionView, unit_of_coordinate, unit_of_internal
 from quirk.result.joint_views import JointView
 
 from .selection import Chosen
@@ -207,7 +207,10 @@ def _add_internal(table: VariableTable, chosen: Chosen) -> None:
     table.describe("internal_force", "internal", [force.name for force, _ in places], "name of the force")
     table.describe("internal_name", "internal", [name for _, name in places], "name of the internal variable")
     found = _stacked(chosen, [chosen.result[force.name].internal(name) for force, name in places])
-    table.add("internal_value", "time internal", found, "internal variable of the force element", "as the element says")
+    units = tuple(unit_of_internal(force, name) for force, name in places)
+    table.describe("internal_unit", "internal", list(units), "unit of the internal variable")
+    said = units[0] if len(set(units)) == 1 else "follows from internal_unit"
+    table.add("internal_value", "time internal", found, "internal variable of the force element", said, units_of=units)
 
 
 def body_rows(chosen: Chosen) -> Any:

@@ -234,14 +234,8 @@ class RunFactory:
 
     def check_located(self, part: str) -> None:
         """Raise an InputError for an event, contact or other part that switches, if steps are not compiled."""
-        if self.compiled:
-            return
-        chosen, instead = 'solver="dense"', 'solver="sparse"'
-        if self.method in STIFF_METHODS:
-            chosen, instead = f'method="{self.method}"', 'method="RadauIIA9" or "Rodas5P"'
-        raise InputError(
-            f"simulate: {part}: {chosen} does not locate events, contacts, dry friction and backlash; take {instead}"
-        )
+        if not self.compiled:
+            raise unlocated("simulate", part, self.method)
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
         """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method."""
@@ -305,3 +299,16 @@ class RunFactory:
         tolerance = Tolerance(rtol, atol, carried.starts, carried.counted, of_work)
         steps = adaptive_steps(flow, t, y, end, tableau, tolerance, flow, statistics, breaks, look, first=pace.h)
         return guarded(steps, start, end)
+
+
+def unlocated(owner: str, part: str, method: str) -> InputError:
+    """Return the error for an event, contact or other part that switches, if steps are not compiled.
+
+    `owner` is the name of the caller, `part` the title of the part.
+    """
+    chosen, instead = 'solver="dense"', 'solver="sparse"'
+    if method in STIFF_METHODS:
+        chosen, instead = f'method="{method}"', 'method="RadauIIA9" or "Rodas5P"'
+    return InputError(
+        f"{owner}: {part}: {chosen} does not locate events, contacts, dry friction and backlash; take {instead}"
+    )

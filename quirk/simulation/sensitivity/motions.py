@@ -8,6 +8,7 @@ import numpy as np
 
 from quirk.errors import InputError
 from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import PIECES
 from quirk.util.construction import made_with
 
 OWNER = "simulate: sensitivities"
@@ -41,10 +42,38 @@ def motion_derivatives(part: Any, argument: str, motion: Motion, number: str) ->
         return (len(arguments["values"]),), [
             Motion.rest_to_rest(arguments["times"], unit) for unit in np.eye(len(arguments["values"]))
         ]
-    own = {"polynomial": ["coefficients"], "spline": ["values"], "rest_to_rest": ["values"]}
+    if maker == "rest_to_rest" and number == "times":
+        derivatives = _by_times(motion)
+        return (len(derivatives),), derivatives
+    own = {"polynomial": ["coefficients"], "spline": ["values"], "rest_to_rest": ["values", "times"]}
     listed = own.get(maker, list(known))
     names = ", ".join(repr((part.name, f"{argument}.{name}")) for name in listed) or "none"
-    raise InputError(f"{OWNER}: {part}: its {motion!r} has no numeric argument {number!r}; available: {names}")
+    missing = "is not differentiated by its" if number in arguments else "has no numeric argument"
+    raise InputError(f"{OWNER}: {part}: its {motion!r} {missing} {number!r}; available: {names}")
+
+
+def _by_times(motion: Motion) -> list[Motion]:
+    """Return the derivatives of a motion `Motion.rest_to_rest` with respect to its times.
+
+    Between the times t_0 and t_1 the motion is x_0 + (x_1 - x_0) p(s), with s = (t - t_0) / (t_1 - t_0) and
+    p' = 30 s^2 (1 - s)^2, so that its derivatives are (x_1 - x_0) p' (s - 1) / (t_1 - t_0) with respect to t_0 and
+    -(x_1 - x_0) p' s / (t_1 - t_0) with respect to t_1. Value, rate and acceleration of the motion are continuous
+    at its times; its derivatives need no further terms there.
+    """
+    lengths = np.diff(motion.breaks)[1:-1]
+    moves = np.diff(motion.coefficients[1:, 0])
+    scales = (moves / lengths)[:, None] / lengths[:, None] ** np.arange(6)
+    by_first = scales * [0.0, 0.0, -30.0, 90.0, -90.0, 30.0]
+    by_last = scales * [0.0, 0.0, 0.0, -30.0, 60.0, -30.0]
+    derivatives = []
+    for k in range(len(lengths) + 1):
+        powers = np.zeros_like(motion.coefficients)
+        if k < len(lengths):
+            powers[k + 1] = by_first[k]
+        if k > 0:
+            powers[k] = by_last[k - 1]
+        derivatives.append(Motion(PIECES, motion.breaks, powers))
+    return derivatives
 
 
 def _power(k: int) -> Motion:

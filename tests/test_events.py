@@ -300,3 +300,65 @@ class TestErrors:
             quirk.simulate(free(0.0, (0, 0, 0), event), 1.0, output=0.1)
         assert caught.value.time == 0.5
         assert caught.value.result.time[-1] == 0.5
+
+
+class TestMotionsThatEnd:
+    """A carriage on a rail that a spline drives from 0 to 1 s, in runs of 3 s."""
+
+    OPTIONS = pytest.mark.parametrize(
+        "options", [{}, {"method": "RK4", "step": 0.03}, {"method": "RadauIIA9"}, {"method": "Taylor"}]
+    )
+
+    def carriage(self, *events, force=False):
+        box = quirk.Body.box("box", 1.0, [0.1, 0.1, 0.1])
+        rail = quirk.Prismatic("rail", quirk.GROUND, box, point=[0, 0, 0], axis="x")
+        path = quirk.Motion.spline([0.0, 0.2, 0.5, 0.7, 0.9, 1.0], [0.0, 0.2, 0.5, 0.7, 0.9, 1.0])
+        push = quirk.JointForce("drive", rail, path) if force else quirk.Drive("drive", rail, path)
+        system = quirk.System([box, rail, push, *events])
+        system.assemble()
+        return system
+
+    @OPTIONS
+    def test_a_run_that_stops_before(self, options):
+        there = quirk.Event("there", "rail.travel", level=0.6, action="stop")
+        result = quirk.simulate(self.carriage(there), 3.0, output=0.1, **options)
+        assert result.status == "stopped"
+        np.testing.assert_allclose(result.time[-1], 0.6, atol=1e-9)
+
+    @OPTIONS
+    def test_a_drive_that_is_released_before(self, options):
+        there = quirk.Event("there", "rail.travel", level=0.6, action=quirk.release("drive"))
+        result = quirk.simulate(self.carriage(there), 3.0, output=0.1, **options)
+        assert result.status == "completed"
+        np.testing.assert_allclose(result["rail"].travel[-1], 3.0, atol=1e-9)
+
+    @OPTIONS
+    @pytest.mark.parametrize("force", [False, True])
+    def test_a_run_that_goes_on(self, options, force):
+        never = quirk.Event("never", "rail.travel", level=50.0, action="stop")
+        text = r'(Drive|JointForce) "drive", (motion|force): .* is defined to 1 s, and no event has stopped the run'
+        with pytest.raises(SimulationError, match=text) as error:
+            quirk.simulate(self.carriage(never, force=force), 3.0, output=0.1, **options)
+        assert 1.0 <= error.value.time < 1.03
+        assert error.value.result.time[-1] <= 1.03
+
+    def test_without_events_that_act_it_is_refused_at_the_start(self):
+        seen = quirk.Event("seen", "rail.travel", level=0.6)
+        for events in ((), (seen,)):
+            with pytest.raises(InputError, match=r'Drive "drive", motion: .* is defined from 0 to 1 s'):
+                quirk.simulate(self.carriage(*events), 3.0)
+
+    def test_a_run_that_starts_after_its_end(self):
+        there = quirk.Event("there", "rail.travel", level=2.0, action="stop")
+        system = self.carriage(there)
+        with pytest.raises(InputError, match=r'Drive "drive", motion: .* is defined from 0 to 1 s'):
+            quirk.simulate(system, 3.0, start=1.0)
+
+    def test_in_a_loop(self):
+        there = quirk.Event("there", "rail.travel", level=0.6, action=quirk.release("drive"))
+        run = quirk.Run(self.carriage(there), end=3.0)
+        assert run.advance(2.0) == "event"
+        assert run.advance_to(3.0) == "time"
+        run = quirk.Run(self.carriage(quirk.Event("never", "rail.travel", level=50.0, action="stop")), end=3.0)
+        with pytest.raises(SimulationError, match=r'Drive "drive", motion: .* is defined to 1 s'):
+            run.advance(2.0)

@@ -102,6 +102,9 @@ def checked_breaks(
     for part in parts:
         for t in part.kinks_between(checked.start, checked.end) if part not in recurring else ():
             checked.add(t)
+    for motion in motions:
+        if motion.end < checked.end:
+            checked.add(motion.end)
     return checked
 
 

@@ -17,6 +17,7 @@ from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.joint_angles import Turns, angles_at, angles_by_name
 from ..dynamics.model.time_derivatives import MotionTower
 from ..errors import InputError, SimulationError, WriteError
+from ..functions.motion import Motion
 from ..integrators import IntegrationError
 from ..jit.keyboard_interrupt import DeferredInterrupt, within_a_call
 from ..result.constraint_health import check_kept
@@ -216,12 +217,14 @@ def begun(
     plant, start = system.plant_for(configuration), settings.start
     end = settings.end if settings.end < np.inf else start + TRIAL
     model = plant.model
+    may_end = any(event.actions for event in factory.events)
     for placed in model.relations:
         for motion in placed.relation.motions:
-            motion.check(f"{placed.owner}, motion", start, end)
+            motion.check(f"{placed.owner}, motion", start, _needed_end(motion, start, end, may_end))
     for element in system.forces:
         for name in element.motions:
-            element.motion(name).check(f"{element}, {name}", start, end)
+            motion = element.motion(name)
+            motion.check(f"{element}, {name}", start, _needed_end(motion, start, end, may_end))
     with collector_paused():
         check_consistent(system.as_computed_by(plant), state, start)
         flow = factory.flow(plant, state, start)
@@ -244,3 +247,11 @@ def begun(
         run.start(RestartPoint(start, y, angles, configuration))
     run.keep_start()
     return run
+
+
+def _needed_end(motion: Motion, start: float, end: float, may_end: bool) -> float:
+    """Return the time (s) up to which a motion must be defined at the start of a run from `start` to `end`.
+
+    If `may_end`, events may stop the run or disable the part before the motion ends.
+    """
+    return min(end, motion.end) if may_end and motion.end > start else end

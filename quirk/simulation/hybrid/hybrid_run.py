@@ -363,6 +363,8 @@ class HybridRun:
             self._rows.put(self._current.kept)
         if self.trail is not None:
             self.trail.take(self._current)
+        if not more and not self.stopped:
+            self._factory.check_motions(self._plant, self.reached)
         return more and not self.stopped
 
     def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:

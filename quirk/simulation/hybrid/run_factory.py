@@ -15,6 +15,7 @@ from quirk.dynamics.dense.flow import Flow
 from quirk.dynamics.dense.watch import ChangeMonitor as ChangeWatch
 from quirk.dynamics.dense.watch import asked_values
 from quirk.dynamics.dense.work_error import WorkError
+from quirk.dynamics.model.model import Model
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.solver.state_evaluator import SolverMemory
@@ -28,6 +29,7 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.dynamics.user_functions import owners_of
 from quirk.errors import InputError, SeriesWarning, StatefulWarning, outside
 from quirk.events import Event
+from quirk.functions.motion import Motion
 from quirk.integrators import (
     IMPLICIT_METHODS,
     RADAU_IIA9,
@@ -218,7 +220,9 @@ class RunFactory:
         if self.compiled:
             switching = self.method == AUTO
             name = EXPLICIT if switching else self.method
-            settings = self.settings
+            settings = self.settings._replace(
+                end=min([self.settings.end, *(motion.end for _, motion in motions_of(plant.model))])
+            )
             if name == TAYLOR:
                 method: Any = self._series(plant)
                 if isinstance(method, Taylor) and may_wake(plant.model):
@@ -236,6 +240,17 @@ class RunFactory:
         """Raise an InputError for an event, contact or other part that switches, if steps are not compiled."""
         if not self.compiled:
             raise unlocated("simulate", part, self.method)
+
+    def check_motions(self, plant: CompiledModel, t: float) -> None:
+        """Raise an IntegrationError if the run of a compiled model has ended at time t (s) because a motion ends."""
+        if t >= self.settings.end:
+            return
+        owner, motion = min(motions_of(plant.model), key=lambda pair: pair[1].end)
+        raise IntegrationError(
+            f"{owner}: {motion!r} is defined to {motion.end:g} s, and no event has stopped the run or disabled the "
+            "part before: add points, or shorten the run",
+            t,
+        )
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
         """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method."""
@@ -312,3 +327,11 @@ def unlocated(owner: str, part: str, method: str) -> InputError:
     return InputError(
         f"{owner}: {part}: {chosen} does not locate events, contacts, dry friction and backlash; take {instead}"
     )
+
+
+def motions_of(model: Model) -> list[tuple[str, Motion]]:
+    """Return the motions that the active constraints and forces of a model follow, with their titles for errors."""
+    motions = [(f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions]
+    return motions + [
+        (f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions
+    ]

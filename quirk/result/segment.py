@@ -123,6 +123,11 @@ class Segment:
             )
         return self.plant.solver()
 
+    @property
+    def _residual_solver(self) -> Solver:
+        """Solver for residuals, which all segments of a model share: residuals do not depend on earlier evaluations."""
+        return self.solver() if self.changed or self._recording is not None else self.plant.for_residuals
+
     @cached_property
     def dynamics(self) -> Dynamics:
         """Accelerations, joint loads, and loads of force elements at all output times."""
@@ -136,12 +141,12 @@ class Segment:
     @cached_property
     def residuals(self) -> np.ndarray:
         """Residuals Phi of m constraint rows and their rates, (nt, m, 2)."""
-        return residuals_along(self.solver(), self.time, self.state)
+        return residuals_along(self._residual_solver, self.time, self.state)
 
     @cached_property
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,) of each constraint, W, by name."""
-        by_row = constraint_power_along(self.solver(), self.time, self.state, self.dynamics.multipliers)
+        by_row = constraint_power_along(self._residual_solver, self.time, self.state, self.dynamics.multipliers)
         # Sticking friction does no work; sliding friction is a force.
         held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
         power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}

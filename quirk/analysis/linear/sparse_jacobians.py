@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.directions import FREEDOMS, Directions
-from quirk.dynamics.model.metric import inverse_root
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.dynamics.sparse.tangent.tangent import refuse_friction
 from quirk.jit.simd import WIDTH
@@ -112,7 +111,7 @@ def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
     loads = point.differential.tangents.loads.reshape(-1, 6, WIDTH)[slots.slot[: point.bodies], :, : directions.count]
-    angular = np.einsum("nij,njd->nid", inverse_root(model.inertia), loads[:, 3:])
+    angular = np.einsum("nij,njd->nid", model.inverse_root, loads[:, 3:])
     return np.concatenate([loads[:, :3] / model.mass[:, None, None], angular], axis=1), tangent
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.dynamics.model.directions import FREEDOMS, SHIFT, TURN, VELOCITY, Directions
-from quirk.dynamics.model.metric import inverse_root
 from quirk.errors import ConvergenceError, InputError
 
 from .eigenvalues import units_between
@@ -165,7 +164,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     # Accelerations of a unit of each multiplier.
     velocity = (FREEDOMS * np.arange(n)[:, None] + np.arange(6, 12)).ravel()
     A = csr_array(local.velocities)[kept][:, velocity]
-    inverse = inverse_root(point.model.inertia)
+    inverse = point.model.inverse_root
     inverse = inverse @ np.swapaxes(inverse, 1, 2)
     by_body = [np.block([[np.eye(3) / m, np.zeros((3, 3))], [np.zeros((3, 3)), J]])
                for m, J in zip(point.model.mass, inverse, strict=True)]  # fmt: skip

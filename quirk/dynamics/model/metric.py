@@ -34,7 +34,7 @@ class Metric:
     @classmethod
     def of_masses(cls, model: Model) -> Metric:
         """Return the mass metric of a model, the metric of kinetic energy."""
-        return cls(1 / np.sqrt(model.mass), inverse_root(model.inertia))
+        return cls(1 / np.sqrt(model.mass), model.inverse_root)
 
     @classmethod
     def uniform(cls, model: Model) -> Metric:
@@ -62,11 +62,6 @@ class Metric:
         """
         turned = np.linalg.solve(self.rotation, turn[..., None])[..., 0]
         return np.concatenate([translation / self.translation[:, None], turned], axis=1).ravel()
-
-
-def inverse_root(inertia: np.ndarray) -> np.ndarray:
-    """Return upper triangular matrices W (n, 3, 3) with W W^T = J^-1, for inertia tensors J (n, 3, 3) of n bodies."""
-    return np.swapaxes(np.linalg.inv(np.linalg.cholesky(inertia)), 1, 2)
 
 
 def body_lengths(model: Model) -> np.ndarray:

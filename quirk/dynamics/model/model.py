@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -136,6 +137,11 @@ class Model:
     length: float
     rank_tolerance: float
     slack: float
+
+    @cached_property
+    def inverse_root(self) -> np.ndarray:
+        """Upper triangular matrices W (n, 3, 3) with W W^T = J^-1, for the inertia tensors J of n bodies."""
+        return np.swapaxes(np.linalg.inv(np.linalg.cholesky(self.inertia)), 1, 2)
 
     @property
     def reads_angles(self) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_SIZE
-from quirk.dynamics.model.metric import body_lengths, inverse_root
+from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH, aligned
 
@@ -88,7 +88,7 @@ class MinimumNormLoads:
         self.elements, signs = self._elements(sides, tables)
         # In the uniform metric: large mass ratios would lose information to round-off.
         self.force_scale = signs * (bodies < n)
-        root = np.linalg.inv(inverse_root(model.inertia)) / body_lengths(model)[:, None, None]
+        root = np.linalg.inv(model.inverse_root) / body_lengths(model)[:, None, None]
         self.moment_scale = np.concatenate([root, np.zeros((1, 3, 3))])[bodies]
         # Index of each row of the model among those of the joints.
         self.row_scale = model.row_scale

@@ -16,7 +16,6 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.dynamics.model.layout import WRENCH_SIZE
-from quirk.dynamics.model.metric import inverse_root
 from quirk.dynamics.model.model import Model
 from quirk.functions.changes import Changes
 from quirk.jit.record import copies, put_back, real_arrays
@@ -106,7 +105,6 @@ class StateEvaluator:
         self.joint_of_row = np.repeat(
             np.arange(len(model.joint_rows)), [rows.stop - rows.start for rows in model.joint_rows.values()]
         )
-        self._inverse_root = inverse_root(model.inertia)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -206,7 +204,7 @@ class StateEvaluator:
         """
         model, n = self.model, self.slots.bodies
         state = model.carried.state(self.slots.state_from_lanes(y))
-        R, W = rotation.matrix(state.orientation), self._inverse_root
+        R, W = rotation.matrix(state.orientation), model.inverse_root
         scaled = wrench.copy()
         scaled[:, 3:] = np.einsum("nji,nkj,nk->ni", W, R, wrench[:, 3:])
         self.work.wrench[:] = self.slots.to_lanes(scaled)
@@ -237,7 +235,7 @@ class StateEvaluator:
         model, work = self.model, self.work
         R = rotation.matrix(model.carried.state(self.slots.state_from_lanes(y)).orientation)
         scaled, root = loads.copy(), np.sqrt(model.mass)[:, None]
-        scaled[..., 3:] = np.einsum("nji,nkj,cnk->cni", self._inverse_root, R, loads[..., 3:])
+        scaled[..., 3:] = np.einsum("nji,nkj,cnk->cni", model.inverse_root, R, loads[..., 3:])
         unbalanced = scaled.copy()
         work.goal[:] = 0.0
         for load, remainder in zip(scaled, unbalanced, strict=True):

@@ -29,7 +29,7 @@ from quirk.dynamics.model.layout import (
     UNLIKE,
     Slots,
 )
-from quirk.dynamics.model.metric import body_lengths, inverse_root
+from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH
 
@@ -170,7 +170,7 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
 def _constants(model: Model) -> np.ndarray:
     """Return the constants (n, CONSTANTS_SIZE) of n bodies; those of the ground are zero and not included."""
     n = len(model.mass)
-    W = inverse_root(model.inertia)
+    W = model.inverse_root
     constants = np.zeros((n, CONSTANTS_SIZE))
     constants[:, INVERSE_MASS] = 1 / model.mass
     constants[:, GRAVITY : GRAVITY + 3] = model.gravity

@@ -15,7 +15,6 @@ import numpy as np
 from quirk.bodies.state import STATE_SIZE
 from quirk.dynamics.model.directions import Directions
 from quirk.dynamics.model.layout import WRENCH_SIZE
-from quirk.dynamics.model.metric import inverse_root
 from quirk.jit.simd import WIDTH, aligned
 
 from ..solver.solver import Solver
@@ -147,7 +146,7 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
     nt, count, model = len(loads.times), loads.directions, solver.model
     wrenches = solver.slots.from_lanes(loads.wrenches.reshape(nt, count, -1), WRENCH_SIZE)
     linear = wrenches[..., :3] / model.mass[:, None]
-    angular = np.einsum("nij,tdnj->tdni", inverse_root(model.inertia), wrenches[..., 3:])
+    angular = np.einsum("nij,tdnj->tdni", model.inverse_root, wrenches[..., 3:])
     return (
         np.moveaxis(np.concatenate([linear, angular], axis=-1), 1, -1),
         loads.joints.reshape(nt, -1, WRENCH, WITH_CHANGES)[..., : 1 + count].copy(),

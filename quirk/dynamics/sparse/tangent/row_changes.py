@@ -13,7 +13,6 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import G_FORCE, G_SIZE
-from quirk.dynamics.model.metric import inverse_root
 from quirk.dynamics.model.model import PlacedRelation
 from quirk.jit.simd import WIDTH
 
@@ -71,7 +70,7 @@ class ChangedRows:
         entries = elements.entries.reshape(-1, ELEMENT)
         # Per relation: index of its first multiplier among the inputs, and number of multipliers.
         self._firsts, self._counts = entries[:, INPUT] + (1 + WIDTH) * entries[:, INPUTS] + WIDTH, entries[:, ROWS]
-        self._scale = np.concatenate([inverse_root(solver.model.inertia), np.zeros((1, 3, 3))])
+        self._scale = np.concatenate([solver.model.inverse_root, np.zeros((1, 3, 3))])
 
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
         """Return the index of the first derivative of the load of relation r on the body of a frame.

@@ -11,7 +11,6 @@ from quirk.autodiff.dual import DualArray
 from quirk.constraints.relation import layout_of
 from quirk.dynamics.model.directions import FREEDOMS, Directions
 from quirk.dynamics.model.layout import WRENCH_SIZE
-from quirk.dynamics.model.metric import inverse_root
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.dynamics.model.tangents import Tangent
 from quirk.errors import InputError
@@ -93,7 +92,6 @@ class Differential:
             wrenches=aligned(WIDTH * slots.lanes * WRENCH_SIZE),
             changes=aligned(WIDTH * WIDTH * K),
         )
-        self._inverse_root = inverse_root(model.inertia)
 
     def at(self, y: np.ndarray, t: float, directions: Directions) -> Tangent:
         """Return the derivatives in `directions` at time t (s) and state y.
@@ -142,7 +140,7 @@ class Differential:
         solver.applied.check(t)
         wrenches = slots.from_lanes(tangents.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
         linear = wrenches[..., :3] / model.mass[:, None]
-        angular = np.einsum("nij,dnj->dni", self._inverse_root, wrenches[..., 3:])
+        angular = np.einsum("nij,dnj->dni", self.solver.model.inverse_root, wrenches[..., 3:])
         x = self._shared(y, t, tangents.changes.reshape(WIDTH, -1)[:, solver.tables.row_lane])
         levels = tangents.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,7 @@ import numpy as np
 
 from quirk.analysis.contact.flank_states import MEETS, RETURNS
 from quirk.analysis.contact.rope_states import HOLDS, TAUTENS
-from quirk.bodies.state import Kinematics, State
-from quirk.dynamics.model.applied_loads import exerted
-from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.dynamics.model.joint_angles import Turns, angles_by_name
-from quirk.dynamics.model.time_derivatives import MotionTower
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.stepping import run_snapshot
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
@@ -34,15 +30,16 @@ from .changeable import Changeable
 from .contact_events import Contacts
 from .contact_states import ContactState
 from .event_actions import ActionExecutor, EventState, actions_of
+from .event_counter import EventCounter
 from .restart_points import RestartPoint
 from .run_factory import FactoryMemory, RunFactory
+from .segment_store import SegmentStore
 from .step_history import StepHistory
+from .total_energy import total_energy
 
 if TYPE_CHECKING:
     from quirk.io.checkpoints.rows import RowFile
 
-# Maximum number of successive events within the fraction AT_ONCE of the duration; more count as an endless sequence.
-MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 # Maximum number of compiled runs, one per set of active parts, that are kept for reuse.
 MOST_RUNS = 16
 
@@ -83,7 +80,6 @@ class HybridRun:
     Attributes
     ----------
     happenings : records of events and impacts so far
-    configurations : active constraints and forces of each segment, with contacts and friction
     stopped : whether an event has ended the run
     trail : record of all steps and events, for sensitivities, or None
     """
@@ -105,19 +101,17 @@ class HybridRun:
             factory.check_located(f"{part}")
         self._runs: OrderedDict[Any, tuple[Any, ContactState]] = OrderedDict()
         self._learned: dict[Any, Any] = {}
-        self._closed: list[Segment] = []
-        self.configurations: list[Configuration] = []
+        self._completed = SegmentStore()
         self.happenings: list[EventRecord] = []
         self.stopped = False
         self.trail = StepHistory() if factory.trailing else None
-        # Each event and each contact may legitimately occur a few times at one time.
-        most = MOST_AT_ONCE + 4 * (len(self._events) + len(self._contacts))
-        self._recent: deque[tuple[float, str]] = deque(maxlen=most)
+        self._counter = EventCounter(len(self._events) + len(self._contacts))
 
     def start(self, point: RestartPoint) -> None:
         """Start from a restart point, after the impacts of contacts that are closed and approaching at this point."""
         t, y, angles = point.t, point.y, point.angles
-        self._base, self._resting, self._often = point.base, ContactState(), Counter(point.often)
+        self._base, self._resting = point.base, ContactState()
+        self._counter.occurrences = Counter(point.often)
         self._before = self._tried
         if not self._contacts:
             self._begin(t, y, angles, point.pace)
@@ -132,7 +126,7 @@ class HybridRun:
             now = EventState(t, y, self._base)
             after = replace(now, y=settled.y)
             name = self._contacts.first_of(settled.impulse)
-            energies = self._energy(now), self._energy(after)
+            energies = total_energy(self._system, now), total_energy(self._system, after)
             self.happenings.append(EventRecord(t, name, -1, *energies, settled.impulse, settled.restitution_kept))
         self._begin(t, settled.y, angles, point.pace)
 
@@ -150,7 +144,7 @@ class HybridRun:
             raise
         self._plant, self._configuration = plant, configuration
         if self.trail is not None:
-            self.trail.begin(len(self._closed), self._plant, self._base, self._resting, t, y, angles)
+            self.trail.begin(len(self._completed.segments), self._plant, self._base, self._resting, t, y, angles)
 
     def _entered(
         self,
@@ -192,13 +186,13 @@ class HybridRun:
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
-        self._closed.append(Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes))
-        self.configurations.append(self._contacts.configured(self._base, self._resting))
+        segment = Segment(plant, np.array([t]), y[None].copy(), turns, 0, changes)
+        self._completed.append(segment, self._contacts.configured(self._base, self._resting))
 
     def keep_start(self) -> None:
         """Store the initial state of the run if its time is an output time."""
-        asked = self._factory.asked
-        if asked is None or (len(asked) and asked[0] <= self.reached):
+        output_times = self._factory.asked
+        if output_times is None or (len(output_times) and output_times[0] <= self.reached):
             self._current.keep_here()
 
     def check_reads(self) -> None:
@@ -237,13 +231,13 @@ class HybridRun:
     def segments(self) -> list[Segment]:
         """All segments of the result so far; the present segment is ended."""
         self._close_segment()
-        return list(self._closed)
+        return list(self._completed.segments)
 
     def end_segment(self) -> None:
         """End the present segment, and evaluate its quantities that later events may change."""
-        before = len(self._closed)
+        before = len(self._completed.segments)
         self._close_segment()
-        for segment in self._closed[before:]:
+        for segment in self._completed.segments[before:]:
             self._changeable.record(segment)
 
     def _close_segment(self) -> None:
@@ -253,8 +247,8 @@ class HybridRun:
         if rows is not None:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), current.whole)
             changes = self._base.since(self._system.configuration)
-            self._closed.append(Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes))
-            self.configurations.append(self._configuration)
+            segment = Segment(self._plant, rows.time, rows.flat, turns, current.rank, changes)
+            self._completed.append(segment, self._configuration)
 
     @property
     def _tried(self) -> int:
@@ -265,7 +259,14 @@ class HybridRun:
     def restart_point(self) -> RestartPoint:
         """Restart point at the present state."""
         current = self._current
-        return RestartPoint(current.reached, current.state, current.angles, self._base, current.pace, self._often)
+        return RestartPoint(
+            current.reached, current.state, current.angles, self._base, current.pace, self._counter.occurrences
+        )
+
+    @property
+    def configurations(self) -> list[Configuration]:
+        """Active constraints and forces of each completed segment, with contacts and friction."""
+        return self._completed.configurations
 
     def restart_is_due(self, steps: int) -> bool:
         """Whether a restart point is due.
@@ -295,9 +296,9 @@ class HybridRun:
             return
         current.begin_anew()
         y, angles, resting = current.state, current.angles, self._resting
-        now = self._touched((), EventState(current.reached, y, self._base), angles)
+        now = self._update_contacts((), EventState(current.reached, y, self._base), angles)
         changed = self._resting != resting
-        self._go_on(now, y, angles, changed=changed, altered=False, apart=False)
+        self._continue(now, y, angles, changed=changed, altered=False, ended=False)
         if not changed:
             self._contacts.head(self._plant, self._resting)
 
@@ -309,16 +310,15 @@ class HybridRun:
             if current is not self._current
         ]
         return HybridMemory(
-            self._base, self._resting, self._configuration, Counter(self._often), list(self._recent), self.stopped,
-            self._factory.snapshot(), run_snapshot.snapshot(self._current), idle,
+            self._base, self._resting, self._configuration, Counter(self._counter.occurrences), self._counter.recent,
+            self.stopped, self._factory.snapshot(), run_snapshot.snapshot(self._current), idle,
         )  # fmt: skip
 
     def recall(self, saved: HybridMemory) -> None:
         """Restore a snapshot of this run, or of another run of the same system with the same settings."""
         self._base, self._resting, self._configuration = saved.base, saved.resting, saved.configuration
-        self._often, self.stopped = Counter(saved.often), saved.stopped
-        self._recent.clear()
-        self._recent.extend(saved.recent)
+        self.stopped = saved.stopped
+        self._counter.recall(saved.often, saved.recent)
         self._plant = self._system.plant_for(saved.configuration)
         key = saved.configuration, saved.resting.key
         if key not in self._runs:
@@ -334,17 +334,13 @@ class HybridRun:
     def drop_after(self, t: float) -> None:
         """Discard states and events that were stored for times after t, s."""
         self.end_segment()
-        kept = [(one, c) for one, c in zip(self._closed, self.configurations, strict=True) if one.time[0] <= t]
-        self._closed[:] = [up_to(segment, t) for segment, _ in kept]
-        self.configurations[:] = [configuration for _, configuration in kept]
-        self.happenings[:] = [one for one in self.happenings if one.time <= t]
+        self._completed.drop_after(t)
+        self.happenings[:] = [event for event in self.happenings if event.time <= t]
 
     def forget(self) -> None:
         """Discard all stored states and events."""
-        if self._closed or self.happenings:
-            self._closed.clear()
-            self.configurations.clear()
-            self.happenings.clear()
+        self._completed.clear()
+        self.happenings.clear()
         if self._current.kept.numbers:
             self._current.kept.take()
 
@@ -354,11 +350,11 @@ class HybridRun:
         If `steps` is given, the run advances by at most this number of steps beyond the last restart point.
         """
         more = self._current.proceed(None if steps is None else steps - self._tried + self._before)
-        for key, time, way, energy in self._current.events():
-            self.happenings.append(EventRecord(time, str(key), way, energy, energy))
+        for key, time, direction, energy in self._current.events():
+            self.happenings.append(EventRecord(time, str(key), direction, energy, energy))
         if self._current.hit:
             with DeferredInterrupt():  # all of it, or nothing
-                self._happen(self._current.hit)
+                self._process_events(self._current.hit)
         if self._rows is not None:
             self._rows.put(self._current.kept)
         if self.trail is not None:
@@ -367,7 +363,7 @@ class HybridRun:
             self._factory.check_motions(self._plant, self.reached)
         return more and not self.stopped
 
-    def _happen(self, hit: Sequence[tuple[Any, int]]) -> None:
+    def _process_events(self, hit: Sequence[tuple[Any, int]]) -> None:
         """Process all event functions that are zero: contacts first, then the user's events in order of declaration.
 
         `hit` are the keys of these functions, with the directions of their crossings.
@@ -377,27 +373,27 @@ class HybridRun:
         now = EventState(t, y, base)
         if self.trail is not None:
             self.trail.happen(current)
-        touched = [key for key, _ in hit if isinstance(key, tuple)]
-        ways = {key: way for key, way in hit if not isinstance(key, tuple)}
-        if touched:
-            now = self._touched(touched, now, angles)
+        contact_keys = [key for key, _ in hit if isinstance(key, tuple)]
+        directions = {key: direction for key, direction in hit if not isinstance(key, tuple)}
+        if contact_keys:
+            now = self._update_contacts(contact_keys, now, angles)
         missed = 0.0, 0.0
-        apart = any(self._changeable.parts(self._plant, name) for name in ways)
-        if apart:
+        ended = any(self._changeable.parts(self._plant, name) for name in directions)
+        if ended:
             current.close()
             self.end_segment()
             missed = self._board.missed(now)
         for event in self._events:
-            if event.name not in ways:
+            if event.name not in directions:
                 continue
-            self._count(t, event.name)
-            before, former = self._energy(now), now
+            self._count_event(t, event.name)
+            before, former = total_energy(self._system, now), now
             changeable = self._changeable.parts(self._plant, event.name)
             gaps = self._contacts.values(t, now.y, angles) if changeable and self._contacts else None
             now = replace(now, impulse={})
             try:
                 for action in event.actions:
-                    now = self._done(event, action, now, angles)
+                    now = self._execute(event, action, now, angles)
                 if changeable:
                     now = self._board.follow_functions(now, changeable, missed)
                 if gaps is not None:
@@ -406,19 +402,20 @@ class HybridRun:
                 raise IntegrationError(
                     str(error) if isinstance(error, InputError) else f"{event}: {error}", t
                 ) from error
-            self.happenings.append(EventRecord(t, event.name, ways[event.name], before, self._energy(now), now.impulse))
+            energies = before, total_energy(self._system, now)
+            self.happenings.append(EventRecord(t, event.name, directions[event.name], *energies, now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and (moved or changeable):
-                now = self._touched((), now, angles)
-        if any(functions_in(event.actions) for event in self._events if event.name in ways):
+                now = self._update_contacts((), now, angles)
+        if any(functions_in(event.actions) for event in self._events if event.name in directions):
             self._factory.check_reads(t)
         self.stopped = now.stopped
         changed = now.configuration != base or self._resting != resting
-        altered = not self._altering.isdisjoint(ways)
-        self._go_on(now, y, angles, changed=changed, altered=altered, apart=apart)
+        altered = not self._altering.isdisjoint(directions)
+        self._continue(now, y, angles, changed=changed, altered=altered, ended=ended)
 
-    def _go_on(
-        self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, apart: bool
+    def _continue(
+        self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, ended: bool
     ) -> None:
         """Store the states before and after events, and continue from the state after them.
 
@@ -429,7 +426,7 @@ class HybridRun:
         angles : (K, 3) joint angles, rad
         changed : whether the set of active constraints and forces has changed
         altered : whether values that user functions read may have changed
-        apart : whether user functions of active constraints or forces are affected, so that the segment has been ended
+        ended : whether user functions of active constraints or forces are affected, so that the segment has been ended
         """
         current = self._current
         jumped = not np.array_equal(now.y, y)
@@ -439,10 +436,12 @@ class HybridRun:
             if jumped or self._contacts or altered:
                 current.jump(now.y)  # so that gaps that have closed without effect are monitored again
             if self.trail is not None:
-                self.trail.begin(len(self._closed), self._plant, self._base, self._resting, now.t, now.y, angles)
+                self.trail.begin(
+                    len(self._completed.segments), self._plant, self._base, self._resting, now.t, now.y, angles
+                )
             if jumped:
                 self._contacts.head(self._plant, self._resting)
-            if jumped or apart:
+            if jumped or ended:
                 current.keep_here()
             return
         self.end_segment()
@@ -450,23 +449,23 @@ class HybridRun:
         self._begin(now.t, now.y, angles, current.pace)
         self._current.keep_here()
 
-    def _touched(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
+    def _update_contacts(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
         `keys` identifies the event functions of contacts that are zero, and `now` is the state before.
         """
-        before = self._energy(now)
-        now = self._settled(now, angles, keys)
+        before = total_energy(self._system, now)
+        now = self._settle_contacts(now, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
         if keys or now.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
-            self._count(now.t, name)
+            self._count_event(now.t, name)
             closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
-            way = -1 if closes or self._contacts.sticks(name, self._resting) else 1
-            energies = before, self._energy(now)
-            self.happenings.append(EventRecord(now.t, name, way, *energies, now.impulse, now.restitution_kept))
+            direction = -1 if closes or self._contacts.sticks(name, self._resting) else 1
+            energies = before, total_energy(self._system, now)
+            self.happenings.append(EventRecord(now.t, name, direction, *energies, now.impulse, now.restitution_kept))
         return now
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
@@ -480,7 +479,7 @@ class HybridRun:
             return self._resting.sides.get(key[0]) == 0
         return key[2] in ("faster", "return", "apart") or (key[2] == "push" and key[:2] in self._resting.returns)
 
-    def _settled(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
+    def _settle_contacts(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
         """Return the state after the impacts of all closed contacts, and store the new contact state.
 
         `now` is the state before the impacts, and `hit` are the keys of the event functions that are zero.
@@ -492,14 +491,14 @@ class HybridRun:
         self._resting = settled.resting
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
-    def _done(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
+    def _execute(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
         """Execute an action, or the actions returned by a user function, and return the state afterwards.
 
         `now` is the state before the action.
         """
         if isinstance(action, After):
-            for one in action.actions if self._often[event.name] >= action.count else ():
-                now = self._done(event, one, now, angles)
+            for inner in action.actions if self._counter.occurrences[event.name] >= action.count else ():
+                now = self._execute(event, inner, now, angles)
             return now
         if not callable(action):
             before, now = now.configuration, self._board.do(action, now)
@@ -512,56 +511,16 @@ class HybridRun:
         state = model.carried.state(now.y).copy()
         state.angles = angles_by_name(model.joints, angles)
         try:
-            found = action(now.t, state)
+            returned = action(now.t, state)
         except Exception as error:  # user functions may raise any exception
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
-        for one in actions_of(found, f"{event}, at t = {now.t:g} s", self._board.check):
-            now = self._done(event, one, now, angles)
+        for further in actions_of(returned, f"{event}, at t = {now.t:g} s", self._board.check):
+            now = self._execute(event, further, now, angles)
         return now
 
-    def _energy(self, now: EventState) -> float:
-        """Return the total energy of a state, J."""
-        model = self._system.plant_for(now.configuration).model
-        state = model.carried.state(now.y)
-        found = float(kinetic_energy(model, state) + gravity_energy(model, state))
-        stores = [(element, rows) for element, rows in model.forces if element.stores]
-        if stores:
-            found += stored_energy(stores, now.t, state)
-        return found
-
-    def _count(self, t: float, name: str) -> None:
-        """Count an event, and raise an IntegrationError if events follow each other endlessly."""
-        self._often[name] += 1
-        self._recent.append((t, name))
-        since, settings = self._recent[0][0], self._factory.settings
+    def _count_event(self, t: float, name: str) -> None:
+        """Count an event at time t, s; an IntegrationError is raised if events follow each other endlessly."""
+        settings, output_times = self._factory.settings, self._factory.asked
         # In a run without an end the requested time replaces the end.
-        end = self._factory.asked[-1] if settings.end == np.inf and self._factory.asked is not None else settings.end
-        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * (end - settings.start):
-            count, most = len(self._recent), Counter(own for _, own in self._recent).most_common(1)[0][0]
-            raise IntegrationError(
-                f'{count} events within {t - since:.1e} s, most of them "{most}": each causes the next '
-                "at once; let the action change more, or give the event a direction",
-                t,
-            )
-
-
-def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to time t (s); t is not before the start of the segment."""
-    count = int(np.searchsorted(segment.time, t, side="right"))
-    if count == len(segment.time):
-        return segment
-    turns = replace(segment.turns, quadrants=segment.turns.quadrants[:count])
-    changes = segment.switched, segment.replaced
-    return Segment(
-        segment.plant, segment.time[:count], segment.flat[:count], turns, segment.rank, changes, segment.changed
-    )
-
-
-def stored_energy(stores: Sequence[Any], t: float, state: State) -> float:
-    """Return the sum of the energies (J) that force elements store at a state.
-
-    `stores` are pairs of an element and the indices of its bodies.
-    """
-    kin = Kinematics.of(state)
-    moving = MotionTower.of(kin, 1)
-    return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)
+        end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end
+        self._counter.count(t, name, end - settings.start)

@@ -1,0 +1,54 @@
+"""Numbers of occurrences of events, and the guard against events that follow each other endlessly."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from quirk.integrators import IntegrationError
+
+# Maximum number of successive events within the fraction AT_ONCE of the duration; more count as an endless sequence.
+MOST_AT_ONCE, AT_ONCE = 200, 1e-9
+
+
+class EventCounter:
+    """Counts the occurrences of each event, and detects endless sequences.
+
+    Parameters
+    ----------
+    sources : number of events and contacts, each of which may legitimately occur a few times at one time
+
+    Attributes
+    ----------
+    occurrences : number of occurrences of each event, by name
+    """
+
+    def __init__(self, sources: int) -> None:
+        self.occurrences: Counter[str] = Counter()
+        self._recent: deque[tuple[float, str]] = deque(maxlen=MOST_AT_ONCE + 4 * sources)
+
+    def count(self, t: float, name: str, duration: float) -> None:
+        """Count an event at time t (s) of a run of a duration (s).
+
+        Raises an IntegrationError if events follow each other endlessly.
+        """
+        self.occurrences[name] += 1
+        self._recent.append((t, name))
+        since = self._recent[0][0]
+        if len(self._recent) == self._recent.maxlen and t - since <= AT_ONCE * duration:
+            count, most = len(self._recent), Counter(event for _, event in self._recent).most_common(1)[0][0]
+            raise IntegrationError(
+                f'{count} events within {t - since:.1e} s, most of them "{most}": each causes the next '
+                "at once; let the action change more, or give the event a direction",
+                t,
+            )
+
+    @property
+    def recent(self) -> list[tuple[float, str]]:
+        """Times (s) and names of the latest events."""
+        return list(self._recent)
+
+    def recall(self, occurrences: Counter[str], recent: list[tuple[float, str]]) -> None:
+        """Restore the numbers of occurrences and the latest events."""
+        self.occurrences = Counter(occurrences)
+        self._recent.clear()
+        self._recent.extend(recent)

@@ -337,8 +337,8 @@ class Result(Renamed, ResultOutput):
     @property
     def _loaded(self) -> list[Constraint]:
         """Constraints with rows that were enabled at some time of the run."""
-        found = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
-        return [constraint for constraint in self.system.constraints if constraint.name in found]
+        loaded = {name for s in self.segments for name, rows in s.model.joint_rows.items() if rows.stop > rows.start}
+        return [constraint for constraint in self.system.constraints if constraint.name in loaded]
 
     @property
     def _elements(self) -> dict[str, ForceElement]:

@@ -94,6 +94,7 @@ class System(Renamed):
             self._set_up(items, load_length, rank_tolerance)
 
     def _set_up(self, items: Iterable[Part], load_length: float | None, rank_tolerance: float) -> None:
+        """Check the parts and settings, and flatten the system with the constraints that are enabled at first."""
         self._parts = Parts(items)
         self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
         self.events, self.sampled = self._parts.events, self._parts.sampled
@@ -112,9 +113,10 @@ class System(Renamed):
         """Enable and disable constraints and forces as in `configuration`, and use the compiled model for it."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
-    def _switch(self, asked_by: str, names: Iterable[Any], on: bool) -> None:
+    def _switch(self, caller: str, names: Iterable[Any], on: bool) -> None:
+        """Enable (`on`) or disable constraints and forces; `caller` is the name of the public method, for errors."""
         configuration = self.configuration
-        for name in sorted(self._parts.names_to_switch(asked_by, names)):
+        for name in sorted(self._parts.names_to_switch(caller, names)):
             configuration = configuration.switched(self[name], on)
         self._configure(configuration)
 
@@ -124,14 +126,14 @@ class System(Renamed):
         The most recent MOST_PLANTS models are cached.
         """
         if configuration not in self._plants:
-            others = dict(configuration.others)
+            replacements = dict(configuration.others)
             # Sticking friction is represented by rows instead of a force.
-            held = [other for other in others.values() if isinstance(other, Sticking)]
+            sticking = [part for part in replacements.values() if isinstance(part, Sticking)]
             model = flatten(
                 self._arrangement,
-                [*(self._closed(constraint, others) for constraint in self.constraints), *held],
+                [*(self._closed(constraint, replacements) for constraint in self.constraints), *sticking],
                 set(configuration.active),
-                [others.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
+                [replacements.get(force.name, force) for force in self.forces if force.name not in configuration.idle],
                 self.gravity,
                 self._load_length,
                 self._rank_tolerance,
@@ -147,14 +149,14 @@ class System(Renamed):
         """Return all cached compiled models, each with its configuration."""
         return list(self._plants.items())
 
-    def _closed(self, constraint: Constraint, others: Mapping[str, Any]) -> Constraint:
-        """Return the constraint, or its replacement in `others`, with the closure errors that it keeps.
+    def _closed(self, constraint: Constraint, replacements: Mapping[str, Any]) -> Constraint:
+        """Return the constraint, or its replacement by an event, with the closure errors that it keeps.
 
         A joint that an event has engaged with `keep_offset` holds the bodies as they stand, so it has none.
         """
-        acting: Constraint = others.get(constraint.name, constraint)
-        as_they_stand = acting is not constraint and isinstance(acting, Joint | Distance)
-        return acting if self._closure is None or as_they_stand else self._closure.applied(acting)
+        acting: Constraint = replacements.get(constraint.name, constraint)
+        keeps_offset = acting is not constraint and isinstance(acting, Joint | Distance)
+        return acting if self._closure is None or keeps_offset else self._closure.applied(acting)
 
     @property
     def closure(self) -> Closure | None:
@@ -166,26 +168,26 @@ class System(Renamed):
 
     def with_closure(self, closure: Closure | None) -> System:
         """Return a copy of the system with other absorbed closure errors; parts and initial state are shared."""
-        other = copy(self)
-        other._closure, other._plants = closure, OrderedDict()
-        other._configure(self.configuration)
-        return other
+        system = copy(self)
+        system._closure, system._plants = closure, OrderedDict()
+        system._configure(self.configuration)
+        return system
 
     def configuration_of(self, state: State) -> Configuration:
         """Return the configuration in which a run from a state starts.
 
         This is the present configuration with the changes by events that the state records.
         """
-        found = self.configuration
+        configuration = self.configuration
         for name, on in state.switched.items():
-            found = found.switched(self[name], on)
-        return found.with_others(state.replaced) if state.replaced else found
+            configuration = configuration.switched(self[name], on)
+        return configuration.with_others(state.replaced) if state.replaced else configuration
 
     def as_computed_by(self, plant: CompiledModel) -> System:
         """Return a copy of the system that is evaluated with the compiled model `plant`."""
-        other = copy(self)
-        other.plant = plant
-        return other
+        system = copy(self)
+        system.plant = plant
+        return system
 
     @property
     def model(self) -> Model:
@@ -372,7 +374,7 @@ class System(Renamed):
         """
         from ..analysis.linear.linearization import linearize
 
-        return linearize(self, self._given(state), self._time(t), inputs, outputs, coordinates)
+        return linearize(self, self._state_or_initial(state), self._time(t), inputs, outputs, coordinates)
 
     def modes(self, state: State | None = None, t: float = 0.0, count: int | None = None) -> Modes:
         """Return the modes of small motions about a state: eigenvalues, frequencies, damping and shapes.
@@ -388,7 +390,7 @@ class System(Renamed):
         """
         from ..analysis.linear.modes import modes
 
-        return modes(self, self._given(state), self._time(t), count)
+        return modes(self, self._state_or_initial(state), self._time(t), count)
 
     def equilibrium(self, state: State | None = None, t: float = 0.0) -> Equilibrium:
         """Return an equilibrium near a state, with its loads and stability; the system is not changed.
@@ -420,7 +422,7 @@ class System(Renamed):
         """
         from ..analysis.linear.equilibrium import equilibrium
 
-        return equilibrium(self, self._given(state), self._time(t))
+        return equilibrium(self, self._state_or_initial(state), self._time(t))
 
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
         """Return a basis (f, n, 6) of the displacements that all active constraints allow at fixed time.
@@ -547,17 +549,18 @@ class System(Renamed):
 
         if isinstance(state, Mapping):
             raise InputError(f"System.assemble: give joint coordinates by name, coordinates={state!r}")
-        start, t, asked = self._given(state), self._time(t), {"coordinates": coordinates, "rates": rates}
+        start, t = self._state_or_initial(state), self._time(t)
+        prescribed = {"coordinates": coordinates, "rates": rates}
         if closure_tolerance is None:
-            self._initial = assembled(self, start, t, **asked)
+            self._initial = assembled(self, start, t, **prescribed)
             return self.initial_state()
         tolerance = validate.positive("System.assemble", "closure_tolerance", closure_tolerance)
         rounded = self.with_closure(Closure(tolerance))
-        found = assembled(rounded, start, t, **asked)
-        closed = rounded.with_closure(absorbed(rounded, found, t))
+        nearest = assembled(rounded, start, t, **prescribed)
+        closed = rounded.with_closure(absorbed(rounded, nearest, t))
         self._closure, self._plants = closed._closure, closed._plants
         self._configure(self.configuration)
-        self._initial = found
+        self._initial = nearest
         return self.initial_state()
 
     def view(
@@ -643,9 +646,9 @@ class System(Renamed):
 
     def with_constraints(self, constraints: Iterable[Constraint]) -> System:
         """Return a system with additional constraints, all of them enabled."""
-        more = list(constraints)
-        system = self._with([*self, *more])
-        system._switch("with_constraints", more, True)
+        additional = list(constraints)
+        system = self._with([*self, *additional])
+        system._switch("with_constraints", additional, True)
         return system
 
     def _with(self, items: Iterable[Part]) -> System:
@@ -689,7 +692,7 @@ class System(Renamed):
         sizes = {force.name: len(force.internal) for force in self.forces if force.internal}
         for name, numbers in checked.internal.items():
             if name not in sizes:
-                known = ", ".join(f'"{own}"' for own in sizes) or "none"
+                known = ", ".join(f'"{force}"' for force in sizes) or "none"
                 raise InputError(
                     f'State: internal names "{name}", which is not a force with internal variables in this system '
                     f"(they are: {known}); remove this entry"
@@ -697,9 +700,11 @@ class System(Renamed):
             validate.array("State", f"internal[{name!r}]", numbers, (sizes[name],))
         return checked
 
-    def _given(self, state: State | None) -> State:
+    def _state_or_initial(self, state: State | None) -> State:
+        """Return a checked copy of a state, or the initial state for None."""
         return self.initial_state() if state is None else self.checked(state)
 
     @staticmethod
     def _time(t: Any) -> float:
+        """Return a time argument `t`, s; an InputError is raised unless it is a finite number."""
         return validate.number("System", "t", t)

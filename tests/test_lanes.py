@@ -31,6 +31,34 @@ def hinges(length=1.0):
     return chain(hinge, length=length)
 
 
+def forest():
+    """Hinges, ball joints and welds on the ground and on a body that is free, with loads, and another free body."""
+    velocity, spin = np.array([1.0, 0, 0.5]), np.array([0.1, 2.0, 0.3])
+    inertia = [[1.0, 0.1, 0.05], [0.1, 2.0, 0], [0.05, 0, 2.5]]
+
+    def rigid(name, position, make=Body.box, sizes=(0.7, [0.5, 0.2, 0.1])):
+        here = velocity + np.cross(spin, position)
+        return make(name, *sizes, position=position, velocity=here, angular_velocity=spin)
+
+    base = rigid("base", [0, 0, 0], Body, (2.0, inertia))
+    arms = [rigid(f"arm {k}", at) for k, at in enumerate([[0.5, 0.2, 0], [1, 0, 0.3], [-0.5, 0.1, 0], [0, 0.8, 0.1]])]
+    arms += [rigid("tool", [-0.6, 0.3, 0.4]), rigid("cap", [-0.6, 0.3, 0.7])]
+    stand = Body("stand", 1.0, [1, 1.5, 0.7], position=[0, 5, 0.5])
+    root, tip = (Body.box(name, 1.0, [0.2, 0.3, 1], position=[0, 5, z]) for name, z in (("root", -0.5), ("tip", -1.5)))
+    return quirk.System([
+        base, *arms, stand, root, tip, Body("alone", 1.0, [1, 1.5, 0.7], position=[9, 0, 0], angular_velocity=[1, 2, 3]),
+        quirk.Revolute("left", arms[0], base, point=[0.2, 0.1, 0], axis=[0.2, 1, 0.4]),
+        quirk.Spherical("hand", arms[0], arms[1], point=[0.8, 0, 0.1]),
+        quirk.Revolute("right", base, arms[2], point=[-0.3, 0.1, 0], axis=[1, 0.3, 0.1]),
+        quirk.Spherical("tail", arms[3], base, point=[0, 0.5, 0]),
+        quirk.Fixed("grip", arms[4], arms[2], point=[-0.5, 0.2, 0.2], axis=[0.2, 0.3, 1]),
+        quirk.Fixed("lid", arms[4], arms[5], point=[-0.6, 0.3, 0.5]),
+        quirk.Fixed("foot", stand, GROUND, point=[0, 5, 0.8], axis=[1, 0.2, 0.1]),
+        quirk.Spherical("pivot", stand, root, point=[0, 5, 0]), quirk.Revolute("knee", tip, root, point=[0, 5, -1], axis="y"),
+        quirk.Torque("twist", arms[3], [0.1, 0.2, -0.3]), quirk.Force("push", arms[1], [1, 2, 3], point=[0.1, 0.1, 0]),
+    ], gravity=TILTED)  # fmt: skip
+
+
 def reversed_tree():
     """A tree whose joints have the child as body i, with a cross joint, a rigid joint, and a body that is free."""
     root = Body.box("root", 1.0, [0.2, 0.3, 1.0], position=[0, 0, -0.5])
@@ -79,12 +107,6 @@ def loaded():
     ], gravity=TILTED)  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def single_runs_by_rows(monkeypatch):
-    """Off the constraints, lanes use the equations of the row form, which single runs of forests do not."""
-    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
-
-
 def compared(system, vary, options, members, duration=0.5, tolerance=1e-13):
     """Advance a batch, and compare members with single runs; return the batch."""
     count = len(next(iter(vary.values())))
@@ -111,14 +133,24 @@ def compared(system, vary, options, members, duration=0.5, tolerance=1e-13):
     return batch
 
 
-@pytest.mark.parametrize("system", [balls, hinges, reversed_tree, ladder, loaded])
-@pytest.mark.parametrize("method", ["RK4", "RK45"])
-def test_members_equal_single_runs(system, method):
-    system = system()
+def compared_with_masses(system, method):
     masses = np.random.default_rng(3).uniform(0.5, 2.0, 11)
     compared(
         system, {(system.bodies[0].name, "mass"): masses}, {"method": method, "step": 5e-3}, (0, 7, 10), tolerance=1e-12
     )
+
+
+@pytest.mark.parametrize("system", [balls, hinges, forest, reversed_tree, ladder, loaded])
+@pytest.mark.parametrize("method", ["RK4", "RK45"])
+def test_members_equal_single_runs(system, method):
+    compared_with_masses(system(), method)
+
+
+@pytest.mark.parametrize("system", [balls, hinges])
+def test_members_equal_single_runs_by_rows(system, monkeypatch):
+    """Single runs of forests by constraint rows have other equations off the constraints, and so do lanes."""
+    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
+    compared_with_masses(system(), "RK4")
 
 
 @pytest.mark.parametrize("length", [1e-3, 1e3])

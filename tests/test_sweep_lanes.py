@@ -17,12 +17,6 @@ pytest.importorskip("xarray")
 FIXED = {"method": "RK4", "step": 1e-2, "output": 0.1}
 
 
-@pytest.fixture(autouse=True)
-def single_runs_by_rows(monkeypatch):
-    """Off the constraints, lanes use the equations of the row form, which single runs of forests do not."""
-    monkeypatch.setattr("quirk.dynamics.sparse.symbolic.tables.links", lambda model, joints: None)
-
-
 def chain(mass=1.0, length=0.3, stiffness=2.0, skew=False, g=9.81):
     parts, inner = [], GROUND
     for k in range(3):

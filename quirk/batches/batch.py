@@ -388,8 +388,10 @@ class Batch:
             states, good, angles = found
             done[group] = good
             self._alone += int((~good).sum())
-            counted = {name: of_all[good] for name, of_all in angles.items()}
-            self._state.put_bodies(due[group][good], states[good, -1], counted)
+            # A slice where all members are good, because selecting members by their indices copies all states.
+            kept = slice(None) if good.all() else good
+            counted = {name: of_all[kept] for name, of_all in angles.items()}
+            self._state.put_bodies(due[group][kept], states[kept, -1], counted)
         moved = due[done]
         self.time[moved], self.status[moved], self.error[moved] = ends[moved], COMPLETED, ""
         self._calls[moved] += 1

@@ -18,15 +18,17 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, load, splat, store
 from quirk.jit.tracing import traced
 
-from .forest import ANGULAR, follow, gather_loads
+from .forest import ANGULAR, follow, gather_loads, unload
 from .records import (
     ALONG_I,
     ALONG_J,
     ARM_I,
     ARM_J,
+    AT_REST,
     BODY_I,
     BODY_J,
     BODY_LOAD,
+    CHILD,
     CLOSING_NUMBERS,
     CLOSING_WORK,
     COMPONENT,
@@ -35,8 +37,10 @@ from .records import (
     GOAL,
     JOINT_ENTRIES,
     KIND,
+    LOADED,
     MOMENT_I,
     MOMENT_J,
+    MOVED,
     MULTIPLIER,
     RATIO,
     ROW_ENTRIES,
@@ -173,9 +177,16 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
         store3(work.load, j, times(load3(work.closing, o + 8 * FORCE), -1.0))
         store3(work.load, j + ANGULAR, times(load3(work.closing, o + 8 * MOMENT_J), -1.0))
         for t in range(count - 1, -1, -1):
-            gather_loads(joints, work.joints, work.load, t, ground, False)
+            if at(tables.reached, count * c + t) == LOADED:
+                gather_loads(joints, work.joints, work.load, t, ground, False)
+            elif at(tables.reached, count * c + t) == MOVED:
+                unload(joints, work.joints, t)
         for t in range(count):
-            follow(joints, work.joints, work.motion, t, False)
+            if at(tables.reached, count * c + t) == AT_REST:
+                for k in range(0, BODY, 8):
+                    store(work.motion, BODY * at(joints, JOINT_ENTRIES * t + CHILD) + k, zero)
+            else:
+                follow(joints, work.joints, work.motion, t, False)
         for k in range(0, size, 8):
             store(work.responses, size * c + k, load(work.motion, k))
         for l in range(c, rows):

@@ -43,6 +43,7 @@ from quirk.jit.unlocked import unlocked_entry
 
 from .closing import close_deviation, close_loops, close_row, respond
 from .forest import ANGULAR, articulate, deviate, follow, gather_loads, place, prescribe, store_inertia
+from .links import LINK_NUMBERS
 from .probes import NOWHERE, LaneProbes, probe
 from .records import (
     ABRUPT,
@@ -61,6 +62,10 @@ from .records import (
     LaneTables,
     LaneWork,
 )
+from .recursion_inertias import articulate_links
+from .recursion_loads import load_links, take_loads
+from .recursion_motions import follow_links
+from .recursion_projection import lock_links, move_links
 
 BODY = 8 * BODY_LOAD
 MOMENTS = 48  # elements of a symmetric matrix of eight members
@@ -185,14 +190,22 @@ def evaluate_in_lanes(
     probes: LaneProbes,
     stage: int,
     before: float,
+    weights: Weights,
+    row: int,
+    h: float,
+    first: np.ndarray,
+    after: np.ndarray,
 ) -> None:
     """Write the time derivatives y' at time t (s) and states y to `ydot`, for a group of eight members.
 
     `group` is the index of the group in `numbers`; `settled`, `probes`, `stage` and `before` as in `applied_in_lanes`.
+    If `row` is not negative, the slopes are then combined with the weights in this row of the tableau: `after` is set
+    to the state `first` plus h times their sum.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     constants = numbers.constants[CON * (ground + 1) * group : CON * (ground + 1) * (group + 1)]
+    links = numbers.links[8 * LINK_NUMBERS * ground * group : 8 * LINK_NUMBERS * ground * (group + 1)]
     moments = numbers.moments[MOMENTS * ground * group : MOMENTS * ground * (group + 1)]
     placed = numbers.joints[8 * JOINT_NUMBERS * count * group : 8 * JOINT_NUMBERS * count * (group + 1)]
     rotations(y, work.kin)
@@ -202,6 +215,16 @@ def evaluate_in_lanes(
             forces, numbers.sides, numbers.inputs[size * group : size * (group + 1)], t, y, work.kin, settled,
             probes, group, stage, before, work.notes,
         )  # fmt: skip
+    if tables.links.shape[0] > 0:
+        loaded = forces.entries.shape[0] > 0
+        if loaded:
+            take_loads(tables.links, links, work.kin, work.load)
+        articulate_links(tables.links, links, work.kin, work.load, work.sums, work.links, loaded)
+        follow_links(
+            tables.links, constants[8 * GRAVITY :], y, work.kin, work.links, work.motion, ydot, weights, row,
+            work.slopes, h, first, after,
+        )  # fmt: skip
+        return
     for b in range(ground):
         if numbers.principal:
             begin_principal(constants, moments, y, work.kin, work.inertia, work.load, b)
@@ -218,6 +241,8 @@ def evaluate_in_lanes(
         rows_of_group(tables, numbers, work, y, group)
     for b in range(ground):
         body_rates(y, work.kin, work.motion, ydot, b)
+    if row >= 0:
+        combine(weights, row, work.slopes, h, first, after)
 
 
 @kernel
@@ -271,6 +296,13 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
     placed = numbers.joints[8 * JOINT_NUMBERS * count * group : 8 * JOINT_NUMBERS * count * (group + 1)]
     own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
     rotations(y, work.kin_new)
+    if tables.links.shape[0] > 0:
+        links = numbers.links[8 * LINK_NUMBERS * ground * group : 8 * LINK_NUMBERS * ground * (group + 1)]
+        lock_links(tables.links, links, y, work.kin, work.kin_new, work.links, work.locked, work.load, level)
+        load_links(tables.links, work.load, work.sums, work.links)
+        return move_links(
+            tables.links, y, work.kin, work.kin_new, work.links, work.locked, work.motion, level, tables.length
+        )
     zero = splat(0.0)
     for k in range(0, work.load.shape[0], 8):
         store(work.load, k, zero)
@@ -332,22 +364,27 @@ def steps_of_group(
         t = steps.start + n * steps.step
         t_new = steps.end if n + 1 >= steps.total else steps.start + (n + 1) * steps.step
         h = t_new - t
-        ended, before = probes.stages if n > 0 else 0, steps.start + (n - 1) * steps.step
-        evaluate_in_lanes(tables, numbers, work, forces, t, y, work.slopes[:size], group, n > 0, probes, ended, before)
-        for stage in range(1, weights.stages):
-            combine(weights, stage, work.slopes, h, y, work.stage)
-            slope = work.slopes[stage * size : (stage + 1) * size]
-            at_stage = t + weights.c[stage] * h
+        for stage in range(weights.stages):
+            here, after = (y if stage == 0 else work.stage), (work.stage if stage + 1 < weights.stages else y)
+            # At its start, the functions of the step before are tested.
+            if stage == 0 and n > 0:
+                probed, before = probes.stages, steps.start + (n - 1) * steps.step
+            else:
+                probed, before = stage, t
             evaluate_in_lanes(
-                tables, numbers, work, forces, at_stage, work.stage, slope, group, False, probes, stage, t
-            )
-        combine(weights, weights.stages, work.slopes, h, y, y)
+                tables, numbers, work, forces, t + weights.c[stage] * h, here,
+                work.slopes[stage * size : (stage + 1) * size], group, n > 0 and stage == 0, probes, probed, before,
+                weights, stage + 1, h, y, after,
+            )  # fmt: skip
         normalise(constants, y)
         if tables.project:
             project_in_lanes(tables, numbers, work, y, group)
         if n + 1 == steps.total and probes.asked.limit.shape[0] > 0:
             slope = work.slopes[:size]
-            evaluate_in_lanes(tables, numbers, work, forces, t_new, y, slope, group, False, probes, probes.stages, t)
+            evaluate_in_lanes(
+                tables, numbers, work, forces, t_new, y, slope, group, False, probes, probes.stages, t, weights, -1, h,
+                y, y,
+            )  # fmt: skip
     lost = load(work.notes, 8 * NOT_A_NUMBER)
     for o in range(0, size, 8):
         x = load(y, o)
@@ -355,7 +392,7 @@ def steps_of_group(
     store(work.notes, 8 * NOT_A_NUMBER, lost)
 
 
-@unlocked_entry(needed_by="batches with fixed steps need", effort=15)
+@unlocked_entry(needed_by="batches with fixed steps need", effort=25)
 def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray, probes: LaneProbes,
@@ -374,8 +411,9 @@ def march_in_lanes(
             steps_of_group(tables, numbers, work, forces, weights, steps, first, count, y, group, probes)
         else:
             evaluate_in_lanes(
-                tables, numbers, work, forces, steps.start, y, work.slopes[:size], group, False, probes, NOWHERE, 0.0
-            )
+                tables, numbers, work, forces, steps.start, y, work.slopes[:size], group, False, probes, NOWHERE, 0.0,
+                weights, -1, 0.0, y, y,
+            )  # fmt: skip
             if tables.project:
                 project_in_lanes(tables, numbers, work, y, group)
         for o in range(0, room, 8):

@@ -341,6 +341,16 @@ def gather_loads(
 
 
 @kernel
+def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
+    """Set the accelerations that joint t has while its parent does not accelerate to zero, for bodies without loads."""
+    e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
+    first, zero = freedoms_at(joints, e) if at(joints, e + COINCIDES) != 0 else FREEDOMS, splat(0.0)
+    last = freedoms_at(joints, e) + FREEDOM * (3 - at(joints, e + ROTATIONS))
+    for f in range(first, last, FREEDOM):
+        store(work, o + 8 * (f + ALONE), zero)
+
+
+@kernel
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
     """Compute the accelerations of the child of joint t from those of its parent; `prescribed` as in `gather_loads`."""
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t

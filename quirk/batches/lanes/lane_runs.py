@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from quirk.bodies.state import STATE_SIZE
+from quirk.dynamics.model.layout import OMEGA, ORIENTATION, POSITION, VELOCITY
 from quirk.dynamics.sparse.kernels.applied import Forces
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.integrators import TABLEAUX
@@ -63,7 +65,7 @@ class LaneRuns:
 
     def packed(self, members: MemberNumbers) -> LaneNumbers:
         """Return the parameters of members in groups of eight, the layout of `run`."""
-        return packed(members, self._bodies)
+        return packed(self.plan, members, self._bodies)
 
     def run(
         self,
@@ -87,10 +89,13 @@ class LaneRuns:
         steps : number of steps before each output
         follow : function that is called with the states (count, n, 13) after each step
         """
-        count, states = len(states), states.copy()
-        states[..., 3:7] /= np.linalg.norm(states[..., 3:7], axis=-1, keepdims=True)
+        count = len(states)
         groups = -(-count // WIDTH)
         flat = states_in_lanes(states)
+        by_group = flat.reshape(groups, self._n + 1, STATE_SIZE, WIDTH)
+        orientation = by_group[:, :, ORIENTATION : ORIENTATION + 4]
+        orientation /= np.sqrt((orientation * orientation).sum(axis=2, keepdims=True))
+        begun = by_group.copy()
         notes = np.zeros(groups * NOTES * WIDTH)
         probes = with_memory(self._probes, count, (end - start) / PARTS)
         times = LaneSteps(start, self.step, end, step_count(start, end, self.step))
@@ -100,8 +105,7 @@ class LaneRuns:
             self._march(groups, numbers, times, first, number, flat, notes, probes)
 
         march(0, 0)
-        begun = states_from_lanes(flat, count, self._n)
-        good = _unmoved(states, begun, self.plan.tables.length)
+        good = _unmoved(begun, by_group, self.plan.tables.length)[:count]
         done = 0
         for k, number in enumerate(steps):
             while number > done:
@@ -151,16 +155,21 @@ class LaneRuns:
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
-    """Return a mask (count,) of the members whose initial states were not changed by the projection.
+    """Return a mask of all lanes: the members whose initial states were not changed by the projection.
 
-    `before` and `after` (count, n, 13) are the states, and `length` (m) is the characteristic length.
+    `before` and `after` (groups, n + 1, 13, 8) are the states in lanes; `before` is overwritten. `length` (m) is the
+    characteristic length.
     """
-    change = np.abs(after - before)
-    reach = length + np.abs(before[..., :3]).max(axis=(1, 2))
-    spin = np.abs(before[..., 10:]).max(axis=(1, 2))
-    speed = np.abs(before[..., 7:10]).max(axis=(1, 2)) + reach * spin
+
+    def largest(states: np.ndarray, first: int, end: int) -> np.ndarray:
+        return states[:, first:end].max(axis=1).ravel()
+
     with np.errstate(invalid="ignore"):
-        met = change[..., :3].max(axis=(1, 2)) <= MET * reach
-        met &= change[..., 3:7].max(axis=(1, 2)) <= MET
-        met &= change[..., 7:10].max(axis=(1, 2)) <= MET * np.maximum(speed, MET)
-        return met & (change[..., 10:].max(axis=(1, 2)) <= MET * np.maximum(spin + speed / reach, MET))
+        change = np.abs(np.subtract(after, before, out=before), out=before).max(axis=1)
+        size = np.maximum(after.max(axis=1), -after.min(axis=1))
+        reach, spin = length + largest(size, POSITION, ORIENTATION), largest(size, OMEGA, STATE_SIZE)
+        speed = largest(size, VELOCITY, OMEGA) + reach * spin
+        met = largest(change, POSITION, ORIENTATION) <= MET * reach
+        met &= largest(change, ORIENTATION, VELOCITY) <= MET
+        met &= largest(change, VELOCITY, OMEGA) <= MET * np.maximum(speed, MET)
+        return met & (largest(change, OMEGA, STATE_SIZE) <= MET * np.maximum(spin + speed / reach, MET))

@@ -15,6 +15,7 @@ from quirk.dynamics.model.layout import CONSTANTS_SIZE, GRAVITY, KINEMATICS_SIZE
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH, aligned
 
+from .links import LINK_ENTRIES, LINK_WORK, SUM, SUM_NUMBERS, link_geometry, link_numbers
 from .plan import LanePlan
 from .records import (
     ALONG_I,
@@ -53,7 +54,8 @@ class MemberNumbers:
     mass : (count, n) kg
     inertia : (count, n, 3, 3) about the centers of mass, body axes, kg m^2
     gravity : (count, 3) m/s^2
-    joints, closing : (count, JOINT_NUMBERS T) and (count, CLOSING_NUMBERS C), see `records`
+    joints, closing : (count, JOINT_NUMBERS T) and (count, CLOSING_NUMBERS C), see `records`; for links (count,
+        LINK_GEOMETRY n) and (count, 0), see `links`
     inputs : (count, inputs) inputs of all force laws
     """
 
@@ -77,10 +79,12 @@ class MemberNumbers:
 
 
 def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arms, axes and constants of the joints of the spanning forest and of the loop-closing rows.
+    """Return the arms, axes and constants of the joints of the spanning forest, or of links, and of loop-closing rows.
 
     Both results are flat arrays.
     """
+    if plan.recursive:
+        return link_geometry(model, plan.recursive), np.zeros(0)
     t, entries = model.table, plan.tables.joints.reshape(-1, 5)
     joints = np.zeros((len(plan.rows), JOINT_NUMBERS))
     for numbers, (_, _, child_is_j, *_), (point, turns) in zip(joints, entries, plan.rows, strict=True):
@@ -132,9 +136,15 @@ def from_lanes(flat: np.ndarray, count: int) -> np.ndarray:
 def states_in_lanes(states: np.ndarray) -> np.ndarray:
     """Return states (count, n, 13) as a flat array in the order of `in_lanes`, with the ground after the n bodies."""
     count, n = states.shape[:2]
-    rows = np.zeros((count, n + 1, STATE_SIZE))
-    rows[:, :n], rows[:, n, ORIENTATION] = states, 1.0
-    return in_lanes(rows.reshape(count, -1))
+    groups = -(-count // WIDTH)
+    flat = aligned(groups * (n + 1) * STATE_SIZE * WIDTH)
+    by_group = flat.reshape(groups, n + 1, STATE_SIZE, WIDTH)
+    by_group[:, n, ORIENTATION] = 1.0
+    for lane in range(WIDTH):
+        members = states[lane::WIDTH]
+        by_group[: len(members), :n, :, lane] = members
+        by_group[len(members) :, :n, :, lane] = states[-1]
+    return flat
 
 
 def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
@@ -142,7 +152,7 @@ def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
     return from_lanes(flat, count).reshape(count, n + 1, STATE_SIZE)[:, :n]
 
 
-def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
+def packed(plan: LanePlan, members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
     """Return the parameters of members in groups of eight.
 
     `bodies` are the indices of the bodies to which the frames of all force laws belong.
@@ -154,12 +164,16 @@ def packed(members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
     constants[:, :n, GRAVITY : GRAVITY + 3] = members.gravity[:, None]
     middle = np.linalg.eigvalsh(inertia)[..., 1]
     constants[:, :n, UNLIKE : UNLIKE + 9] = (inertia - middle[..., None, None] * np.eye(3)).reshape(count, n, 9)
+    links = np.zeros((count, 0))
+    if plan.recursive:
+        links = link_numbers(plan.tables.links, members.joints, members.mass, inertia)
     sides = np.stack([WIDTH * STATE_SIZE * bodies, WIDTH * KINEMATICS_SIZE * bodies], axis=1)
     return LaneNumbers(
         constants=in_lanes(constants.reshape(count, -1)),
         moments=in_lanes(inertia[:, :, *np.triu_indices(3)].reshape(count, -1)),
         joints=in_lanes(members.joints),
         closing=in_lanes(members.closing),
+        links=in_lanes(links),
         inputs=by_member(members.inputs),
         sides=sides.ravel().astype(np.int64),
         principal=not inertia[..., *np.triu_indices(3, 1)].any(),
@@ -172,6 +186,7 @@ def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
     `n` is the number of bodies, and `buffers` the number of stages whose rates y' are stored.
     """
     joints, closing, state = len(plan.rows), len(plan.closing), WIDTH * STATE_SIZE * (n + 1)
+    entries = plan.tables.links.reshape(-1, LINK_ENTRIES)
     bodies = WIDTH * BODY_LOAD * (n + 1)
     work = LaneWork(
         kin=aligned(WIDTH * KINEMATICS_SIZE * (n + 1)),
@@ -184,10 +199,14 @@ def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
         free=aligned(bodies),
         responses=aligned(bodies * closing),
         factor=aligned(WIDTH * closing**2),
+        links=aligned(WIDTH * LINK_WORK * len(entries)),
+        sums=aligned(WIDTH * SUM_NUMBERS * (int(entries[:, SUM].max(initial=0)) + 1)),
+        locked=aligned(bodies),
         slopes=aligned(state * buffers),
         stage=aligned(state),
         notes=aligned(WIDTH * NOTES),
     )
+    work.stage.reshape(n + 1, STATE_SIZE, WIDTH)[n, ORIENTATION] = 1.0
     # Freedoms that no row restricts are along the inertial axes.
     own = work.joints.reshape(joints, JOINT_WORK, WIDTH)
     for numbers, (point, turns) in zip(own, plan.rows, strict=True):

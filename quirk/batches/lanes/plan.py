@@ -13,13 +13,15 @@ from quirk.constraints.primitives import COINCIDENCE, DOT1
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.symbolic.placed_joint import PlacedJoint
 from quirk.forces.flanks import Flanks
 from quirk.forces.stick_slip import StickSlip
 from quirk.integrators import TABLEAUX
 from quirk.system.system import System
 
 from .functions import law_print
-from .records import LaneTables
+from .links import link_entries, placed_joints, suits
+from .records import AT_REST, LOADED, MOVED, LaneTables
 
 # Maximum number of closing rows in lanes: the cost of a step grows with its square.
 MOST_CLOSING = 48
@@ -39,12 +41,14 @@ class LanePlan:
         its rotation rows
     closing : index of the primitive constraint of each loop-closing row
     drops : whether redundant loop-closing rows are omitted
+    recursive : joints of a forest of hinges, ball joints and welds, which replaces the spanning forest; otherwise empty
     """
 
     tables: LaneTables
     rows: list[tuple[int, list[int]]]
     closing: list[int]
     drops: bool
+    recursive: Sequence[PlacedJoint] = ()
 
 
 def unsuited(system: System, options: Mapping[str, Any]) -> str:
@@ -86,8 +90,14 @@ def planned(model: Model, solver: Solver, state: Any, start: float, project: boo
     """
     if solver.applied.laws_in_python or solver.applied.called:
         return "force laws or functions that run in Python"
+    nothing, length = np.zeros(0, dtype=np.int64), float(model.length)
+    if suits(solver):
+        joints = placed_joints(solver)
+        return LanePlan(
+            LaneTables(nothing, nothing, nothing, link_entries(model, joints), length, project), [], [], False, joints
+        )
     trees, loops = _joints(model)
-    joints, rows = _forest(model, trees, loops)
+    forest, rows = _forest(model, trees, loops)
     closing = [(p, k) for primitives in loops for p in primitives for k in range(3 if _coincides(model, p) else 1)]
     kept = _independent(model, solver, rows, closing, state, start)
     if isinstance(kept, str):
@@ -97,9 +107,11 @@ def planned(model: Model, solver: Solver, state: Any, start: float, project: boo
     t = model.table
     entries = [(t.kind[p], k, *t.body[p]) for p, k in kept]
     tables = LaneTables(
-        joints=np.array(joints, dtype=np.int64).ravel(),
+        joints=np.array(forest, dtype=np.int64).ravel(),
         closing=np.array(entries, dtype=np.int64).reshape(-1),
-        length=float(model.length),
+        reached=np.array(_reached(forest, [entry[2:] for entry in entries]), dtype=np.int64).reshape(-1),
+        links=nothing,
+        length=length,
         project=project and model.rows > 0,
     )
     return LanePlan(tables, rows, [p for p, _ in kept], len(kept) < len(closing))
@@ -162,6 +174,24 @@ def _forest(
         reached.add(free[0])
     loops += left
     return joints, rows
+
+
+def _reached(forest: Sequence[tuple[int, ...]], closing: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return for each closing row how it reaches each joint of the forest: AT_REST, MOVED or LOADED.
+
+    `forest` holds the integers of the joints from the roots to the tips, `closing` the two bodies of each row.
+    """
+    table = []
+    for bodies in closing:
+        loaded, moving = set(bodies), set()
+        for child, parent, *_ in reversed(forest):
+            if child in loaded:
+                loaded.add(parent)
+        for child, parent, *_ in forest:
+            if child in loaded or parent in moving:
+                moving.add(child)
+        table.append([LOADED if row[0] in loaded else MOVED if row[0] in moving else AT_REST for row in forest])
+    return table
 
 
 def _independent(

@@ -42,6 +42,9 @@ JOINT_WORK = 114
 # Integers of each closing row: its kind, its component for a coincidence, and bodies i and j.
 KIND, COMPONENT, BODY_I, BODY_J = range(4)
 ROW_ENTRIES = 4
+# How a unit multiplier of a closing row reaches the child body of a joint of the forest: the body does not move; it
+# moves with its parent; or a load of the row acts on the body or on a descendant.
+AT_REST, MOVED, LOADED = range(3)
 # Constants of each closing row: arms and axes in bodies i and j, in body axes, and the constant of the row.
 ARM_I, ARM_J, ALONG_I, ALONG_J, CONSTANT = 0, 3, 6, 9, 12
 CLOSING_NUMBERS = 13
@@ -68,12 +71,17 @@ class LaneTables(NamedTuple):
     ----------
     joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips
     closing : (ROW_ENTRIES C,) integers of each row that closes a loop
+    reached : (C T,) how each closing row reaches each joint: AT_REST, MOVED or LOADED
+    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds, see `links`, for which
+        `joints` and `closing` are empty; otherwise empty
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
     """
 
     joints: np.ndarray
     closing: np.ndarray
+    reached: np.ndarray
+    links: np.ndarray
     length: float
     project: bool
 
@@ -92,6 +100,9 @@ class LaneWork(NamedTuple):
     free : accelerations of the spanning forest without the loop-closing rows
     responses : (C, n + 1, 6) accelerations due to a unit multiplier of each loop-closing row
     factor : (C, C) triangular factor of the loop-closing rows, with inverse pivots on its diagonal
+    links : (n, LINK_WORK) quantities computed for each link of a forest of hinges, ball joints and welds
+    sums : (.., SUM_NUMBERS) sums of articulated inertias of links; the first is zero
+    locked : displacements of bodies in projections, linear and angular, inertial axes
     slopes : state derivatives y' at the stages of a step
     stage : state at a stage
     notes : (NOTES,) results of the checks, CORRECTION_LEFT to ABRUPT
@@ -107,6 +118,9 @@ class LaneWork(NamedTuple):
     free: np.ndarray
     responses: np.ndarray
     factor: np.ndarray
+    links: np.ndarray
+    sums: np.ndarray
+    locked: np.ndarray
     slopes: np.ndarray
     stage: np.ndarray
     notes: np.ndarray
@@ -122,6 +136,7 @@ class LaneNumbers(NamedTuple):
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
     joints : (T, JOINT_NUMBERS) constants of each joint of the forest
     closing : (C, CLOSING_NUMBERS) constants of each loop-closing row
+    links : (n, LINK_NUMBERS) constants of each link of a forest of hinges, ball joints and welds, otherwise empty
     inputs : inputs of the force laws, member after member
     sides : integers of each frame of the laws, as in `Forces`, for lane 0
     principal : whether body axes are principal axes in all members
@@ -131,6 +146,7 @@ class LaneNumbers(NamedTuple):
     moments: np.ndarray
     joints: np.ndarray
     closing: np.ndarray
+    links: np.ndarray
     inputs: np.ndarray
     sides: np.ndarray
     principal: bool

@@ -246,7 +246,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     numbers[:, TURNS : TURNS + 12].reshape(n, 3, 4)[:, :, :3] = inertia
     numbers[:, ARM : ARM + 3], numbers[:, MASS_AFTER] = arm, mass
 
-    places, blocks = _places(slot.tolist(), (chain.kind != FREE).tolist(), n), BLOCKS[chain.kind]
+    places, blocks = stored_sums(slot.tolist(), (chain.kind != FREE).tolist(), n), BLOCKS[chain.kind]
     entries = np.column_stack([chain.kind, JOINT_NUMBERS * slot, ARTICULATED * places, np.cumsum(blocks) - blocks])
     parents = np.full(lanes, n)
     parents[:n] = slot
@@ -274,7 +274,7 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
     return np.einsum("nji,nj->ni", R, a)
 
 
-def _places(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
+def stored_sums(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
     """Return for each body the indices of three stored sums of inertias.
 
     The first is the sum over the children of the body. The second is the sum over those children of its parent that

@@ -1,0 +1,116 @@
+"""Forests of hinges, ball joints and welds in lanes: tables, constants and layout for recursion over the joints.
+
+A link is a body with the joint to its parent, which is nearer to the root; bodies without a parent are free. The joint
+point of a link is the point of this joint, that of a free body its center of mass. Links are stored from the tips to
+the roots, as in single runs (`quirk.dynamics.sparse.kernels.recursion`). Axes are inertial, unlike in single runs: in
+lanes, the conversion of inertias from joint to joint would cost more than general directions of the hinges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quirk.dynamics.model.model import Model
+from quirk.dynamics.sparse.kernels.recursion import FREE
+from quirk.dynamics.sparse.solver.solver import Solver
+from quirk.dynamics.sparse.symbolic.placed_joint import PlacedJoint
+from quirk.dynamics.sparse.symbolic.tables_of_recursion import links, stored_sums
+
+# Integers of each link: kind of joint, indices of body and parent body, where the number of bodies is the ground; and
+# indices in the array of sums: sum over the children of the body, sum over the preceding children of its parent, and
+# this sum with the link added, -1 if the parent is the ground.
+KIND, BODY, PARENT, CHILDREN, ADDED_TO, SUM = range(6)
+LINK_ENTRIES = 6
+
+# Constants of each link: mass; center of mass relative to the joint point, body axes; joint point relative to that of
+# the parent, axes of the parent; axis of the hinge or z axis of the weld, body axes; of the inertia about the joint
+# point, J = j 1 + v v^T - u u^T, the middle principal moment j and the vectors u and v, body axes; joint point relative
+# to the center of mass of the parent, and axis of the hinge or z axis of the weld, both in the axes of the parent; x
+# axis of a weld in the axes of body and parent. The part j 1 does not contribute to omega x J omega, but its round-off
+# would make slender bodies spin.
+MASS, CENTER, ARM, AXIS, MIDDLE, LESS, MORE, POINT_ON_PARENT, AXIS_ON_PARENT = 0, 1, 4, 7, 10, 11, 14, 17, 20
+CROSS, CROSS_ON_PARENT = 23, 26
+LINK_NUMBERS = 29
+
+# Work of each link, in inertial axes: CENTER and ARM; the relative accelerations, of the joint point and angular, that
+# are due to velocities; the second derivative of CENTER at constant angular velocity. Then for a hinge its axis, the
+# momentum of unit angular velocity about it, the inverse of its inertia, and its acceleration if the parent does not
+# accelerate. For a ball joint or a free body with the articulated inertia (M, H, J) the inverse of J (xx, xy, xz, yy,
+# yz, zz), the rows of H J^-1, and the angular acceleration if the joint point does not accelerate; for a free body also
+# the inverse of M - H J^-1 H^T and the acceleration of its point.
+FROM_POINT, TO_POINT, SHIFT, TURN, BEND = 0, 3, 6, 9, 12
+DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 15, 18, 24, 25
+INVERSE, GIVEN, ALONE_TURN, INVERSE_OF_SHIFTS, ALONE_SHIFT = 15, 21, 30, 33, 39
+LINK_WORK = 42
+
+# Sum of articulated inertias of children: 21 numbers as in `quirk.dynamics.sparse.kernels.inertia`, force and moment.
+SUM_FORCE, SUM_MOMENT = 21, 24
+SUM_NUMBERS = 27
+
+# Geometry of each link as it is stored for each member, in the axes of body and parent: joint point, relative to their
+# centers of mass; axis of the hinge or z axis of the weld; and x axis of the weld.
+LINK_GEOMETRY = 18
+
+
+def suits(solver: Solver) -> bool:
+    """Return whether single runs of the system compute accelerations by recursion over its joints."""
+    laws = solver.applied.table
+    return bool(solver.recursion.entries.size) and not (solver.frictions.element.size or laws.working.size)
+
+
+def placed_joints(solver: Solver) -> list[PlacedJoint]:
+    """Return the joints of a system whose accelerations are computed by recursion."""
+    return [joint for joint in solver.tables.joints if joint is not None]
+
+
+def link_entries(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
+    """Return the integers of all links as a flat array."""
+    chain, n = links(model, joints), len(model.mass)
+    assert chain is not None
+    place = np.empty(n + 1, dtype=np.int64)
+    place[[*chain.body, n]] = np.arange(n + 1)
+    sums = stored_sums(place[chain.parent].tolist(), (chain.kind != FREE).tolist(), n)
+    return np.column_stack([chain.kind, chain.body, chain.parent, sums]).astype(np.int64).ravel()
+
+
+def link_geometry(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
+    """Return the geometry of the links of a model as a flat array, nan if its joints are of other kinds."""
+    chain = links(model, joints)
+    if chain is None:
+        return np.full(LINK_GEOMETRY * len(model.mass), np.nan)
+    return np.concatenate([chain.point, chain.axis, chain.cross], axis=1).reshape(-1)
+
+
+def link_numbers(entries: np.ndarray, geometry: np.ndarray, mass: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    """Return the constants (count, LINK_NUMBERS n) of the links of `count` members with n bodies.
+
+    Parameters
+    ----------
+    entries : integers of the links
+    geometry : (count, LINK_GEOMETRY n), see `link_geometry`
+    mass, inertia : (count, n) and (count, n, 3, 3), kg and kg m^2, in the order of the bodies
+    """
+    count, n = mass.shape
+    body, parent = entries.reshape(n, LINK_ENTRIES)[:, [BODY, PARENT]].T
+    vectors = np.moveaxis(geometry.reshape(count, n, LINK_GEOMETRY // 3, 3), 2, 0)
+    on_body, on_parent, axis, axis_on_parent, across, across_on_parent = vectors
+    points = np.zeros((count, n + 1, 3))
+    points[:, body] = on_body
+    m, c = mass[:, body], -on_body
+    about_point = inertia[:, body] + m[..., None, None] * (
+        (c * c).sum(axis=2)[..., None, None] * np.eye(3) - c[..., :, None] * c[..., None, :]
+    )
+    finite = np.where(np.isfinite(about_point), about_point, 0.0)
+    moments, axes = np.linalg.eigh(finite)
+    less, more = np.moveaxis(axes[..., [0, 2]] * np.sqrt(np.diff(moments, axis=2))[..., None, :], 3, 0)
+    columns = {
+        MASS: m[..., None], CENTER: c, ARM: on_parent - points[:, parent], AXIS: axis,
+        MIDDLE: moments[..., 1:2], LESS: less, MORE: more, POINT_ON_PARENT: on_parent, AXIS_ON_PARENT: axis_on_parent,
+        CROSS: across, CROSS_ON_PARENT: across_on_parent,
+    }  # fmt: skip
+    numbers = np.empty((count, n, LINK_NUMBERS))
+    for first, values in columns.items():
+        numbers[..., first : first + values.shape[2]] = values
+    return numbers.reshape(count, -1)

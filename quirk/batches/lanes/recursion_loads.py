@@ -1,0 +1,154 @@
+"""Loads on the bodies of a forest of hinges, ball joints and welds in lanes, from the tips to the roots.
+
+`recursion_inertias` describes the arguments; the load on the body of a link begins at element f of `load_`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import FORCE, ROTATION, TORQUE
+from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, rows_times, store3, times
+from quirk.dynamics.sparse.kernels.bodies import KIN
+from quirk.dynamics.sparse.kernels.inertia import symmetric
+from quirk.dynamics.sparse.kernels.recursion import BALL, HINGE, WELD
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, store, zero_of
+from quirk.jit.tracing import traced
+
+from .forest import ANGULAR
+from .links import (
+    ADDED_TO,
+    ALONE,
+    ALONE_SHIFT,
+    ALONE_TURN,
+    BODY,
+    CENTER,
+    CHILDREN,
+    COMPLIANCE,
+    DIRECTION,
+    GIVEN,
+    INVERSE,
+    INVERSE_OF_SHIFTS,
+    KIND,
+    LINK_ENTRIES,
+    LINK_NUMBERS,
+    LINK_WORK,
+    MOMENTUM,
+    SUM,
+    SUM_FORCE,
+    SUM_MOMENT,
+    SUM_NUMBERS,
+    TO_POINT,
+)
+from .recursion_inertias import MOTION, add_load, matrix_times
+
+
+@traced
+def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> None:
+    """Store the applied load in `kin` on the body of a link as force and moment about the joint point."""
+    r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
+    force = load3(kin, k + 8 * FORCE)
+    store3(load_, f, force)
+    store3(load_, f + ANGULAR, plus(load3(kin, k + 8 * TORQUE), cross(r, force)))
+
+
+@kernel
+def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_: np.ndarray) -> None:
+    """Store the applied loads in `kin` on all bodies in `load_`, moments about the joint points."""
+    for t in range(entries_.shape[0] // LINK_ENTRIES):
+        body = at(entries_, LINK_ENTRIES * t + BODY)
+        take_load(numbers, kin, load_, 8 * LINK_NUMBERS * t, KIN * body, MOTION * body)
+
+
+def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
+    """Return the load of a body plus the sum of those that its children transmit."""
+    force = plus(load3(load_, f), load3(sums, children + 8 * SUM_FORCE))
+    return force, plus(load3(load_, f + ANGULAR), load3(sums, children + 8 * SUM_MOMENT))
+
+
+def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
+    """Store the rotation of a hinge due to the loads while the parent does not move; return the transmitted load."""
+    force, moment = load_of(load_, sums, f, children)
+    alone = -dot(load3(links, o + 8 * DIRECTION), moment) * load(links, o + 8 * COMPLIANCE)
+    store(links, o + 8 * ALONE, alone)
+    force = plus(force, times(load3(links, o + 8 * MOMENTUM), alone))
+    return force, plus(moment, times(load3(links, o + 8 * (MOMENTUM + 3)), alone))
+
+
+def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
+    """Store the rotation of a ball joint due to the loads while the parent does not move; return the force left."""
+    force, moment = load_of(load_, sums, f, children)
+    inverse = symmetric([load(links, o + 8 * (INVERSE + c)) for c in range(6)])
+    store3(links, o + 8 * ALONE_TURN, times(matrix_times(inverse, moment), -1.0))
+    return minus(force, rows_times(links, o + 8 * GIVEN, moment))
+
+
+@traced
+def load_open_hinge(
+    load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the load that a hinge transmits to the loads on the parent."""
+    force, moment = loaded_hinge(load_, sums, links, o, f, children)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
+
+
+@traced
+def load_closed_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Compute the rotation of a hinge between a body and the ground that is due to the loads."""
+    loaded_hinge(load_, sums, links, o, f, children)
+
+
+@traced
+def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
+    """Add the force that a ball joint transmits to the loads on the parent."""
+    force, zero = loaded_ball(load_, sums, links, o, f, children), zero_of(sums)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, (zero, zero, zero), added_to, total)
+
+
+@traced
+def load_closed_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Compute the rotation of a ball joint between a body and the ground that is due to the loads."""
+    loaded_ball(load_, sums, links, o, f, children)
+
+
+@traced
+def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
+    """Add the load on a welded body to the loads on the parent."""
+    force, moment = load_of(load_, sums, f, children)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
+
+
+@traced
+def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Compute the displacement of a free body that is due to the loads."""
+    force = loaded_ball(load_, sums, links, o, f, children)
+    inverse = symmetric([load(links, o + 8 * (INVERSE_OF_SHIFTS + c)) for c in range(6)])
+    store3(links, o + 8 * ALONE_SHIFT, times(matrix_times(inverse, force), -1.0))
+
+
+@kernel
+def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray) -> None:
+    """Transmit the loads on all bodies from the tips to the roots, with the last factorization."""
+    for t in range(entries.shape[0] // LINK_ENTRIES):
+        e, o = LINK_ENTRIES * t, 8 * LINK_WORK * t
+        f, kind = MOTION * at(entries, e + BODY), at(entries, e + KIND)
+        children, total = 8 * SUM_NUMBERS * at(entries, e + CHILDREN), 8 * SUM_NUMBERS * at(entries, e + SUM)
+        added_to = 8 * SUM_NUMBERS * at(entries, e + ADDED_TO)
+        if kind == HINGE:
+            if total >= 0:
+                load_open_hinge(load_, sums, links, o, f, children, added_to, total)
+            else:
+                load_closed_hinge(load_, sums, links, o, f, children)
+        elif kind == BALL:
+            if total >= 0:
+                load_open_ball(load_, sums, links, o, f, children, added_to, total)
+            else:
+                load_closed_ball(load_, sums, links, o, f, children)
+        elif kind == WELD:
+            if total >= 0:
+                load_weld(load_, sums, links, o, f, children, added_to, total)
+        else:
+            load_free(load_, sums, links, o, f, children)

@@ -1,0 +1,191 @@
+"""Accelerations of forests of hinges, ball joints and welds in lanes, from the roots to the tips, and rates of states.
+
+`recursion_inertias` describes the equations and the arguments; f and g are elements of `motion`, at which the
+accelerations of the body of a link and of its parent begin.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from quirk.dynamics.model.layout import OMEGA, ORIENTATION, POSITION, ROTATION, VELOCITY
+from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, store3, times
+from quirk.dynamics.sparse.kernels.bodies import KIN, STATE
+from quirk.dynamics.sparse.kernels.recursion import BALL, HINGE, WELD
+from quirk.integrators.combinations import FOUR, Weights, four_sums, one_sum
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at, load, store
+from quirk.jit.tracing import traced
+
+from .forest import ANGULAR
+from .links import (
+    ALONE,
+    ALONE_SHIFT,
+    ALONE_TURN,
+    BEND,
+    BODY,
+    COMPLIANCE,
+    DIRECTION,
+    FROM_POINT,
+    GIVEN,
+    KIND,
+    LINK_ENTRIES,
+    LINK_WORK,
+    MOMENTUM,
+    PARENT,
+    SHIFT,
+    TO_POINT,
+    TURN,
+)
+from .recursion_inertias import MOTION
+
+
+def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
+    """Return the accelerations of the joint point and angular, of a link that is fixed to its parent."""
+    turn = load3(motion, g + ANGULAR)
+    return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
+
+
+def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
+    """Return the accelerations as `carried` does, if `biased` with the relative accelerations due to velocities."""
+    shift, turn = carried(links, motion, o, g)
+    if biased:
+        return plus(shift, load3(links, o + 8 * SHIFT)), plus(turn, load3(links, o + 8 * TURN))
+    return shift, turn
+
+
+def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a link with a hinge from those of its parent.
+
+    Accelerations due to velocities are included if `biased`.
+    """
+    shift, turn = welded(links, motion, o, g, biased)
+    taken = dot(load3(links, o + 8 * MOMENTUM), shift) + dot(load3(links, o + 8 * (MOMENTUM + 3)), turn)
+    rate = load(links, o + 8 * ALONE) - taken * load(links, o + 8 * COMPLIANCE)
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, plus(turn, times(load3(links, o + 8 * DIRECTION), rate)))
+
+
+def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a link with a ball joint from those of its parent; `biased` as in `follow_hinge`."""
+    shift, _ = welded(links, motion, o, g, biased)
+    store3(motion, f, shift)
+    store_turn(links, motion, o, f, shift)
+
+
+def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
+    """Store the angular acceleration of a link with a ball joint whose point has the acceleration `shift`."""
+    taken = columns_times(links, o + 8 * GIVEN, shift)
+    store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
+
+
+@traced
+def follow_hinge_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a hinge, with those due to velocities."""
+    follow_hinge(links, motion, o, f, g, True)
+
+
+@traced
+def follow_hinge_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a hinge, without those due to velocities."""
+    follow_hinge(links, motion, o, f, g, False)
+
+
+@traced
+def follow_ball_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a ball joint, with those due to velocities."""
+    follow_ball(links, motion, o, f, g, True)
+
+
+@traced
+def follow_ball_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a ball joint, without those due to velocities."""
+    follow_ball(links, motion, o, f, g, False)
+
+
+@traced
+def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a welded body, with those due to velocities."""
+    shift, turn = welded(links, motion, o, g, True)
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, turn)
+
+
+@traced
+def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a welded body, without those due to velocities."""
+    shift, turn = welded(links, motion, o, g, False)
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, turn)
+
+
+@traced
+def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
+    """Compute the accelerations of a free body."""
+    shift = load3(links, o + 8 * ALONE_SHIFT)
+    store3(motion, f, shift)
+    store_turn(links, motion, o, f, shift)
+
+
+@traced
+def link_rates(
+    gravity: Any, y: Any, kin: Any, links: Any, motion: Any, ydot: Any, o: Any, k: Any, f: Any, s: Any
+) -> None:
+    """Write y' of the body of a link to `ydot`, from the accelerations of its joint point and angular in `motion`.
+
+    `gravity` holds the gravitational acceleration (m/s^2) from its first element on.
+    """
+    turn, r = load3(motion, f + ANGULAR), load3(links, o + 8 * FROM_POINT)
+    shift = plus(plus(load3(motion, f), load3(links, o + 8 * BEND)), cross(turn, r))
+    store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
+    store3(ydot, s + 8 * VELOCITY, plus(shift, load3(gravity, 0)))
+    store3(ydot, s + 8 * OMEGA, columns_times(kin, k + 8 * ROTATION, turn))
+    q = s + 8 * ORIENTATION
+    w, v, spin = 0.5 * load(y, q), times(load3(y, q + 8), 0.5), load3(y, s + 8 * OMEGA)
+    store(ydot, q, -dot(v, spin))
+    store3(ydot, q + 8, plus(times(spin, w), cross(v, spin)))
+
+
+@kernel
+def combine_body(
+    weights: Weights, row: int, slopes: np.ndarray, h: float, before: np.ndarray, after: np.ndarray, s: int
+) -> None:
+    """Combine the slopes of one body, whose state begins at element s, as `combine` does for all."""
+    size = after.shape[0]
+    for o in range(s, s + STATE // FOUR * FOUR, FOUR):
+        for c, slope in enumerate(four_sums(weights, row, slopes, size, o)):
+            store(after, o + 8 * c, load(before, o + 8 * c) + h * slope)
+    for o in range(s + STATE // FOUR * FOUR, s + STATE, 8):
+        store(after, o, load(before, o) + h * one_sum(weights, row, slopes, size, o))
+
+
+@kernel
+def follow_links(
+    entries_: np.ndarray, gravity: np.ndarray, y: np.ndarray, kin: np.ndarray, links: np.ndarray, motion: np.ndarray,
+    ydot: np.ndarray, weights: Weights, row: int, slopes: np.ndarray, h: float, before: np.ndarray, after: np.ndarray,
+) -> None:  # fmt: skip
+    """Compute the accelerations of all links from the roots to the tips, and write the rates y' to `ydot`.
+
+    If `row` is not negative, `after` is then set to `before` plus h times the sum of the `slopes` with the weights in
+    this row of the tableau, as `combine` does, body by body: the slopes are still in the processor's cache.
+    """
+    count, ground = entries_.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
+    store3(motion, ground, times(load3(gravity, 0), -1.0))
+    for m in range(count):
+        t = count - 1 - m
+        e, o = LINK_ENTRIES * t, 8 * LINK_WORK * t
+        body, kind = at(entries_, e + BODY), at(entries_, e + KIND)
+        f, g = MOTION * body, MOTION * at(entries_, e + PARENT)
+        if kind == HINGE:
+            follow_hinge_biased(links, motion, o, f, g)
+        elif kind == BALL:
+            follow_ball_biased(links, motion, o, f, g)
+        elif kind == WELD:
+            follow_weld_biased(links, motion, o, f, g)
+        else:
+            move_free(links, motion, o, f)
+        link_rates(gravity, y, kin, links, motion, ydot, o, KIN * body, f, STATE * body)
+        if row >= 0:
+            combine_body(weights, row, slopes, h, before, after, STATE * body)

@@ -10,7 +10,8 @@ from quirk.analysis.linear.free_accelerations import accelerations
 from quirk.analysis.linear.null_space import NullSpaceBasis
 from quirk.analysis.linear.operating_point import Point
 from quirk.analysis.linear.sparse_jacobians import Local
-from quirk.analysis.linear.sparse_statics import _Linear, sparse_newton
+from quirk.analysis.linear.sparse_stability import stability
+from quirk.analysis.linear.sparse_statics import LinearizedStatics, sparse_newton
 
 STRIP = quirk.Section.rectangle(0.02, 0.01, young=2.1e9, poisson=0.3, density=7850.0)
 
@@ -89,7 +90,7 @@ def test_growing_motions_are_all_found(load, count):
     moved[:, 2] *= 1 - load / 1e4
     short = quirk.State(moved, state.orientation, state.velocity, state.angular_velocity, bodies=state.bodies)
     point = Point(system, system.assemble(state=short), 0.0)
-    linear = _Linear.at(point, Local.at(point, freedoms=6))
+    linear = LinearizedStatics.at(point, Local.at(point, freedoms=6))
     K = accelerations(NullSpaceBasis.at(point), 0)[1]
     dense = np.linalg.eigvals(K).real
     dense = np.sort(dense[dense > sparse_statics.GROWS * np.abs(K).max()])
@@ -106,6 +107,61 @@ def test_unstable_equilibria_count_only_if_nothing_excites_the_growing_motions(s
     assert np.abs(found[0].position[:, :2]).max() < 1e-9
     assert not straight.equilibrium().stable
     assert sparse_newton(aside, aside.initial_state(), 0.0) is None
+
+
+def damped_column(load, damping, mass_damping, frame="inertial"):
+    """A clamped column with damping under a dead load, or one that turns with the end, and a spring at its middle."""
+    section = quirk.Section(EA=1e4, GA=1e4, GJ=0.05, EI=[0.036, 0.05], mass=0.1, inertia=1e-5)
+    beam = quirk.Beam(
+        "beam", [0, 0, 0], [0, 0, 1], section=section, elements=12, damping=damping, mass_damping=mass_damping
+    )
+    push = quirk.Force("push", beam.bodies[-1], [0, 0, -load], point=beam.end_point, frame=frame)
+    spring = quirk.Spring("spring", quirk.GROUND, beam.bodies[6], point_i=[0.4, 0, 0.5], stiffness=0.3, damping=0.01)
+    return quirk.System([beam, clamp_of(beam), push, spring])
+
+
+@pytest.mark.parametrize("damping", [(0.0, 0.0), (1e-3, 0.0), (0.0, 0.3), (0.2, 1.0)])
+@pytest.mark.parametrize(("load", "stable"), [(-0.5, True), (0.05, True), (0.2, False), (0.5, False)])
+def test_stability_is_that_of_the_eigenvalues(load, stable, damping, sparse):
+    system = damped_column(load, *damping)
+    try:
+        state = system.equilibrium()
+    except quirk.ConvergenceError as error:
+        pytest.skip(f"no equilibrium to compare: {error}")
+    found = stability(state.system, state.copy(), 0.0)
+    state.eigenvalues  # noqa: B018 (from now on these decide)
+    assert found is state.stable
+    if load < 0.1:
+        assert found is stable
+
+
+@pytest.mark.parametrize("load", [0.05, 0.11, 0.2])
+def test_stability_of_a_straight_column(load, sparse):
+    """The column is unstable above its buckling load of 0.089 N; nothing pushes it aside."""
+    state = column(load).equilibrium()
+    assert stability(state.system, state.copy(), 0.0) is (load < 0.089)
+    assert state.stable is (load < 0.089) and "eigenvalues" not in vars(state)
+
+
+def test_stability_that_stiffness_does_not_determine_is_left_to_eigenvalues(sparse):
+    """A load that turns with the tip, and one that is a function."""
+    follower = damped_column(0.05, 0.0, 0.0, frame="body")
+    plain = column(0.05)
+    last = plain.bodies[-1]
+    of_function = plain.with_parts(quirk.Force("wind", last, lambda t, *motion: [1e-3 - 1e-3 * motion[0][0], 0, 0]))
+    for system in (follower, of_function):
+        state = system.equilibrium()
+        assert stability(state.system, state.copy(), 0.0) is None
+        assert state.stable
+
+
+def test_motions_without_stiffness_count_as_stable(sparse):
+    """A beam that hangs on a ball joint, and may turn about its axis."""
+    section = quirk.Section(EA=1e4, GA=1e4, GJ=0.05, EI=[0.036, 0.05], mass=0.1, inertia=1e-5)
+    beam = quirk.Beam("beam", [0, 0, 0], [0, 0, -1], section=section, elements=12)
+    pin = quirk.Spherical("pin", quirk.GROUND, beam.bodies[0], point=[0, 0, 0])
+    state = quirk.System([beam, pin], gravity=[0, 0, -9.81]).equilibrium()
+    assert stability(state.system, state.copy(), 0.0) in (True, None)
 
 
 def test_stiff_loads_converge_as_well(monkeypatch, sparse):

@@ -29,6 +29,7 @@ from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .outputs import value_of
 from .pseudo_transient import followed
+from .sparse_stability import stability
 from .sparse_statics import sparse_newton
 
 if TYPE_CHECKING:
@@ -105,9 +106,18 @@ class Equilibrium(State):
         """Eigenvalues of small motions about the equilibrium, complex, 1/s, smallest absolute value first."""
         return linearize(self.system, self.copy(), self.time).eigenvalues
 
+    @cached_property
+    def _stability(self) -> bool | None:
+        return stability(self.system, self.copy(), self.time)
+
     @property
     def stable(self) -> bool:
-        """Whether no eigenvalue has a positive real part; undamped oscillations count as stable."""
+        """Whether no eigenvalue has a positive real part; undamped oscillations count as stable.
+
+        Large systems of beams with conservative or damping loads need no eigenvalues.
+        """
+        if "eigenvalues" not in vars(self) and self._stability is not None:
+            return self._stability
         values = self.eigenvalues
         return bool((values.real <= GROWS * np.abs(values).max(initial=0.0)).all())
 

@@ -53,7 +53,7 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
     the accelerations divided by the norm of the accelerations that the loads alone would cause. The result is None if
     the system is small or unsuited for sparse matrices, or if the iteration fails.
     """
-    if not _suits(system):
+    if not suits(system):
         return None
     try:
         return _search(system, start, t)
@@ -61,7 +61,8 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
         return None
 
 
-def _suits(system: System) -> bool:
+def suits(system: System) -> bool:
+    """Whether a system is large, and has beams and no parts for which sparse matrices give wrong results."""
     model = system.model
     return (
         6 * len(model.mass) - model.rows >= LARGE
@@ -80,7 +81,7 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
         with segments.at(point, now if strains is None else strains, now):
             local = Local.at(point, freedoms=6)
         loaded = max(loaded, size_of_loads(point))
-        linear = _Linear.at(point, local)
+        linear = LinearizedStatics.at(point, local)
         a = point.metric.coordinates(point.linear, point.angular)
         missing = float(np.linalg.norm(a)) / loaded if loaded > 0 else 0.0
         step = linear.solved(-a)
@@ -131,7 +132,7 @@ def _moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
 
 
 @dataclass(frozen=True)
-class _Linear:
+class LinearizedStatics:
     """Linearized equations at a state, in coordinates of the mass metric of n bodies.
 
     Attributes
@@ -147,7 +148,7 @@ class _Linear:
     size: float
 
     @classmethod
-    def at(cls, point: Point, local: Local) -> _Linear:
+    def at(cls, point: Point, local: Local) -> LinearizedStatics:
         """Return the equations at an operating point with its sparse Jacobians."""
         from scipy.sparse import block_diag, csr_array, diags_array
 
@@ -198,9 +199,9 @@ class _Linear:
 
         size, limit = self.K.shape[0], GROWS * self.size
         shift = limit
-        if self._below(shift):
+        if self.below(shift):
             return np.zeros((size, 0))
-        while not self._below(shift):
+        while not self.below(shift):
             shift *= 4.0
         across = 0.5 * (self.K - self.K.T)
         farthest = np.hypot(shift, norm(across, 1))
@@ -222,7 +223,7 @@ class _Linear:
             count *= 2
         return None
 
-    def _below(self, shift: float) -> bool:
+    def below(self, shift: float) -> bool:
         """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below a shift.
 
         False may also be returned if the added stiffness of the motions that the constraints exclude is too small.

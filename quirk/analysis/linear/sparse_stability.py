@@ -1,0 +1,75 @@
+"""Stability of equilibria of large systems with elastic beams, by sparse matrices.
+
+If the loads are conservative or damp the motion, small motions z are M z'' = K z + D z' with K symmetric and z^T D z
+not positive, within the constraints. With an eigenvalue s and its motion z, scaled to z^* M z = 1, the product with
+conj(s) z^* gives
+
+ Re(s) (|s|^2 - z^* K z) = -|s|^2 (damping), damping >= 0,
+
+so that no motion grows if -K is positive definite (theorem of Kelvin, Tait and Chetaev; Merkin, Introduction to the
+Theory of Stability (1997)). If K has a positive eigenvalue, a motion grows whatever the damping. Other systems are left
+to their eigenvalues.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quirk.beams import BeamSegment
+from quirk.beams.mass_damping import MassDamping
+from quirk.bodies.state import State
+from quirk.dynamics.model.model import Model
+from quirk.errors import InputError
+from quirk.forces import Damper, Damping, Force, Spring, TorsionSpring
+
+from .operating_point import Point
+from .sparse_jacobians import Local
+from .sparse_statics import LinearizedStatics, suits
+
+if TYPE_CHECKING:
+    from quirk.system.system import System
+
+# Force elements whose loads derive from a potential, or oppose the motion.
+CONSERVATIVE_OR_DAMPING = (Damper, Damping, MassDamping, Spring, TorsionSpring)
+# Asymmetry of a section's matrices that counts as round-off, relative to their largest entry.
+ROUND_OFF = 1e-14
+
+
+def stability(system: System, state: State, t: float) -> bool | None:
+    """Return whether an equilibrium at time t (s) is stable, or None if the eigenvalues must decide.
+
+    The result is None if the system is small, has other loads than those of beams, springs, dampers, gravity and
+    constant forces, has prescribed motions that vary, or has a motion whose stiffness is close to zero. Motions whose
+    stiffness cannot be told from zero count as stable.
+    """
+    if not suits(system) or not is_conservative_or_damped(system.model):
+        return None
+    try:
+        point = Point(system, state, t)
+        linear = LinearizedStatics.at(point, Local.at(point, freedoms=6))
+    except InputError:  # a singular state
+        return None
+    if linear.below(0.0):
+        return True
+    growing = linear.growing()
+    return False if growing is not None and growing.shape[1] else None
+
+
+def is_conservative_or_damped(model: Model) -> bool:
+    """Whether all loads of a model derive from a potential or damp the motion, and no motion is prescribed."""
+    constant = all(motion.constant for placed in model.relations for motion in placed.relation.motions)
+    return constant and all(_is_conservative_or_damping(element) for element, _ in model.forces)
+
+
+def _is_conservative_or_damping(element: Any) -> bool:
+    if element.of_user or element.motions:
+        return False
+    if type(element) is BeamSegment:
+        K, C = np.asarray(element.stiffness), np.asarray(element.damping)
+        symmetric = np.abs(K - K.T).max() <= ROUND_OFF * np.abs(K).max()
+        return bool(symmetric and np.linalg.eigvalsh(C + C.T)[0] >= -ROUND_OFF * np.abs(C).max())
+    if type(element) is Force:
+        return element.frame == "inertial"
+    return type(element) in CONSERVATIVE_OR_DAMPING

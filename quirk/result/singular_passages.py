@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dynamics.dense.rows import tangent_rows
+from ..dynamics.dense.rows import in_body_axes, spatial_rows
 from ..dynamics.model.loops import has_loops
 from ..dynamics.model.metric import Metric
+from ..dynamics.sparse.solver.solver import Solver
 from .segment import Segment
 
 # Largest number of multiplications, roughly, for which output states are examined: a few seconds. Of longer results
@@ -70,8 +71,10 @@ def _along(segment: Segment) -> list[Passage]:
     work = 10.0 * model.rows**2 * 6 * len(model.mass)
     rows = range(0, count, int(np.ceil(count * work / MOST_WORK)))
     found, before = [], None
+    # Relations are evaluated in machine code; in Python they would take most of the time.
+    solver = segment.solver() if model.relations else None
     for row in rows:
-        now = _factors(segment, row)
+        now = _factors(segment, solver, row)
         if now.s[-1] < SINGULAR:
             continue
         if before is not None:
@@ -80,9 +83,10 @@ def _along(segment: Segment) -> list[Passage]:
     return found
 
 
-def _factors(segment: Segment, row: int) -> _Factors:
-    t = float(segment.time[row])
-    A = Metric.uniform(segment.model).rows(tangent_rows(segment.model, segment.kinematics[row], t))
+def _factors(segment: Segment, solver: Solver | None, row: int) -> _Factors:
+    model, kin, t = segment.model, segment.kinematics[row], float(segment.time[row])
+    known = solver.relations_at(segment.state_at(row), t) if solver is not None else None
+    A = Metric.uniform(model).rows(in_body_axes(model, kin, spatial_rows(model, kin, t, known)))
     lengths = np.linalg.norm(A, axis=1, keepdims=True)
     U, s, Vt = np.linalg.svd(A / np.where(lengths > 0, lengths, 1.0), full_matrices=False)
     return _Factors(t, U[:, : segment.rank], s[: segment.rank] / s[0], Vt[: segment.rank])

@@ -150,7 +150,7 @@ def test_work_adds_up_over_legs(tmp_path, short_intervals):
 SCRIPT = """
 import sys, quirk
 import quirk.simulation.hybrid.checkpointed_run
-from tests.mechanisms import pendulum
+from mechanisms import pendulum
 quirk.simulation.hybrid.checkpointed_run.steps_between_restarts = lambda bodies, compiled: 50
 quirk.simulate(pendulum(), 200.0, checkpoint=sys.argv[1], output=0.05)
 """
@@ -158,10 +158,10 @@ quirk.simulate(pendulum(), 200.0, checkpoint=sys.argv[1], output=0.05)
 
 def test_a_killed_process_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("quirk.simulation.hybrid.checkpointed_run.steps_between_restarts", lambda bodies, compiled: 50)
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    folder = os.path.dirname(os.path.abspath(__file__))
     random, done = np.random.default_rng(5), 0.0
     for _ in range(2):
-        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "parts")], cwd=root)
+        process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "parts")], cwd=folder)
         started = time.perf_counter()
         while not (tmp_path / "parts" / "journal").exists() and time.perf_counter() - started < 60:
             time.sleep(0.05)

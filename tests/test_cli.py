@@ -85,7 +85,8 @@ def test_a_closed_pipe_ends_it_quietly(tmp_path, closed, unbuffered):
     os.close(reading)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, closed: writing}
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    done = subprocess.run([*COMMAND, "demo", "door", "--out", str(tmp_path)], env=environment, text=True, **streams)
+    command = [*COMMAND, "demo", "door", "--out", str(tmp_path)]
+    done = subprocess.run(command, env=environment, text=True, cwd=tmp_path, **streams)
     os.close(writing)
     assert done.returncode == 128 + signal.SIGPIPE
     said = done.stderr if closed == "stdout" else done.stdout
@@ -97,7 +98,11 @@ def test_a_closed_pipe_ends_it_quietly(tmp_path, closed, unbuffered):
 def test_a_full_disk_is_one_line(tmp_path):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*COMMAND, "demo", "door", "--out", str(tmp_path)], stdout=full, stderr=subprocess.PIPE, text=True
+            [*COMMAND, "demo", "door", "--out", str(tmp_path)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
         )
     assert done.returncode == 1
     assert [line for line in done.stderr.splitlines() if "%" not in line] == [

@@ -176,8 +176,7 @@ def test_other_runs_are_refused():
 
 
 PROCESS = """
-import pickle, sys
-sys.path.insert(0, {tests!r})
+import pickle
 from test_run import pendulum, stop_and_spring
 from test_run_saved import moved
 import quirk
@@ -194,6 +193,6 @@ def test_in_another_process(tmp_path):
     path = tmp_path / "saved"
     path.write_bytes(pickle.dumps(run.save()))
     want = moved(run, [1.0] * 30)
-    script = PROCESS.format(tests=str(Path(__file__).parent), path=str(path))
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", PROCESS.format(path=str(path))]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent)
     assert done.stdout.strip() == repr(want)

@@ -123,7 +123,7 @@ def test_a_process_that_dies_is_replaced_and_its_run_repeated(tmp_path):
     assert (tmp_path / "once").exists()
 
 
-def test_copies_of_this_process_compute_where_it_has_no_other_thread():
+def test_copies_of_this_process_compute_where_it_has_no_other_thread(tmp_path):
     """They have what is imported here, and draw numbers of their own; a thread that runs is in the way."""
     script = textwrap.dedent("""
         import json, os, sys, threading
@@ -150,7 +150,8 @@ def test_copies_of_this_process_compute_where_it_has_no_other_thread():
         print(json.dumps([can, os.getpid(), {k: runs[k].values.tolist() for k in ("status", "pid", "copy", "drawn")}]))
         print(np.random.random() == np.random.RandomState(1).random_sample())
     """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=True)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
     first, same = done.stdout.splitlines()
     (alone, with_thread), own, runs = json.loads(first)
     assert runs["status"] == ["completed"] * 4

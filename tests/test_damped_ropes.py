@@ -46,7 +46,8 @@ def stretched(t, x, v, damping=D, stiffness=EA):
 )
 def test_a_weight_on_a_taut_rope_is_a_damped_oscillator(how, m, kg):
     system = hanging(m, kg, up=-0.05)
-    result = quirk.simulate(system, 3.0, output=0.25, rtol=1e-12, atol=1e-14 * m, **how)
+    end = 0.5 if "solver" in how else 3.0  # s; the dense solver takes long
+    result = quirk.simulate(system, end, output=0.25, rtol=1e-12, atol=1e-14 * m, **how)
     x, v = stretched(result.time, 0.05, 0.0).T
     assert x.min() > 0.02
     np.testing.assert_allclose(-result["weight"].position[:, 2] / m - 1, x, atol=1e-10)

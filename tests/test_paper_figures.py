@@ -94,11 +94,12 @@ def test_nothing_is_cut_in_a_column(run, name, style):
     titles = [ax.title.get_window_extent() for ax in figure.axes if ax.get_title()]
     titles += [figure._suptitle.get_window_extent()] if figure._suptitle is not None else []
     assert not any(one.overlaps(two) for one, two in itertools.combinations(titles, 2))
+    if style == "paper":
+        check_that_lines_differ_by_more_than_color(figure, name)
 
 
-@pytest.mark.parametrize("name", PLOTS)
-def test_lines_differ_by_more_than_color(run, name):
-    for ax in PLOTS[name](run.plot, size=COLUMN, style="paper").axes:
+def check_that_lines_differ_by_more_than_color(figure, name):
+    for ax in figure.axes:
         named = [line for line in ax.lines if not line.get_label().startswith("_")]
         assert name != "overview" or len(named) > 1
         marks = [(line._unscaled_dash_pattern, line.get_marker()) for line in named if is_mark(line)]

@@ -1,7 +1,7 @@
 """``python -m benchmarks.instruction_sets``: evaluations, steps and batches with the instructions of AVX2.
 
 On a processor with AVX-512, `python -m benchmarks` measures them once more in a process of its own, whose kernels are
-compiled for a processor without; the other engines' libraries stay as they are.
+compiled for a processor without, as those in wheels with machine code; the other engines' libraries stay as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any
 
 import llvmlite.binding
 
-AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": ""}
+from quirk.jit.carried import TARGETS
+
+TARGET = TARGETS["x86_64"]
+AVX2 = {"NUMBA_CPU_NAME": TARGET.name, "NUMBA_CPU_FEATURES": TARGET.features}
 
 
 def with_avx2(small: bool) -> list[dict[str, Any]]:

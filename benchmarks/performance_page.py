@@ -61,7 +61,8 @@ this time is the number of steps per second and core. The ladder is compared wit
 with one."""
 
 AVX2 = """The processor of this page has AVX-512. These are measurements of QuIRK's kernels compiled for a processor
-with AVX2 alone (Haswell), in a process of their own; the other engines are the same."""
+with AVX2 (x86-64-v3), as wheels with machine code carry them, in a process of their own; the other engines are the
+same."""
 
 COLD = """A fresh process imports the library, builds the chain, and computes its first result. *nothing compiled* is
 the first use after an installation, when QuIRK compiles its kernels; later processes find them in files. What QuIRK

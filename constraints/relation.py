@@ -35,6 +35,8 @@ FORCE, TORQUE = range(2)
 # Lanes of a gradient: three for translation, three for rotation.
 TRANSLATION, TURN = 0, 3
 LANES = 8
+# Origin and axes, by rows, of a body's own frame.
+OWN_FRAME = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
 
 
 class MovingFrame:
@@ -296,7 +298,9 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
         rates = [jet([(k + 1) * position[k + 1][a] for k in range(order)], constant(TRANSLATION + a)) for a in range(3)]
         spins = [jet([c[a] for c in spin], constant(TURN + a)) for a in range(3)]
         frame = MovingFrame(frame.position, frame.rotation, *(np.array(v, dtype=object) for v in (rates, spins)))
-    return frame.carried(origin, axes)
+    # Products with the numbers of a body's own frame would take most of the time in Python.
+    own = not isinstance(inputs, Scalar) and [*origin, *axes.ravel()] == OWN_FRAME
+    return frame if own else frame.carried(origin, axes)
 
 
 def zeros(inputs: Any) -> Any:

@@ -116,7 +116,7 @@ def _part_read(system: System, name: str) -> tuple[Any, str]:
     if kind in allowed or kind.startswith("euler_"):
         return part, kind
     meant = nearest_names(kind, filter(None, allowed))
-    if meant and kind not in OF_RESULTS:
+    if part is not None and meant and kind not in OF_RESULTS:
         near = quoted(f"{part.name}.{quantity}" for quantity in meant)
         raise InputError(f'{OWNER}: there is no quantity "{name}"; did you mean {near}?')
     raise InputError(

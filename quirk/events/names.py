@@ -86,18 +86,20 @@ class Patch(Reading):
     """A watched quantity of several contacts, or joints, that share a load: the margin, N, before they slip together.
 
     The margin is the distance inside the limits of friction for the best distribution of the load over the m contacts.
-    A joint with friction of constant limit counts as a contact with a constant normal load.
+    A joint with friction of constant limit counts as a contact with a constant normal load. The friction of sliding
+    contacts follows their normal loads, which cannot be negative.
 
     Attributes
     ----------
     what : "patch"
-    members : names of the m friction elements
+    members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
     constants : (3 m,) constant part of the load
     weights : (3 m, h) one distribution of the load: for each contact its normal load and two components of friction, as
         coefficients with respect to the multipliers of the rows
-    basis : (3 m, d) distributions without resultant, as columns
-    coefficients : (m,) coefficients of static friction
+    basis : (3 m, d) distributions without resultant, as columns; without the effect of sliding friction
+    coefficients : (m,) coefficients of static friction; 0 for contacts that slide or have no friction
+    sliding : (m,) name of the sliding friction element of each contact, or None
     """
 
     members: tuple[str, ...] = ()
@@ -106,6 +108,7 @@ class Patch(Reading):
     weights: tuple[tuple[float, ...], ...] = ()
     basis: tuple[tuple[float, ...], ...] = ()
     coefficients: tuple[float, ...] = ()
+    sliding: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """Loads of contacts and their friction along a result, where several contacts share a load.
 
 Rigid bodies determine only the resultant of such contacts. Of all distributions that friction allows, the one of least
-norm is reported. Without sliding, it is the least norm of all loads inside the friction cones; with sliding, the loads
-determine the friction. Contacts that had no constraint row of their own during the run, because they were redundant,
-are included.
+norm is reported. Without sliding, it is the least norm of all loads inside the friction cones. Contacts that slide have
+the loads with which the run computed their friction, if the others are then inside their cones. Otherwise their loads,
+with friction in proportion to them, are chosen together with the others, for the same resultant. If no loads are found
+inside the cones, those of least norm are reported. Contacts that had no constraint row of their own during the run,
+because they were redundant, are included.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ class _Contact:
     friction : friction element of the contact, or None
     slips : while it sticks, the indices of its slip components among all gaps and slip components; otherwise empty
     slides : the friction element if it slides, or None
+    rubs : while it slides, the indices of its slip components; otherwise empty
     """
 
     number: int
     friction: Friction | None
     slips: tuple[int, ...]
     slides: Friction | None
+    rubs: tuple[int, ...]
 
 
 class ContactLoads:
@@ -108,7 +112,9 @@ class ContactLoads:
                 slips = self._slips(friction, side)
                 if held is None and rates[list(slips)].max(initial=0.0) > slow:
                     slips = ()
-            found.append(_Contact(number, friction, slips, slides if isinstance(slides, Friction) else None))
+            slides = slides if isinstance(slides, Friction) else None
+            rubs = () if slides is None else self._slips(slides, getattr(slides.slip, "side", 1))
+            found.append(_Contact(number, friction, slips, slides, rubs))
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
@@ -131,10 +137,11 @@ class ContactLoads:
         found: dict[str, np.ndarray] = {}
         for group in self._groups():
             numbers = [number for contact in group for number in (contact.number, *contact.slips)]
+            numbers += [number for contact in group for number in contact.rubs]
             for row, opening in enumerate(self._openings):
-                z = self._shared(group, numbers, opening, row)
+                z = self._shared(group, opening, row)
                 exerted = self._gaps.impulses(self._segment.flat[row], opening.of(numbers), numbers, z)
-                for name in self._names(group):
+                for name in {*self._names(group), *exerted}:
                     array = found.setdefault(name, np.zeros((len(self._openings), 2, 3)))
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
@@ -172,29 +179,54 @@ class ContactLoads:
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
-    def _shared(self, group: Sequence[_Contact], numbers: Sequence[int], opening: Opening, row: int) -> np.ndarray:
-        """Return the multipliers (r,) of the gaps and slip components of a group at the output index `row`.
+    def _shared(self, group: Sequence[_Contact], opening: Opening, row: int) -> np.ndarray:
+        """Return the multipliers of the gaps and slip components of a group at the output index `row`.
 
-        `numbers` are their r indices in `opening`.
+        The forces of sliding friction, which come last, are the differences from those of the run.
         """
-        A = self._matrix(opening, numbers)
+        numbers = [number for contact in group for number in (contact.number, *contact.slips)]
+        sliding = [contact for contact in group if contact.slides is not None]
+        A, none = self._matrix(opening, numbers), np.zeros(sum(len(contact.rubs) for contact in sliding))
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
         for name, parts in self._held(group):
             own = multipliers[model.joint_rows[name]]
             goal += self._matrix(opening, parts) @ own
+        if not sliding:
+            found = _inside(A, goal, group)
+            return _least(A, goal) if found is None else found
         z = np.zeros(len(numbers))
-        sliding = [contact for contact in group if contact.slides is not None]
-        for one in sliding:
-            assert one.slides is not None
-            terms = ((model.joint_rows[name].start + place, weight) for name, place, weight in one.slides.shares)
-            z[numbers.index(one.number)] = sum(weight * multipliers[place] for place, weight in terms)
-        rest = [k for k, number in enumerate(numbers) if number not in {one.number for one in sliding}]
-        goal -= A @ z
-        if sliding:
-            z[rest] = np.linalg.lstsq(A[:, rest], goal, rcond=DEPENDENT)[0] if rest else 0.0
-            return z
-        return _within(A, goal, group, z)
+        places = [numbers.index(contact.number) for contact in sliding]
+        for contact, place in zip(sliding, places, strict=True):
+            assert contact.slides is not None
+            z[place] = sum(
+                weight * multipliers[model.joint_rows[name].start + own_row]
+                for name, own_row, weight in contact.slides.shares
+            )
+        rest = [k for k in range(len(numbers)) if k not in places]
+        if not rest:
+            return np.concatenate([z, none])
+        needed = goal - A @ z
+        z[rest] = _least(A[:, rest], needed)
+        found = _inside(A[:, rest], needed, [contact for contact in group if contact.slides is None])
+        if found is not None:
+            z[rest] = found
+            return np.concatenate([z, none])
+        drags = [self._drag(contact, opening) for contact in sliding]
+        for contact, place, drag in zip(sliding, places, drags, strict=True):
+            A[:, place] += self._matrix(opening, contact.rubs) @ drag
+        found = _inside(A, A @ z, group)
+        if found is None:
+            return np.concatenate([z, none])
+        changes = (found - z)[places]
+        return np.concatenate([found, *(change * drag for change, drag in zip(changes, drags, strict=True))])
+
+    def _drag(self, contact: _Contact, opening: Opening) -> np.ndarray:
+        """Return the friction force (d,) of a sliding contact along its slip components per unit normal load."""
+        sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
+        assert sliding is not None
+        speed = np.linalg.norm(slip)
+        return -sliding.coefficient * (slip / speed if speed > sliding.floor else sliding.direction)
 
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows of their own.
@@ -218,10 +250,15 @@ def _side_of(held: Sticking) -> int:
     return getattr(held.primitives[0].function.slip, "side", 1)  # type: ignore[union-attr]
 
 
-def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.ndarray) -> np.ndarray:
-    """Return the multipliers (r,) of least norm with a given resultant, inside the friction cones where possible.
+def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    """Return the multipliers (r,) of least norm whose resultant A z is nearest to `goal`."""
+    return np.asarray(np.linalg.lstsq(A, goal, rcond=DEPENDENT)[0])
 
-    A (6 n, r) maps multipliers to loads and `goal` (6 n,) is the resultant. `z` (r,) contains the sliding friction.
+
+def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact]) -> np.ndarray | None:
+    """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
+
+    A (6 n, r) maps the multipliers of the contacts of a group to loads, and `goal` (6 n,) is the resultant.
     """
     left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
@@ -238,5 +275,8 @@ def _within(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact], z: np.nd
     padded = np.where((flat >= 0)[:, None], V[flat], 0.0)
     free = padded @ c
     found = free if inside(free, coefficients) else least_norm(padded, c, coefficients)
-    z[flat[flat >= 0]] = (free if found is None else found)[flat >= 0]
+    if found is None:
+        return None
+    z = np.zeros(A.shape[1])
+    z[flat[flat >= 0]] = found[flat >= 0]
     return z

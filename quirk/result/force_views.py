@@ -250,7 +250,8 @@ class FrictionView(ForceView):
     """Friction force and slip over nt times, during sliding and sticking.
 
     The load that the force law computes, `exerted`, is zero during sticking. If several contacts share the
-    force that keeps bodies from sliding, one possible distribution is reported. Of several joints that hold the same
+    force that keeps bodies from sliding, one possible distribution is reported; `force` then differs from
+    `exerted` where a contact that slides shares its load with contacts that stick. Of several joints that hold the same
     freedom some are reported with all of the effort, even above their limits, and the others with none.
     """
 

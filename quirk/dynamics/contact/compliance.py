@@ -174,14 +174,17 @@ def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z:
     scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))
     gives = GIVES_WAY * float(((np.abs(problem.W) @ np.abs(z) + np.abs(problem.q)) / scale).max(initial=0.0))
     case = Case(pushing, [], z)
-    for grip, limit in zip(problem.grips, limits, strict=True):
+    slips = [float((np.abs(w[grip.rows]) / scale[grip.rows]).max()) > gives for grip in problem.grips]
+    # If no friction at its limit slips faster than compliance allows, all of it begins to slide.
+    begins = not any(slip and grip.at_limit for grip, slip in zip(problem.grips, slips, strict=True))
+    for grip, limit, slip in zip(problem.grips, limits, slips, strict=True):
         if grip.moving is not None:
             case.sliding.append(grip.moving)
             continue
         N, _ = load_of(grip, z, replace(case, sliding=[]))
-        force, slip = z[grip.rows], w[grip.rows]
+        force = z[grip.rows]
         size = float(np.linalg.norm(force))
         full = limit < np.inf and N > 0 and size >= limit * N * (1.0 - 1e-9)
-        moves = grip.at_limit or float((np.abs(slip) / scale[grip.rows]).max()) > gives
+        moves = slip or (grip.at_limit and begins)
         case.sliding.append(-force / size if full and moves and size > 0 else None)
     return case

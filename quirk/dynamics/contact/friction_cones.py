@@ -74,7 +74,7 @@ def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.
         size = float(np.linalg.norm(t))
         if mu == np.inf:
             projected[part], slope[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
-        elif size <= mu * n:
+        elif n >= 0 and size <= mu * n:
             projected[part], slope[part, part] = z[part], np.eye(LOADS)
         elif mu * size > -n:
             e = t / size if size > 0 else np.zeros(2)

@@ -102,16 +102,34 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
     linked = np.abs(part) > NO_PART
     for rows in together:
         linked[np.ix_(rows, rows)] = True
-    groups, left = [], set(every)
+    return [group for group in _components(linked, every) if part[group, group].max() > NO_PART]
+
+
+def connected(W: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
+    """Return groups of rows that affect each other: a force along one row accelerates others of its group.
+
+    W (r, r) are the accelerations per unit force along each row; the rows of a contact and of its friction are in one
+    group.
+    """
+    scale = np.sqrt(np.diag(W))
+    linked = np.abs(W) > DEPENDENT * np.outer(scale, scale)
+    for grip in grips:
+        if grip.contact is not None:
+            linked[grip.contact, grip.rows] = linked[grip.rows, grip.contact] = True
+    return _components(linked, range(len(W)))
+
+
+def _components(linked: np.ndarray, every: Sequence[int]) -> list[list[int]]:
+    """Return the connected components of the graph of the nodes `every` with the adjacency matrix `linked`."""
+    components, left = [], set(every)
     while left:
-        group, fresh = set[int](), {left.pop()}
+        component, fresh = set[int](), {left.pop()}
         while fresh:
-            group |= fresh
+            component |= fresh
             fresh = {row for row in left if linked[row, sorted(fresh)].any()}
             left -= fresh
-        if part[sorted(group), sorted(group)].max() > NO_PART:
-            groups.append(sorted(group))
-    return groups
+        components.append(sorted(component))
+    return components
 
 
 def held_by_all(
@@ -121,8 +139,11 @@ def held_by_all(
 
     The forces of minimum norm are returned if they are inside the friction cones, otherwise the forces with the largest
     margin. A negative margin means that the forces are outside. None is returned if no forces keep all contacts and
-    friction at rest. For sliding contacts, the load is always distributed as by springs of the relative compliances
-    `compliance` (r,), as in a run.
+    friction at rest.
+
+    If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
+    run, and the normal forces of sliding contacts must be positive. The margin is the largest one over redistributions
+    among contacts of which some stick, in which sliding friction follows its normal force.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)
@@ -146,44 +167,55 @@ def held_by_all(
     B = np.concatenate(columns, axis=1)
     held &= np.diag(W) > 0
     scale = 1 / np.sqrt(np.diag(W)[held])
-    even = _even(W, np.flatnonzero(held), grips, compliance) @ B
-    A = np.concatenate([scale[:, None] * (W[held] @ B), even])
-    b = np.concatenate([-scale * q[held], np.zeros(len(even))])
-    left, sizes, right = np.linalg.svd(A, full_matrices=True)
+    still = scale[:, None] * (W[held] @ B)
+    sliding, mixed = (rows @ B for rows in _even(W, np.flatnonzero(held), grips, compliance))
+    A = np.concatenate([still, sliding, mixed])
+    b = np.concatenate([-scale * q[held], np.zeros(len(sliding) + len(mixed))])
+    left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     u = right[:rank].T @ (left[:, :rank].T @ b / sizes[:rank])
     # Tangential columns of contacts without friction are zero.
     idle = np.flatnonzero(~B.any(axis=0))
     u[idle] = 0.0
-    ways = right[rank:].T.copy()
-    ways[idle] = 0.0
-    vectors, lengths, _ = np.linalg.svd(ways, full_matrices=False)
-    ways = np.ascontiguousarray(vectors[:, lengths > 0.5])
     if np.abs(A @ u - b).max(initial=0.0) > DEPENDENT * np.abs(b).max(initial=0.0):
         return None
-    count, free = len(contacts), ways.shape[1]
     loads = u.reshape(-1, LOADS)
     far = float((loads[:, 0] - np.array(cones) * np.linalg.norm(loads[:, 1:], axis=1)).min(initial=np.inf))
     if far > 0:
         return B @ u, far
-    far = most_room(u, ways.ravel(), count, free, np.array(cones), np.zeros(scratch_of(count, free)))
-    return B @ u, float(far)
+    shared, ways = u.copy(), _null_space(np.concatenate([still, sliding]), idle)
+    count, free = len(contacts), ways.shape[1]
+    far = most_room(shared, ways.ravel(), count, free, np.array(cones), np.zeros(scratch_of(count, free)))
+    slides = np.isin(contacts, [grip.contact for grip in grips if grip.moving is not None])
+    return (B @ u, min(float(far), float(loads[slides, 0].min()))) if slides.any() else (B @ shared, float(far))
 
 
-def _even(W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray) -> np.ndarray:
+def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (n, d) of the vectors u with A u = 0 and with zeros at the indices `idle`."""
+    _, sizes, right = np.linalg.svd(A, full_matrices=True)
+    basis = right[int((sizes > DEPENDENT * sizes[0]).sum()) :].T.copy()
+    basis[idle] = 0.0
+    vectors, lengths, _ = np.linalg.svd(basis, full_matrices=False)
+    return np.ascontiguousarray(vectors[:, lengths > 0.5])
+
+
+def _even(
+    W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return equations E (k, r), E z = 0, of forces z that are distributed as by springs, for sliding contacts.
 
-    Forces of minimum norm are orthogonal to all redistributions of load. `every` are the indices of the constrained
-    rows, and `compliance` (r,) the relative compliances of all rows. Equations are scaled like accelerations divided by
-    the square root of the diagonal of W.
+    The first equations are those of contacts that all slide, the second those of sliding contacts that share a load
+    with sticking ones. Forces of minimum norm are orthogonal to all redistributions of load. `every` are the indices of
+    the constrained rows, and `compliance` (r,) the relative compliances of all rows. Equations are scaled like
+    accelerations divided by the square root of the diagonal of W.
     """
-    ways, equations = _redistributions(W, every), [np.zeros((0, len(W)))]
+    ways, sliding, mixed = _redistributions(W, every), [np.zeros((0, len(W)))], [np.zeros((0, len(W)))]
     moving = {grip.contact for grip in grips if grip.moving is not None}
-    if not moving or not ways.shape[1]:
-        return equations[0]
-    for group in _groups(ways, every, grips):
-        if not moving.isdisjoint(group):
-            rows = compliance * _within(ways, group).T
-            size = np.sqrt(np.diag(W)[group].mean()) / np.abs(rows).max(axis=1, initial=0.0)
-            equations.append(size[:, None] * rows)
-    return np.concatenate(equations)
+    if moving and ways.shape[1]:
+        for group in _groups(ways, every, grips):
+            if not moving.isdisjoint(group):
+                rows = compliance * _within(ways, group).T
+                size = np.sqrt(np.diag(W)[group].mean()) / np.abs(rows).max(axis=1, initial=0.0)
+                sticks = any(grip.moving is None and grip.rows[0] in group for grip in grips)
+                (mixed if sticks else sliding).append(size[:, None] * rows)
+    return np.concatenate(sliding), np.concatenate(mixed)

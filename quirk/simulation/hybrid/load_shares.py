@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.analysis.contact.friction_states import FLOOR, SlidingContact, rub_of
 from quirk.dynamics.contact.contact_modes import DEPENDENT, ContactModes
-from quirk.dynamics.contact.load_sharing import sharing
+from quirk.dynamics.contact.load_sharing import connected, sharing
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.kernels.room import LOADS
 from quirk.events.names import Patch, Shared
@@ -50,6 +50,13 @@ class Shares:
         self._names = tuple(name_of[row] for row in self._sharing.rows.tolist())
         self._patches = [group for group in self._sharing.groups if self._sticks(group)]
         self._sliding = {row for group in self._sharing.groups if group not in self._patches for row in group}
+        self._slides = {
+            grip.contact: friction.name
+            for grip, friction, e in zip(rows.grips, rows.frictions, found.sliding, strict=True)
+            if e is not None and grip.contact is not None
+        }
+        mixed = self._with_sliding()
+        self._patches = [group for group in self._patches if not any({*group} <= {*region} for region in mixed)] + mixed
 
     def _sticks(self, group: Sequence[int]) -> bool:
         """Whether all rows of a group belong to sticking contacts, or to sticking joints with constant friction."""
@@ -60,9 +67,27 @@ class Shares:
         of_joints = all(isinstance(grip.load, ConstantLoad) for grip in grips)
         return bool(grips) and not sliding and (of_contacts or of_joints)
 
+    def _with_sliding(self) -> list[list[int]]:
+        """Return groups of connected contacts in which contacts that stick share a load with contacts that slide.
+
+        Each group contains the constrained rows of all contacts that bodies connect, as sliding friction that follows
+        its normal load changes all of their loads.
+        """
+        grips, mixed = self._rows.grips, [group for group in self._sharing.groups if self._slides_in_part(group)]
+        regions = []
+        for region in connected(self._rows.W, grips) if mixed else []:
+            own = all(grip.contact is not None for grip in grips if grip.rows[0] in region)
+            if own and any({*group} <= {*region} for group in mixed):
+                regions.append([row for row in region if self._found.held[row]])
+        return regions
+
+    def _slides_in_part(self, group: Sequence[int]) -> bool:
+        sticks = any(grip.rows[0] in group for grip in self._rows.grips)
+        return sticks and not self._slides.keys().isdisjoint(group)
+
     def in_patch(self, row: int) -> bool:
-        """Whether the row with index `row` belongs to a group of sticking contacts or joints that share a load."""
-        return any(row in group for group in self._patches)
+        """Whether the row with index `row` belongs to a sticking contact or joint that shares a load with others."""
+        return row not in self._slides and any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
         """Return the common margin of sticking contacts that share a load, which an event function monitors.
@@ -79,7 +104,14 @@ class Shares:
 
     def _patch(self, group: Sequence[int], members: Sequence[int]) -> Patch:
         grips, frictions = self._rows.grips, self._rows.frictions
-        ways = self._sharing.ways_of(group)
+        # Contacts share a load as springs do if all of them slide.
+        free = [
+            row
+            for rows in self._sharing.groups
+            if {*rows} <= {*group} and (self._slides.keys().isdisjoint(rows) or self._slides_in_part(rows))
+            for row in rows
+        ]
+        ways = self._sharing.ways_of(free)
         order, constants, coefficients = list[int](), list[float](), list[float]()
         grip_of = {grips[n].contact: grips[n] for n in members}
         for c in (row for row in group if row < self._rows.contacts):
@@ -104,6 +136,7 @@ class Shares:
             tuple(map(tuple, (self._sharing.weights[order] * some).tolist())),
             tuple(map(tuple, (ways[order] * some).tolist())),
             tuple(coefficients),
+            tuple(map(self._slides.get, order[::LOADS])),
         )
 
     def of(self, row: int, level: float) -> Shared:

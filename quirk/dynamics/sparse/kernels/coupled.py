@@ -22,13 +22,14 @@ OF_CONSTRAINT, MULTIPLIER, OF_FORCE, OUTPUT_OF_LAW, ENERGY, SHARE, CONE, SOLVABL
 # of nodes; offsets of bodies i and j in arrays of states, kinematics and wrenches; and whether body j is the ground.
 # Force elements: index of the element and of its end. Outputs and multipliers: index. Energies: whether kinetic and
 # potential energy are included. Combinations of multipliers: first term, number of terms and of forces. Dependent
-# contacts, in addition: first element in `Readings.patches`, number of contacts, and number of independent
-# redistributions of load.
+# contacts, in addition: first element in `Readings.patches`, number of contacts, number of independent redistributions
+# of load, and first element in `Readings.slides`, -1 if no contact slides.
 (
     IS_TORQUE, AXIS, NODE, NODE_END, STATE_I, STATE_J, KIN_I, KIN_J, WRENCH_I, WRENCH_J, J_IS_GROUND, ELEMENT, END,
     PLACE, KINETIC, POTENTIAL, TERMS, TERM_COUNT, FORCES, PATCH_START, PATCH_SIZE, PATCH_WAYS,
-) = range(22)  # fmt: skip
-READING = 22
+    PATCH_SLIDES,
+) = range(23)  # fmt: skip
+READING = 23
 # Floats of each reading: level that is subtracted; joint point of body j in body axes; inverse factor of moments. For
 # combinations of multipliers: offsets of the forces, and the coefficient of friction after them.
 LEVEL, ARM, UNSCALED = 0, 1, 4
@@ -55,7 +56,9 @@ class Readings(NamedTuple):
     patches : for dependent contacts the inverse friction coefficients, and constants, weights and redistributions of
         their load, see
         `quirk.events.names.Patch`
-    shared, scratch : loads of dependent contacts, and the scratch array of the search for their margin (`room`)
+    slides : for dependent contacts, the index of the sliding friction element of each contact; -1 if it does not slide
+    shared, basis : loads of dependent contacts and their redistributions, at the present directions of slip
+    scratch : scratch array of the search for the margin (`room`)
     """
 
     kind: np.ndarray
@@ -67,7 +70,9 @@ class Readings(NamedTuple):
     multipliers: np.ndarray
     weights: np.ndarray
     patches: np.ndarray
+    slides: np.ndarray
     shared: np.ndarray
+    basis: np.ndarray
     scratch: np.ndarray
 
 

@@ -10,7 +10,7 @@ from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import GRAVITY, INVERSE_FACTOR, MASS, OMEGA, POSITION, VELOCITY
 from quirk.dynamics.model.vectors import dot, load3, rows_times
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, load, put, total
+from quirk.jit.simd import at, load, total
 
 from .applied import ELEMENT_SIZE, OUTPUT
 from .bodies import CON, STATE
@@ -32,9 +32,6 @@ from .coupled import (
     OFFSETS,
     OUTPUT_OF_LAW,
     PATCH,
-    PATCH_SIZE,
-    PATCH_START,
-    PATCH_WAYS,
     PLACE,
     POTENTIAL,
     READING,
@@ -47,7 +44,7 @@ from .coupled import (
 from .friction import load_of, normal
 from .loads import component, constraint_load
 from .mechanism import Mechanism
-from .room import LOADS, room
+from .patches import patch
 
 
 @kernel
@@ -115,33 +112,6 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
     for force in range(1, readings.entries[o + FORCES]):
         square += shared(mechanism, readings, r, force) ** 2
     return at(readings.numbers, NUMBERS * r + COEFFICIENT) * load - math.sqrt(square)
-
-
-@kernel
-def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) to the friction limits at which dependent contacts or joints can share a load.
-
-    The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
-    the contacts or joints; see `quirk.dynamics.sparse.kernels.room`.
-    """
-    o = READING * r
-    first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
-    contacts, ways, start = (
-        readings.entries[o + PATCH_SIZE], readings.entries[o + PATCH_WAYS], readings.entries[o + PATCH_START],
-    )  # fmt: skip
-    constants = start + contacts
-    weights = constants + LOADS * contacts
-    basis = weights + LOADS * contacts * count
-    for load_of_contact in range(LOADS * contacts):
-        force = at(readings.patches, constants + load_of_contact)
-        for k in range(count):
-            multiplier = at(mechanism.work.x, readings.multipliers[first + k])
-            force += at(readings.patches, weights + count * load_of_contact + k) * multiplier
-        put(readings.shared, load_of_contact, force)
-    return room(
-        readings.shared, readings.patches[basis : basis + LOADS * contacts * ways], contacts, ways,
-        readings.patches[start : start + contacts], readings.scratch,
-    )  # fmt: skip
 
 
 @kernel

@@ -33,6 +33,7 @@ from ..kernels.coupled import (
     OUTPUT_OF_LAW,
     PATCH,
     PATCH_SIZE,
+    PATCH_SLIDES,
     PATCH_START,
     PATCH_WAYS,
     PLACE,
@@ -56,18 +57,23 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
     multipliers: list[int] = []
     weights: list[float] = []
     patches: list[float] = []
+    slides: list[int] = []
     kind, entries, numbers = [], [], []
     for reading in readings:
         if isinstance(reading, Shared):
             e, x = _of_shared(reading, model, tables, multipliers, weights)
         elif isinstance(reading, Patch):
-            e, x = _of_patch(reading, model, tables, multipliers, weights, patches)
+            e, x = _of_patch(reading, model, tables, multipliers, weights, patches, slides)
         else:
             e, x = _entries(reading, model, tables, forces, nodes)
         kind.append(e[0])
         entries.append(e[1])
         numbers.append(x)
-    sizes = [(len(reading.coefficients), len(reading.basis[0])) for reading in readings if isinstance(reading, Patch)]
+    sizes = [
+        (len(reading.coefficients), len(reading.basis[0]), len(reading.rows))
+        for reading in readings
+        if isinstance(reading, Patch)
+    ]
     energies = [
         forces.entries[ELEMENT_SIZE * e + OUTPUT] + element.layout().energy
         for e, (element, _) in enumerate(model.forces)
@@ -83,8 +89,10 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
         multipliers=np.array(multipliers, dtype=np.int64),
         weights=np.array(weights, dtype=float),
         patches=np.array(patches, dtype=float),
-        shared=np.zeros(max((LOADS * contacts for contacts, _ in sizes), default=0)),
-        scratch=np.zeros(max((scratch_of(contacts, ways) for contacts, ways in sizes), default=0)),
+        slides=np.array(slides, dtype=np.int64),
+        shared=np.zeros(max((LOADS * contacts for contacts, _, _ in sizes), default=0)),
+        basis=np.zeros(max((LOADS * contacts * ways for contacts, ways, _ in sizes), default=0)),
+        scratch=np.zeros(max((max(scratch_of(contacts, ways), rows) for contacts, ways, rows in sizes), default=0)),
     )
 
 
@@ -157,12 +165,18 @@ def sticking_by_load(model: Model) -> list[Sticking]:
 
 
 def _of_patch(
-    one: Patch, model: Model, tables: Tables, multipliers: list[int], weights: list[float], patches: list[float]
+    one: Patch,
+    model: Model,
+    tables: Tables,
+    multipliers: list[int],
+    weights: list[float],
+    patches: list[float],
+    slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
     """Return the integers of a reading: the margin of dependent contacts or joints to the limits of their friction.
 
-    The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, and the data of the
-    contacts to `patches`.
+    The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, the data of the
+    contacts to `patches`, and the indices of their sliding friction elements to `slides`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = one.level
@@ -174,6 +188,9 @@ def _of_patch(
     weights += [0.0] * (MOST_FORCES * len(one.rows))
     patches += [0.0 if mu == 0 else 1 / mu for mu in one.coefficients]
     patches += [*one.constants, *(x for rows in (one.weights, one.basis) for of in rows for x in of)]
+    sliding = [element.name for element, _ in model.forces if isinstance(element, Friction)]
+    entries[PATCH_SLIDES] = len(slides) if any(one.sliding) else -1
+    slides += [-1 if name is None else sliding.index(name) for name in one.sliding]
     return (PATCH, entries), numbers
 
 

@@ -1,0 +1,167 @@
+"""Rows of boxes that slide on a floor while they stick to each other, against closed forms and balances."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
+from quirk.dynamics.contact.contact_modes import Grip
+from quirk.dynamics.contact.load_sharing import held_by_all
+
+G = 9.81
+CORNERS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
+
+
+def row(masses, side, floor, between, corners=CORNERS, *, gravity=G, **motion):
+    """Boxes side by side along x, with friction on the floor and between each other; bodies, and all parts."""
+    boxes = [
+        Body.box(f"box {k}", mass, [side] * 3, position=[side * k, 0, side / 2], **motion)
+        for k, mass in enumerate(masses)
+    ]
+    parts = [*boxes]
+    for k, box in enumerate(boxes):
+        for i, (x, y) in enumerate(CORNERS):
+            foot = surface.point(side / 2 * np.array([x, y, -1]))
+            contact = Contact(f"floor {k}{i}", GROUND, box, on_i=surface.plane(), on_j=foot)
+            parts += [contact, Friction(f"rub {k}{i}", contact, floor)]
+    for k, (one, two) in enumerate(pairwise(boxes)):
+        for i, (y, z) in enumerate(corners):
+            on, corner = surface.plane([side / 2, 0, 0], [1, 0, 0]), surface.point(side / 2 * np.array([-1, y, z]))
+            contact = Contact(f"side {k}{i}", one, two, on_i=on, on_j=corner)
+            parts += [contact, Friction(f"grip {k}{i}", contact, between)]
+    return boxes, parts
+
+
+def outside_cones(result):
+    """The largest negative normal load, and the largest excess of friction, over the largest load (nt,)."""
+    worst, largest = np.zeros(len(result.time)), np.zeros(len(result.time))
+    for friction in [part for part in result.system.forces if isinstance(part, Friction)]:
+        contact = friction.on
+        normal = result[contact.name].force(frame="i") @ contact.frame_i.matrix[:, 2]
+        rub = np.linalg.norm(result[friction.name].force(), axis=1)
+        worst = np.maximum(worst, np.maximum(-normal, rub - friction.static * np.maximum(normal, 0)))
+        largest = np.maximum(largest, np.maximum(np.abs(normal), rub))
+    return worst / np.maximum(largest, np.finfo(float).tiny)
+
+
+def missing_loads(result):
+    """The largest force (nt,) on a box that neither contacts nor applied forces account for, N."""
+    missing = 0.0
+    for box in result.system.bodies:
+        total = result[box.name].acceleration * box.mass - box.mass * result.system.gravity
+        for part in result.system.constraints:
+            for end, body in enumerate((part.body_i, part.body_j)):
+                if body is box:
+                    total = total - (1.0 if end else -1.0) * result[part.name].force()
+        for force in result.system.forces:
+            if isinstance(force, Friction):
+                for end, body in enumerate(force.bodies):
+                    if body is box:
+                        total = total - result[force.name].force(end=end)
+            elif force.bodies[0] is box:
+                total = total - result[force.name].force()
+        missing = np.maximum(missing, np.linalg.norm(total, axis=1))
+    return missing
+
+
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e3), (1e3, 1e-3)])
+def test_two_boxes_pushed_at_the_top_part_where_no_loads_hold_them(length, mass):
+    """The rear box tips when the grip between the boxes, at its limit, and its front edge carry all loads.
+
+    The boxes press on each other at the top with N, and the rear box is pulled up by the largest T = grip N. The floor
+    pushes with m g - T at its front edge, and with m g + T under the front box. Then N = F/2 + floor T, as the boxes
+    have equal accelerations, and the moments about the center of the rear box are, with the push F at the top,
+    F = N + (1 - floor) (m g - T) + T.
+    """
+    side, floor, grip, rate = 0.2 * length, 0.2, 0.3, 10.0 * mass * length
+    g = G * length
+    boxes, parts = row([mass, mass], side, floor, grip, gravity=g)
+    push = Force("push", boxes[0], [Motion.polynomial([0, rate]), 0, 0], point=[0, 0, side / 2])
+    system = quirk.System([*parts, push], gravity=[0, 0, -g])
+    normal = 0.5 / (1.0 - floor * grip)
+    tips = (1.0 - floor) * mass * g / (1.0 - normal - floor * grip * normal)
+    slides = 2 * floor * mass * g
+    # The front box stays on the floor.
+    assert normal * tips < (1.0 - floor) * mass * g + (2.0 - floor) * grip * normal * tips
+    result = quirk.simulate(system, (1 + 1e-6) * tips / rate, output=0.1, atol=1e-12 * length)
+    np.testing.assert_allclose(result.events.time[:2], [slides / rate, tips / rate], rtol=1e-8)
+    assert len(result.events) < 12, result.events
+    held = (result.time > 1.001 * slides / rate) & (result.time < tips / rate)
+    assert held.sum() > 10
+    speed = (0.5 * (rate * result.time) ** 2 - 0.5 * slides**2) / (2 * mass * rate)
+    speed -= floor * g * (result.time - slides / rate)
+    for box in boxes:
+        np.testing.assert_allclose(result[box.name].velocity[held, 0], speed[held], rtol=1e-7, atol=1e-10 * length)
+    assert outside_cones(result)[held].max() < 1e-9
+    assert missing_loads(result)[held].max() < 1e-9 * mass * g
+
+
+def pushed(seed, length=1.0, mass=1.0):
+    """A random row whose first box is pushed to and fro."""
+    rng = np.random.default_rng(seed)
+    count, side = int(rng.integers(2, 5)), length * rng.uniform(0.1, 0.4)
+    masses = mass * (rng.uniform(0.5, 2, count) if rng.random() < 0.5 else np.ones(count))
+    corners = CORNERS if rng.random() < 0.5 else [(-1, -1), (1, 1)]
+    floor, between = rng.uniform(0.05, 0.6, 2)
+    boxes, parts = row(masses, side, floor, between, corners)
+    force = rng.uniform(1.0, 2.5) * floor * G * length * masses.sum()
+    parts.append(Force("push", boxes[0], [Motion.sinusoid(force, rng.uniform(2, 6)), 0, 0]))
+    print(count, side, masses, len(corners), floor, between, force)
+    return quirk.System(parts, gravity=[0, 0, -G * length])
+
+
+@pytest.mark.parametrize(("seed", "length", "mass"), [(0, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 1e3, 1e-3)])
+def test_pushed_rows_have_few_events_and_loads_inside_the_cones(seed, length, mass):
+    result = quirk.simulate(pushed(seed, length, mass), 1.0, output=0.05, atol=1e-12 * length)
+    assert len(result.events) < 30, result.events
+    assert np.abs(result.power.balance).max() < 1e-8 * result.energy.kinetic.max()
+    unsure = np.abs(result.time[:, None] - result.events.time).min(axis=1, initial=np.inf) < 1e-9
+    assert outside_cones(result)[~unsure].max() < 1e-8
+    assert missing_loads(result)[~unsure].max() < 1e-8 * mass * G * length
+
+
+def row_matrices(count, side, yaw, floor, between):
+    """W and q of a row of boxes that slide and turn together on a floor, as seen in a contact problem."""
+    gaps, slips, grips = [], [], []
+
+    def touch(one, two, point, directions):
+        for into, direction in zip((gaps, slips, slips), directions, strict=True):
+            rates = np.zeros((count, 6))
+            for k, sign in ((one, -1), (two, 1)):
+                if k is not None:
+                    rates[k] = sign * np.append(direction, np.cross(point - np.array([side * k, 0, 0]), direction))
+            into.append(rates.ravel())
+
+    x, y, z = np.eye(3)
+    for k in range(count):
+        for a, b in CORNERS:
+            touch(None, k, side / 2 * np.array([2 * k + a, b, -1]), (z, x, y))
+    for k in range(count - 1):
+        for a, b in CORNERS:
+            touch(k, k + 1, side / 2 * np.array([2 * k + 1, a, b]), (x, y, z))
+    A, contacts = np.array(gaps + slips), len(gaps)
+    velocity = np.concatenate([[1.0, yaw * side * k, 0, 0, 0, yaw] for k in range(count)])
+    for c in range(contacts):
+        rows, mu = [contacts + 2 * c, contacts + 2 * c + 1], floor if c < 4 * count else between
+        grips.append(Grip(rows, mu, mu, c))
+        if c < 4 * count:
+            slip = A[rows] @ velocity
+            grips[-1].moving = slip / np.linalg.norm(slip)
+    acceleration = np.zeros((count, 6))
+    acceleration[:, 2], acceleration[0, 0] = -G, 25.0
+    inverse = np.tile([1.0, 1.0, 1.0, *[6 / side**2] * 3], count)
+    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, grips
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_margin_of_a_row_is_continuous_where_slip_directions_become_parallel(count):
+    margins = []
+    for yaw in (0.0, 1e-12, 1e-9, 1e-6):
+        W, q, contacts, grips = row_matrices(count, 0.2, yaw, 0.2, 0.5)
+        found = held_by_all(W, q, range(contacts), grips, np.ones(len(W)))
+        assert found is not None
+        margins.append(found[1])
+    assert margins[0] > 0
+    np.testing.assert_allclose(margins, margins[0], rtol=1e-5)

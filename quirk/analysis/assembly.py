@@ -74,13 +74,13 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
     return (*missing(system.model, found), system.model.row_torque)
 
 
-def missing(model: Model, found: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def missing(model: Model, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the violations of m constraint rows, m or rad, and their rates, both (..., m), from their residuals.
 
-    `found` (..., m, 2) holds the residuals Phi and their rates. Some residuals are sines of angles or squares of
+    `residuals` (..., m, 2) holds the residuals Phi and their rates. Some residuals are sines of angles or squares of
     lengths; the corresponding violations are the angles and lengths themselves.
     """
-    phi, phi_dot = np.moveaxis(found, -1, 0)
+    phi, phi_dot = np.moveaxis(residuals, -1, 0)
     # An extra entry at the end represents rows without a primitive.
     kind = np.append(model.table.kind, -1)[model.row_primitive]
     offset = np.append(model.table.offset, 0.0)[model.row_primitive]
@@ -105,7 +105,7 @@ def check_consistent(system: System, state: State, t: float) -> None:
     # Positions far from the origin have larger round-off.
     speed = np.abs(state.velocity).max() + length * spin
     speed = max(speed + FAR * reach * spin, length * REST / CONSISTENCY_TOLERANCE)
-    _check(system, state, t, "initial velocities", rate, np.where(angular, speed / length, speed), 1)
+    _check_violation(system, state, t, "initial velocities", rate, np.where(angular, speed / length, speed), 1)
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,18 +121,20 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
     over = turned_over(system, state)
     if over is not None:
         violation = f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point in opposite directions: "
-        raise _inconsistent(violation, _placed(over[0], system, state), f"correct the {poses} or the frames")
+        raise _inconsistent(
+            violation, _construction_poses(over[0], system, state), f"correct the {poses} or the frames"
+        )
     size = system.model.length + FAR * np.abs(state.position).max()
-    _check(system, state, t, poses, amount, np.where(angular, 1.0, size), 0)
+    _check_violation(system, state, t, poses, amount, np.where(angular, 1.0, size), 0)
     return amount, rate, angular
 
 
-def _check(
-    system: System, state: State, t: float, what: str, miss: np.ndarray, size: np.ndarray, derivative: int
+def _check_violation(
+    system: System, state: State, t: float, quantity: str, miss: np.ndarray, size: np.ndarray, derivative: int
 ) -> None:
     """Raise an InconsistentStateError if violations `miss` (m,) at time t, s, exceed the tolerance.
 
-    The tolerance of each row is a fraction of its typical value in `size` (m,). `what` names the quantity in the
+    The tolerance of each row is a fraction of its typical value in `size` (m,). `quantity` names the quantity in the
     message. The violations are those of poses for `derivative` 0, of velocities for 1.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
@@ -141,10 +143,10 @@ def _check(
         unit = UNITS[derivative][int(system.model.row_torque[worst])]
         constraint = constraint_of(system, worst)
         violation = (
-            f"{constraint}: the {what} violate it by {miss[worst]:.3g} {unit} (row {system.model.labels[worst]}): "
-            f"{_prescribed(system, state, t, worst, what, derivative)}"
+            f"{constraint}: the {quantity} violate it by {miss[worst]:.3g} {unit} (row {system.model.labels[worst]}): "
+            f"{_driver_values(system, state, t, worst, quantity, derivative)}"
         )
-        raise _inconsistent(violation, _placed(constraint, system, state), f"correct the {what}")
+        raise _inconsistent(violation, _construction_poses(constraint, system, state), f"correct the {quantity}")
 
 
 def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentStateError:
@@ -154,7 +156,7 @@ def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentState
     return error
 
 
-def _prescribed(system: System, state: State, t: float, row: int, what: str, derivative: int) -> str:
+def _driver_values(system: System, state: State, t: float, row: int, quantity: str, derivative: int) -> str:
     """Return a text for errors with the prescribed and the actual value of a driver at a state and time t, s.
 
     The values are those of the coordinate for `derivative` 0, of its rate for 1. The text is empty if the constraint
@@ -168,11 +170,13 @@ def _prescribed(system: System, state: State, t: float, row: int, what: str, der
         found = solver.residuals(solver.slots.state_to_lanes(state.pack()), t)[row, derivative]
         wanted = motions[row - placed.rows.start].derivatives(t, derivative)[derivative]
         unit = UNITS[derivative][int(system.model.row_torque[row])]
-        return f"it prescribes {wanted:.6g} {unit} at t = {t:g} s, and the {what} have {wanted + found:.6g} {unit}: "
+        return (
+            f"it prescribes {wanted:.6g} {unit} at t = {t:g} s, and the {quantity} have {wanted + found:.6g} {unit}: "
+        )
     return ""
 
 
-def _placed(constraint: Any, system: System, state: State) -> str:
+def _construction_poses(constraint: Any, system: System, state: State) -> str:
     """Return a text for errors with the poses of the bodies at the construction of a constraint, or an empty string.
 
     The text is empty if no body has moved since the construction.
@@ -272,11 +276,11 @@ def _check_assembled(system: System, state: State, t: float) -> None:
             f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
             f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}); there "
             f"{others(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from poses "
-            f"closer to an assembled one{_rounded(system, float(miss[worst]))}"
+            f"closer to an assembled one{_tolerance_hint(system, float(miss[worst]))}"
         )
 
 
-def _rounded(system: System, miss: float) -> str:
+def _tolerance_hint(system: System, miss: float) -> str:
     """Return text for an error message that suggests a closure tolerance, or an empty string.
 
     A closure tolerance is suggested if the violation `miss`, relative to the system's size, may come from rounded

@@ -79,7 +79,7 @@ class Closure:
             constraint = by_name[name]
             found = validate.array("closure", f"offsets[{name!r}]", numbers, (len(constraint.labels),))
             checked[name] = tuple(found.tolist())
-            errors += _errors(constraint, found)
+            errors += _offset_sizes(constraint, found)
         errors.sort(key=lambda error: -abs(error.amount))
         return cls(validate.positive("closure", "tolerance", tolerance), checked, tuple(errors))
 
@@ -103,7 +103,7 @@ class Closure:
         return "\n".join([head, *lines])
 
 
-def _errors(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
+def _offset_sizes(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
     """Return the nonzero offsets of a constraint, converted to lengths and angles.
 
     `offsets` has one number for each row.
@@ -128,7 +128,7 @@ def absorbed(system: System, state: State, t: float) -> Closure:
     for _ in range(PASSES):
         model, solver = system.model, system.plant.for_residuals
         amount, _, angular = violations(system, state, t)
-        _check(system, closure, np.where(angular, amount * model.length, amount))
+        _check_tolerance(system, closure, np.where(angular, amount * model.length, amount))
         phi = solver.residuals(solver.slots.state_to_lanes(model.carried.flat(state)), t)[:, 0]
         phi[amount <= ROUND_OFF * np.where(angular, 1.0, model.length)] = 0.0
         offsets = dict(closure.offsets)
@@ -143,7 +143,7 @@ def absorbed(system: System, state: State, t: float) -> Closure:
     return closure
 
 
-def _check(system: System, closure: Closure, amount: np.ndarray) -> None:
+def _check_tolerance(system: System, closure: Closure, amount: np.ndarray) -> None:
     """Raise an AssemblyError if a violation in `amount` (m,), m, exceeds the closure tolerance."""
     worst = int(np.argmax(amount))
     if amount[worst] > closure.tolerance:

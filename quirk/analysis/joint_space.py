@@ -67,7 +67,9 @@ def joint_space(system: System, state: State, t: float, coordinates: Any) -> Joi
     for k, drive in enumerate(drives):
         rates[model.joint_rows[drive.name], k] = 1.0
     rates[:, f] = -residuals(model, kin, t, 2)[:, 2]
-    moved = np.array([np.concatenate(metric.vector(_solved(inverse, rows, rate)), axis=1) for rate in rates.T])
+    moved = np.array(
+        [np.concatenate(metric.vector(_least_norm_motion(inverse, rows, rate)), axis=1) for rate in rates.T]
+    )
     velocities, acceleration = moved[:f], moved[f]
     force, torque = applied_loads(model, t, kin)
     weight = model.mass[:, None] * model.gravity
@@ -97,7 +99,7 @@ def _momentum(model: Any, velocities: np.ndarray) -> np.ndarray:
     return np.concatenate([model.mass[:, None] * velocities[..., :3], turning], axis=2)
 
 
-def _solved(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
+def _least_norm_motion(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """Return the motion z of least norm with rows @ z = rates, computed with iterative refinement.
 
     `inverse` is the pseudo-inverse of `rows`.
@@ -133,16 +135,16 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
     return found
 
 
-def _check_independent(system: System, held: System, drives: Sequence[Drive], state: State, t: float) -> int:
+def _check_independent(system: System, driven: System, drives: Sequence[Drive], state: State, t: float) -> int:
     """Return the rank of all rows; raise an InputError if the coordinates are dependent or incomplete.
 
-    `held` is the system with the drivers `drives`, one for each coordinate.
+    `driven` is the system with the drivers `drives`, one for each coordinate.
     """
     size, f = 6 * len(system.bodies), len(drives)
-    before, after = (one.plant.solver().verdict(state, t) for one in (system, held))
+    before, after = (one.plant.solver().verdict(state, t) for one in (system, driven))
     freedoms = size - before.rank
     if after.rank < before.rank + f:
-        first = held.model.rows - f
+        first = driven.model.rows - f
         extra = [drive.name for k, drive in enumerate(drives) if not after.kept[first + k]]
         said = f"{', '.join(extra)} follows from the others" if extra else "some follow from the others"
         raise InputError(

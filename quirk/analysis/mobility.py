@@ -114,7 +114,7 @@ class Mobility:
         if self.blocked:
             lines.append(f"rigid to second order: {self.blocked} of the freedoms are infinitesimal motions")
         if self.nearly_dependent:
-            lines.append(said_nearly(self.nearly_dependent))
+            lines.append(nearly_dependent_text(self.nearly_dependent))
         if self.held_motors:
             lines.append(f"motors on coordinates that constraints hold: {', '.join(self.held_motors)}")
         if not self.shared:
@@ -127,7 +127,7 @@ class Mobility:
         return "\n".join([*lines, *(f"{name:<{width}}   {x.force:<20} {x.torque}" for name, x in shared.items())])
 
 
-def said_nearly(rows: dict[str, float]) -> str:
+def nearly_dependent_text(rows: dict[str, float]) -> str:
     """Return a line of text that lists nearly dependent rows; `rows` has the distance of each, by label."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
@@ -317,14 +317,15 @@ def _uniqueness(
     for constraint, pair_of in model.joint_bodies:
         own, together = changes[constraint.name], sums[frozenset(pair_of)]
         loads[constraint.name] = Uniqueness(
-            _said(own[:, :3], together[:, :3], share), _said(own[:, 3:] / length, together[:, 3:] / length, share)
+            _uniqueness_of_load(own[:, :3], together[:, :3], share),
+            _uniqueness_of_load(own[:, 3:] / length, together[:, 3:] / length, share),
         )
         if np.abs(idle[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
             sharing.append(constraint.name)
     return loads, sharing
 
 
-def _said(own: np.ndarray, together: np.ndarray, share: float) -> str:
-    if np.abs(own).max(initial=0.0) <= share:
+def _uniqueness_of_load(motions: np.ndarray, sums: np.ndarray, share: float) -> str:
+    if np.abs(motions).max(initial=0.0) <= share:
         return UNIQUE
-    return IN_SUM if np.abs(together).max(initial=0.0) <= share else INDETERMINATE
+    return IN_SUM if np.abs(sums).max(initial=0.0) <= share else INDETERMINATE

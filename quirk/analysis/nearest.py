@@ -67,9 +67,9 @@ def nearest(system: System, start: State, t: float) -> State:
     """
     search, state = _Search(system, start, t), start
     for _ in range(MOST_RIGHTED):
-        state, met = search.from_state(righted(system, state), MOST_STEPS, pulled=True)
+        state, met = search.from_state(righted(system, state), MOST_STEPS, minimize_distance=True)
         if not met:
-            state, met = search.from_state(state, MOST_ALONE, pulled=False)
+            state, met = search.from_state(state, MOST_ALONE, minimize_distance=False)
         if not met or turned_over(system, state) is None:
             break
     return on_kept_rows(system, state, t)
@@ -98,17 +98,18 @@ class _Search:
         self.met = max(CONTRADICTED, self.model.slack)
         self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
 
-    def from_state(self, state: State, most: int, pulled: bool) -> tuple[State, bool]:
-        """Return the state after at most `most` steps from `state`, and whether the rows are satisfied.
+    def from_state(self, state: State, max_steps: int, minimize_distance: bool) -> tuple[State, bool]:
+        """Return the state after at most `max_steps` steps from `state`, and whether the rows are satisfied.
 
-        If `pulled`, the steps also reduce the distance to the start; otherwise they only reduce the violations.
+        If `minimize_distance`, the steps also reduce the distance to the start; otherwise they only reduce the
+        violations.
         """
         model, rest = self.model, np.zeros((len(state.position), 6))
         round_off = ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
         easing, longest, least, previous, stalled = 1.0, 1.0, np.inf, np.inf, 0
         step: np.ndarray | None = None
         gradient: np.ndarray | None = None
-        for _ in range(most):
+        for _ in range(max_steps):
             y = self.solver.slots.state_to_lanes(state.pack())
             phi = self._residuals(state, y)
             violation = float(np.abs(phi / self.unit).max())
@@ -119,7 +120,7 @@ class _Search:
             self.solver.keep(y, self.t, max(model.rank_tolerance, min(FIRST_THRESHOLD, easing * violation)))
             change, _ = self.solver.respond(y, self.t, -phi, rest)
             normal = self._size(change)
-            if pulled:
+            if minimize_distance:
                 back, _ = self.solver.respond(y, self.t, np.zeros_like(phi), self._pull(state))
                 before, gradient = gradient, -self.metric.coordinates(back[:, :3], back[:, 3:])
                 pull = 1.0 if step is None or before is None else _inverse_curvature(step, gradient - before)

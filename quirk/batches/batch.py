@@ -222,7 +222,7 @@ class Batch:
         ends = self._origin + (self._calls + 1) * duration
         alone = due[~self._advanced_in_lanes(due, ends, duration)]
         runs = [partial(self._run, int(k), ends[k] - self.time[k], [ends[k]]) for k in alone]
-        computed(runs, self._threads, partial(self._take, ends))
+        computed(runs, self._threads, partial(self._store_outcome, ends))
 
     def assemble(
         self,
@@ -343,13 +343,13 @@ class Batch:
         if not isinstance(self._lanes, str) and tuple(named) == ("motion",) and not self._changed:
             found = self._lanes.motions(every, self._state, self.inputs, start, start + duration, times)
             if found is not None:
-                first = self._kept(0, duration, output, partial(outcome_of, named, times))
+                first = self._extracted(0, duration, output, partial(outcome_of, named, times))
                 states, good, _ = found
                 if good.all() and first.status == COMPLETED:
                     return dataset_of_lanes(self._varied, states, first, times, duration)
                 outcomes.update(outcomes_of_lanes(states, good, first))
         kept = partial(outcome_of, named, times)
-        runs = [partial(self._kept, k, duration, output, kept) for k in range(self.count) if k not in outcomes]
+        runs = [partial(self._extracted, k, duration, output, kept) for k in range(self.count) if k not in outcomes]
         computed(runs, self._threads, lambda one: outcomes.update({one.number: one}))
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
@@ -363,8 +363,8 @@ class Batch:
     def __repr__(self) -> str:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
-    def _advanced_in_lanes(self, due: np.ndarray, ends: np.ndarray, duration: float) -> np.ndarray:
-        """Advance members `due` in vector lanes to times `ends` (count,), s; return a mask (count,) of the advanced.
+    def _advanced_in_lanes(self, due: np.ndarray, end_times: np.ndarray, duration: float) -> np.ndarray:
+        """Advance members `due` in vector lanes to `end_times` (count,), s; return a mask (count,) of the advanced.
 
         Members at different times are advanced together, by the duration (s), if no load depends on time.
         """
@@ -372,7 +372,7 @@ class Batch:
         if isinstance(self._lanes, str) or not len(due):
             return done
         plain = np.array([not any(self._changed.get(int(k), ({}, {}))) for k in due])
-        intervals = np.stack([self.time[due], ends[due]], axis=1)
+        intervals = np.stack([self.time[due], end_times[due]], axis=1)
         if self._timeless and len(np.unique(intervals[:, 0])) > 1:
             intervals[:] = 0.0, duration
         for interval in np.unique(intervals, axis=0):
@@ -393,7 +393,7 @@ class Batch:
             counted = {name: of_all[kept] for name, of_all in angles.items()}
             self._state.put_bodies(due[group][kept], states[kept, -1], counted)
         moved = due[done]
-        self.time[moved], self.status[moved], self.error[moved] = ends[moved], COMPLETED, ""
+        self.time[moved], self.status[moved], self.error[moved] = end_times[moved], COMPLETED, ""
         self._calls[moved] += 1
         return done
 
@@ -405,11 +405,11 @@ class Batch:
         state = self._state.member(k, *self._changed.get(k, ({}, {})))
         return member_run(k, partial(self._system, k), state, float(self.time[k]), duration, output, self._options)
 
-    def _kept(self, k: int, duration: float, output: Any, kept: Any) -> Any:
-        return kept(self._run(k, duration, output))
+    def _extracted(self, k: int, duration: float, output: Any, extract: Any) -> Any:
+        return extract(self._run(k, duration, output))
 
-    def _take(self, ends: np.ndarray, run: MemberRun) -> None:
-        """Store the state and status of a member after a run to its time in `ends` (count,), s."""
+    def _store_outcome(self, end_times: np.ndarray, run: MemberRun) -> None:
+        """Store the state and status of a member after a run to its time in `end_times` (count,), s."""
         k, result = run.number, run.result
         if run.status == "interrupted":
             raise KeyboardInterrupt
@@ -420,7 +420,7 @@ class Batch:
         state = result.state_at(-1)
         self._state.put(k, state)
         self._changed[k] = state.switched, state.replaced
-        self.time[k] = ends[k] if run.status == COMPLETED else result.time[-1]
+        self.time[k] = end_times[k] if run.status == COMPLETED else result.time[-1]
 
 
 def _timeless(force: ForceElement) -> bool:

@@ -35,27 +35,27 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
     return Outcome(run.number, run.status, "" if run.error is None else said(run.error), table)
 
 
-def outcomes_of_lanes(states: np.ndarray, good: np.ndarray, first: Any) -> dict[int, Any]:
+def outcomes_of_lanes(states: np.ndarray, completed: np.ndarray, sample: Any) -> dict[int, Any]:
     """Return the stored data of members computed in vector lanes, by index of the member.
 
     Parameters
     ----------
     states : (count, nt, n, 13) states at the output times
-    good : (count,) mask of the members whose data are returned
-    first : stored data of a member that was simulated separately, for names, units and labels
+    completed : (count,) mask of the members whose data are returned
+    sample : stored data of a member that was simulated separately, for names, units and labels
     """
     from ..sweeps.run import Outcome
     from ..sweeps.table import SweepTable, SweepVariable
 
-    if first.status != "completed":
+    if sample.status != "completed":
         return {}
-    outcomes = {first.number: first}
-    for k in np.flatnonzero(good):
+    outcomes = {sample.number: sample}
+    for k in np.flatnonzero(completed):
         variables = {
             name: SweepVariable(variable.dims, states[k][..., COMPONENTS[name]], variable.attributes)
-            for name, variable in first.table.variables.items()
+            for name, variable in sample.table.variables.items()
         }
-        table = SweepTable(variables, first.table.labels, first.table.coordinates)
+        table = SweepTable(variables, sample.table.labels, sample.table.coordinates)
         outcomes.setdefault(int(k), Outcome(int(k), "completed", "", table))
     return outcomes
 
@@ -75,20 +75,20 @@ def dataset_of(
 
 
 def dataset_of_lanes(
-    varied: Sequence[VariedNumber], states: np.ndarray, first: Any, times: np.ndarray, duration: float
+    varied: Sequence[VariedNumber], states: np.ndarray, sample: Any, times: np.ndarray, duration: float
 ) -> xarray.Dataset:
     """Return the data of members that have all been computed in vector lanes; see `outcomes_of_lanes`."""
     import xarray
 
     from ..sweeps.dataset import RUN, dataset
 
-    count, template = len(states), dataset([{}], [first], times, {}, {"duration": duration})
+    count, template = len(states), dataset([{}], [sample], times, {}, {"duration": duration})
     variables = {
         str(name): (variable.dims, np.ascontiguousarray(states[..., COMPONENTS[str(name)]]), variable.attrs)
         for name, variable in template.data_vars.items()
     }
     shared = {name: one for name, one in template.coords.items() if RUN not in one.dims}
-    own = {"status": (RUN, np.full(count, first.status)), "error": (RUN, np.full(count, "")), RUN: np.arange(count)}
+    own = {"status": (RUN, np.full(count, sample.status)), "error": (RUN, np.full(count, "")), RUN: np.arange(count)}
     data = xarray.Dataset(variables, {**shared, **own}, template.attrs)
     return data.assign_coords(_coordinates(varied, RUN))
 

@@ -51,7 +51,7 @@ def member_numbers(
     for one in varied:
         if not one.part:
             numbers.gravity[:] = one.values
-        elif not one.of_state and not _filled(system, solver, one, numbers):
+        elif not one.of_state and not _try_fill(system, solver, one, numbers):
             others.append(one)
     for k in range(count if others else 0):
         changes = changes_of(others, k)
@@ -71,7 +71,7 @@ def member_numbers(
             if new is element:
                 continue
             new = in_state(new.placed(bodies, constraints), by_name)
-            if not _law_filled(solver, element, new, numbers.inputs[k]):
+            if not _try_fill_law(solver, element, new, numbers.inputs[k]):
                 return None
     return numbers
 
@@ -103,50 +103,54 @@ def elements_of(solver: Solver) -> list[tuple[int, Any]]:
     return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
 
 
-def _law_filled(solver: Solver, old: ForceElement, new: ForceElement, inputs: np.ndarray) -> bool:
-    """Write the inputs of the force element `new` over those of `old` in `inputs`, one member's inputs of all laws.
+def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceElement, inputs: np.ndarray) -> bool:
+    """Write the inputs of the law of `new_element` over those of `old_element`, in the law inputs of one member.
 
-    Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
+    `inputs` are the inputs of all force laws of the member. Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
     """
-    layout, own = old.layout(), settable_inputs(new)
-    if own and new.structure != old.structure:
-        new = next(
+    layout, own = old_element.layout(), settable_inputs(new_element)
+    if own and new_element.structure != old_element.structure:
+        new_element = next(
             iter(own.values())
         ).element  # the law of an element whose input may be set, see `BatchInputs.settable`
-    if new.layout() != layout or new.structure != old.structure or law_print(new) != law_print(old):
+    if (
+        new_element.layout() != layout
+        or new_element.structure != old_element.structure
+        or law_print(new_element) != law_print(old_element)
+    ):
         return False
-    first = next(place for place, element in elements_of(solver) if element is old)
-    write_law(inputs[first : first + layout.inputs], fixed_inputs(new, layout), layout)
+    first = next(place for place, element in elements_of(solver) if element is old_element)
+    write_law(inputs[first : first + layout.inputs], fixed_inputs(new_element, layout), layout)
     return True
 
 
-def _filled(system: System, solver: Solver, one: VariedNumber, numbers: MemberNumbers) -> bool:
+def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: MemberNumbers) -> bool:
     """Try to write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
     This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. This
     is verified by constructing the parts of the members with the smallest and largest values; an invalid value raises
     the error of the part. Returns whether the parameter has been written.
     """
-    part, values = system[one.part], one.values
-    if values.ndim > 1 or "." in one.parameter:
+    part, values = system[varied.part], varied.values
+    if values.ndim > 1 or "." in varied.parameter:
         return False
     extremes = sorted({int(values.argmin()), int(values.argmax()), 0, len(values) - 1})
-    makers = [MemberMaker(system, changes_of([one], k)) for k in extremes]
+    makers = [MemberMaker(system, changes_of([varied], k)) for k in extremes]
     others = [force for force in system.forces if force is not part]
     if isinstance(part, Constraint) or any(maker.made(other) is not other for maker in makers for other in others):
         return False
     made = [maker.made(part) for maker in makers]
     call = made_with(part)
-    if isinstance(part, Body) and one.parameter == "mass" and call is not None and call.maker in SOLIDS:
+    if isinstance(part, Body) and varied.parameter == "mass" and call is not None and call.maker in SOLIDS:
         row = system.bodies.index(part)
         numbers.mass[:, row] = values
         numbers.inertia[:, row] = part.inertia / part.mass * values[:, None, None]
         return True
-    if not (isinstance(part, ForceElement) and one.parameter in part.parameters):
+    if not (isinstance(part, ForceElement) and varied.parameter in part.parameters):
         return False
     layout = part.layout()
     first = next(place for place, element in elements_of(solver) if element is part)
-    place = place_of(part, one.parameter)
+    place = place_of(part, varied.parameter)
     for k, new in zip(extremes, made, strict=True):
         expected = fixed_inputs(part, layout)
         expected[place] = values[k]

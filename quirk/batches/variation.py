@@ -167,11 +167,14 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     return member
 
 
-def refuse_moved(old: Body, new: Body, changes: Changes) -> None:
-    """Raise an InputError if a body constructed with changed arguments, `new`, has another initial pose than `old`."""
-    if not (np.array_equal(old.position, new.position) and np.array_equal(old.orientation, new.orientation)):
+def refuse_moved(original: Body, changed: Body, changes: Changes) -> None:
+    """Raise an InputError if a body constructed with changed arguments has not the initial pose of `original`."""
+    if not (
+        np.array_equal(original.position, changed.position)
+        and np.array_equal(original.orientation, changed.orientation)
+    ):
         raise InputError(
-            f"{OWNER}: vary: {list(changes.get(old.name, ()))} of {old} also changes its initial pose: "
+            f"{OWNER}: vary: {list(changes.get(original.name, ()))} of {original} also changes its initial pose: "
             "it is not an independent parameter"
         )
 
@@ -188,13 +191,13 @@ class MemberMaker:
         """Return a copy of a part with its changed arguments, or the part itself if no argument has changed."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
-            self._made[id(part)] = new = self._again(part)
+            self._made[id(part)] = new = self._reconstructed(part)
             if isinstance(part, Body | Constraint | ForceElement) and new is not part:
                 for old, own in zip(part.companions, new.companions, strict=True):
                     self._made[id(old)] = own
         return self._made[id(part)]
 
-    def _again(self, part: Any) -> Any:
+    def _reconstructed(self, part: Any) -> Any:
         call = made_with(part)
         changes = self._changes.get(getattr(part, "name", ""), {})
         if call is None and not changes:

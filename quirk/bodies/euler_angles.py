@@ -46,13 +46,13 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
     # Deviation of the path from the arc, caused by the change of angular velocity across the axis; the path has length
     # half.
     bend = np.linalg.norm(np.cross(axis, np.diff(omega, axis=0)), axis=1) * np.diff(time) / 8
-    u, v = (_follow(time, q @ form.T, b @ form.T, half, bend) for form in np.split(plane_forms(sequence), 2))
+    u, v = (_continuous_vector(time, q @ form.T, b @ form.T, half, bend) for form in np.split(plane_forms(sequence), 2))
     # If both vectors pass through zero, the signs of their lengths follow the quaternion.
     sense = np.sign(u.length[:-1] * v.drift - v.length[:-1] * u.drift)
-    p = _summed(np.arctan2(v.length, u.length), np.where(u.straight & v.straight, half * sense, 0.0))
+    p = _continuous(np.arctan2(v.length, u.length), np.where(u.straight & v.straight, half * sense, 0.0))
     second = 2 * p if sequence[0] == sequence[2] else _sign(sequence) * (0.5 * np.pi - 2 * p)
     first, third = u.angle + v.angle, u.angle - v.angle
-    return np.stack([first - _whole(first[0]), second, third - _whole(third[0])], axis=1)
+    return np.stack([first - _nearest_multiple(first[0]), second, third - _nearest_multiple(third[0])], axis=1)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
@@ -82,10 +82,10 @@ def _turns(time: np.ndarray, q: np.ndarray, omega: np.ndarray) -> np.ndarray:
     shortest = rotation.log(rotation.multiply(rotation.conjugate(q[:-1]), q[1:]))
     told = 0.5 * np.diff(time)[:, None] * (omega[:-1] + omega[1:])
     axis = _unit(np.where(shortest.any(axis=1, keepdims=True), shortest, told))
-    return shortest + axis * _whole(((told - shortest) * axis).sum(axis=1, keepdims=True))
+    return shortest + axis * _nearest_multiple(((told - shortest) * axis).sum(axis=1, keepdims=True))
 
 
-class _Followed(NamedTuple):
+class _ContinuousVector(NamedTuple):
     """A plane vector that varies continuously over nt times.
 
     Between two times it is a cos x + b sin x, with a its value at the first of them.
@@ -104,7 +104,9 @@ class _Followed(NamedTuple):
     drift: np.ndarray
 
 
-def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray) -> _Followed:
+def _continuous_vector(
+    time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarray, bend: np.ndarray
+) -> _ContinuousVector:
     """Return direction and signed length of a plane vector over nt times.
 
     Parameters
@@ -131,21 +133,21 @@ def _follow(time: np.ndarray, vector: np.ndarray, b: np.ndarray, half: np.ndarra
         through = straight[start] | (np.diff(known) > 1)
         direction = np.arctan2(vector[known, 1], vector[known, 0])
         told = np.where(through, 0.0, np.sign(across[start]) * half[start])
-        angle = np.interp(time, time[known], _summed(direction, told, np.where(through, np.pi, 2 * np.pi)))
+        angle = np.interp(time, time[known], _continuous(direction, told, np.where(through, np.pi, 2 * np.pi)))
     along = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return _Followed(angle, (vector * along).sum(axis=1), straight, (b * along[:-1]).sum(axis=1))
+    return _ContinuousVector(angle, (vector * along).sum(axis=1), straight, (b * along[:-1]).sum(axis=1))
 
 
-def _summed(angle: np.ndarray, told: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
+def _continuous(angle: np.ndarray, expected_changes: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
     """Return angles (n,), rad, shifted by multiples of `period`, rad, so that they vary continuously.
 
-    The differences of the results are as close as possible to the expected changes `told` (n - 1,), rad.
+    The differences of the results are as close as possible to `expected_changes` (n - 1,), rad.
     """
     step = np.diff(angle)
-    return angle[0] + np.cumsum([0.0, *(step + _whole(told - step, period))])
+    return angle[0] + np.cumsum([0.0, *(step + _nearest_multiple(expected_changes - step, period))])
 
 
-def _whole(angle: Any, period: Any = 2 * np.pi) -> Any:
+def _nearest_multiple(angle: Any, period: Any = 2 * np.pi) -> Any:
     """Return the multiple of `period` nearest to an angle; both are in rad."""
     return period * np.round(angle / period)
 

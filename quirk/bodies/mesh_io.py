@@ -81,19 +81,19 @@ def _meters(part: Any) -> float:
     return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0
 
 
-def simplified(vertices: np.ndarray, triangles: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a coarser mesh with at most `most` triangles, as vertices (n, 3) and triangles (k, 3).
+def simplified(vertices: np.ndarray, triangles: np.ndarray, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a coarser mesh with at most `max_triangles` triangles, as vertices (n, 3) and triangles (k, 3).
 
     Space is divided into cubic cells, and all vertices in one cell are replaced by their mean. Triangles with fewer
     than three distinct vertices are removed. A closed surface stays closed.
     """
-    if len(triangles) <= most:
+    if len(triangles) <= max_triangles:
         return vertices, triangles
     corners = vertices[triangles]
     low, size = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     # A flat surface of this area has two triangles per cell.
-    cell = max(float(np.sqrt(areas.sum() / most)), 1e-5 * size)
+    cell = max(float(np.sqrt(areas.sum() / max_triangles)), 1e-5 * size)
     while True:
         cells = np.floor((vertices - low) / cell).astype(np.int64)
         x, y, z = cells.T
@@ -101,7 +101,7 @@ def simplified(vertices: np.ndarray, triangles: np.ndarray, most: int) -> tuple[
         place = place.reshape(-1)
         kept = place[triangles]
         kept = kept[(kept[:, 0] != kept[:, 1]) & (kept[:, 1] != kept[:, 2]) & (kept[:, 2] != kept[:, 0])]
-        if len(kept) <= most:
+        if len(kept) <= max_triangles:
             counts = np.bincount(place)
             merged = np.stack([np.bincount(place, weights=vertices[:, k]) / counts for k in range(3)], axis=1)
             return merged, kept

@@ -196,23 +196,27 @@ def initial_state(bodies: Sequence[Any]) -> State:
     return State(*parts, bodies=tuple(body.name for body in bodies))
 
 
-def _check_bodies(given: Any, names: Sequence[str]) -> None:
-    """Raise an InputError unless a state's body names `given` are the system's `names`, in the same order."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
-        raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {given!r}")
-    if list(given) == list(names):
+def _check_bodies(body_names: Any, names: Sequence[str]) -> None:
+    """Raise an InputError unless a state's body names `body_names` are the system's `names`, in the same order."""
+    if (
+        isinstance(body_names, str)
+        or not isinstance(body_names, Sequence)
+        or not all(isinstance(one, str) for one in body_names)
+    ):
+        raise InputError(f"State: bodies must be the names of bodies, one for each row, or None; got {body_names!r}")
+    if list(body_names) == list(names):
         return
-    missing = [name for name in names if name not in given]
-    unknown = [name for name in given if name not in names]
-    differing = [f"{_said(missing)} is not in the state"] if missing else []
-    differing += [f"{_said(unknown)} is not in the system"] if unknown else []
-    why = ", ".join(differing) or f"it has {_said(given)}, the system {_said(names)}, in this order"
+    missing = [name for name in names if name not in body_names]
+    unknown = [name for name in body_names if name not in names]
+    differing = [f"{_listed(missing)} is not in the state"] if missing else []
+    differing += [f"{_listed(unknown)} is not in the system"] if unknown else []
+    why = ", ".join(differing) or f"it has {_listed(body_names)}, the system {_listed(names)}, in this order"
     raise InputError(
         f"State: it belongs to another system: {why}; take a state of this system, or if its rows are meant for the "
         "bodies of this system in their order, quirk.State(*state.parts)"
     )
 
 
-def _said(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     more = [f"and {len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
     return ", ".join([*(f'"{name}"' for name in names[:MOST_NAMED]), *more])

@@ -76,33 +76,33 @@ def parser() -> CommandParser:
     """
     from .. import __version__
 
-    top = _texts(CommandParser(prog="quirk"), OVERVIEW, EXAMPLES)
+    top = _set_texts(CommandParser(prog="quirk"), OVERVIEW, EXAMPLES)
     top.add_argument("--version", action="version", version=f"quirk {__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=CommandParser)
     for name, (summary, description, examples, add) in COMMANDS.items():
-        add(_texts(commands.add_parser(name, help=summary), description, examples))
+        add(_set_texts(commands.add_parser(name, help=summary), description, examples))
     return top
 
 
-def _texts(one: CommandParser, description: str, examples: str) -> CommandParser:
-    one.formatter_class = argparse.RawDescriptionHelpFormatter
-    one.description, one.epilog = description, examples
-    return one
+def _set_texts(command: CommandParser, description: str, examples: str) -> CommandParser:
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.description, command.epilog = description, examples
+    return command
 
 
-def _model(one: CommandParser) -> None:
-    one.add_argument("model", metavar="MODEL", help="model file: .toml, or another format of quirk.load")
+def _add_model(command: CommandParser) -> None:
+    command.add_argument("model", metavar="MODEL", help="model file: .toml, or another format of quirk.load")
 
 
-def _writes(one: CommandParser, what: str) -> None:
-    one.add_argument(
-        "-o", "--out", metavar="FILE", action="append", default=[], help=f"write {what}; may be given several times"
+def _add_output(command: CommandParser, content: str) -> None:
+    command.add_argument(
+        "-o", "--out", metavar="FILE", action="append", default=[], help=f"write {content}; may be given several times"
     )
 
 
-def _run_options(one: CommandParser) -> None:
-    """Add options of `simulate` to the parser `one`; they override those in the section [run] of the model file."""
-    given = one.add_argument_group("of the run", "instead of those in the section [run] of the model file")
+def _run_options(command: CommandParser) -> None:
+    """Add options of `simulate` to the parser of a command; they override those in the section [run] of the model file."""
+    given = command.add_argument_group("of the run", "instead of those in the section [run] of the model file")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")
     given.add_argument("--output", type=float, metavar="S", help="interval of the output, s")
@@ -116,57 +116,57 @@ def _run_options(one: CommandParser) -> None:
     given.add_argument("--max-step", type=float, metavar="S", help="longest step of an adaptive method, s")
 
 
-def _add_run(one: CommandParser) -> None:
-    _model(one)
-    _writes(one, "results")
-    one.add_argument(
+def _add_run(command: CommandParser) -> None:
+    _add_model(command)
+    _add_output(command, "results")
+    command.add_argument(
         "--checkpoint", metavar="FOLDER", help="folder for checkpoints, from which the same command continues"
     )
-    _run_options(one)
+    _run_options(command)
 
 
-def _add_kinematics(one: CommandParser) -> None:
-    _model(one)
-    _writes(one, "results")
-    one.add_argument("--times", metavar="A:B:N", help="N times from A to B, s; default: those of the section [run]")
+def _add_kinematics(command: CommandParser) -> None:
+    _add_model(command)
+    _add_output(command, "results")
+    command.add_argument("--times", metavar="A:B:N", help="N times from A to B, s; default: those of the section [run]")
 
 
-def _add_view(one: CommandParser) -> None:
-    one.add_argument("model", metavar="FILE", help="model file, or a result that was saved: .nc")
+def _add_view(command: CommandParser) -> None:
+    command.add_argument("model", metavar="FILE", help="model file, or a result that was saved: .nc")
 
 
-def _add_sweep(one: CommandParser) -> None:
-    _model(one)
-    one.add_argument(
+def _add_sweep(command: CommandParser) -> None:
+    _add_model(command)
+    command.add_argument(
         "--param",
         metavar="NAME=VALUES",
         action="append",
         default=[],
         help="a parameter and its values: A:B:N, or values with commas between them; of several, all combinations",
     )
-    one.add_argument("--params", metavar="FILE", help="a TOML file with parameters; see below")
-    one.add_argument("-o", "--out", metavar="FILE.nc", help="write all runs, for xarray.open_dataset")
-    one.add_argument(
+    command.add_argument("--params", metavar="FILE", help="a TOML file with parameters; see below")
+    command.add_argument("-o", "--out", metavar="FILE.nc", help="write all runs, for xarray.open_dataset")
+    command.add_argument(
         "--quantities",
         metavar="NAMES",
         help="quantities stored for each run, as in motion,joints,loads; default: motion",
     )
-    one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
-    one.add_argument("--client", metavar="ADDRESS", help="compute on the dask cluster at this address")
-    _run_options(one)
+    command.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
+    command.add_argument("--client", metavar="ADDRESS", help="compute on the dask cluster at this address")
+    _run_options(command)
 
 
-def _add_demo(one: CommandParser) -> None:
+def _add_demo(command: CommandParser) -> None:
     from ..demos import DEMOS
 
     listed = "\n".join(f"  {name:<18} {title}" for name, title in DEMOS.items())
-    one.description = f"Run a demo and save its pictures:\n{listed}"
-    one.add_argument("name", choices=DEMOS, metavar="NAME", help="one of the names above")
-    one.add_argument("--out", default="out", metavar="FOLDER", help="folder for the pictures (default: ./out)")
+    command.description = f"Run a demo and save its pictures:\n{listed}"
+    command.add_argument("name", choices=DEMOS, metavar="NAME", help="one of the names above")
+    command.add_argument("--out", default="out", metavar="FOLDER", help="folder for the pictures (default: ./out)")
 
 
-def _add_compile(one: CommandParser) -> None:
-    one.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
+def _add_compile(command: CommandParser) -> None:
+    command.add_argument("--workers", type=int, metavar="N", help="number of processes; default: one for each core")
 
 
 # For each command: summary, description, examples, and the function that adds its arguments.
@@ -186,7 +186,7 @@ COMMANDS: dict[str, tuple[str, str, str, Callable[[CommandParser], None]]] = {
         "Print the contents of a model, its degrees of freedom, redundant constraints, loads that are therefore not\n"
         "unique, and whether its initial state satisfies all constraints. Exit status 1 if not.",
         "example:\n  quirk info crane.toml",
-        _model,
+        _add_model,
     ),
     "kinematics": (
         "compute the motion of a fully driven mechanism",

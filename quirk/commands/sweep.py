@@ -59,23 +59,23 @@ def command(options: argparse.Namespace) -> str:
     return "interrupted" if "not run" in statuses else "failed" if "failed" in statuses else "completed"
 
 
-def built(text: str, where: str, overrides: Mapping[str, Any], **values: Any) -> tuple[System, dict[str, Any]]:
+def built(text: str, file: str, overrides: Mapping[str, Any], **values: Any) -> tuple[System, dict[str, Any]]:
     """Return the system of one run of the sweep, and its options of `simulate`.
 
     Parameters
     ----------
     text : text of the model file
-    where : name of the file, for errors
+    file : name of the file, for errors
     overrides : options of `simulate` from the command line
     values : parameter values of this run, by name
     """
-    model = _model(text, where, values)
+    model = _model(text, file, values)
     return model.system, {name: x for name, x in {**model.run, **overrides}.items() if name not in COMMON}
 
 
-def _model(text: str, where: str, values: Mapping[str, Any]) -> ModelText:
-    """Return the model in `text` with some of its values replaced; `where` is the name of the file, for errors."""
-    return model_of(variant_of(text, where, values), where)
+def _model(text: str, file: str, values: Mapping[str, Any]) -> ModelText:
+    """Return the model in `text` with some of its values replaced; `file` is the name of the file, for errors."""
+    return model_of(variant_of(text, file, values), file)
 
 
 def _parameters(options: argparse.Namespace) -> Any:
@@ -109,30 +109,30 @@ def _parameters(options: argparse.Namespace) -> Any:
     return found
 
 
-def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Return the entries of nested tables in one dict, with dotted names such as "rod.mass".
 
-    `before` is the prefix of the names.
+    `prefix` is the prefix of the names.
     """
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for name, value in table.items():
-        found |= _flat(value, f"{before}{name}.") if isinstance(value, dict) else {before + name: value}
-    return found
+        entries |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return entries
 
 
-def _print(found: Any) -> None:
+def _print(data: Any) -> None:
     """Print the status of each run of a data set; for many runs only their number by status and error.
 
-    `found` is the data set.
+    `data` is the data set of the sweep.
     """
-    names = [str(name) for name in found.coords if found[name].dims == ("run",) and name not in ("run", "error")]
-    if found.sizes["run"] <= MOST_LISTED:
+    names = [str(name) for name in data.coords if data[name].dims == ("run",) and name not in ("run", "error")]
+    if data.sizes["run"] <= MOST_LISTED:
         rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]
-                         for row in zip(*(found[name].values.tolist() for name in names), strict=True))]  # fmt: skip
+                         for row in zip(*(data[name].values.tolist() for name in names), strict=True))]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             print("  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True)))
-    print(", ".join(f"{count} {status}" for status, count in Counter(found.status.values.tolist()).items()))
-    for error, count in Counter(found.error.values.tolist()).items():
+    print(", ".join(f"{count} {status}" for status, count in Counter(data.status.values.tolist()).items()))
+    for error, count in Counter(data.error.values.tolist()).items():
         if error:
             print(f"{count} x {error}")

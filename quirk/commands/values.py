@@ -9,11 +9,11 @@ from .parser import UsageError
 MOST = 10**7
 
 
-def values_of(what: str, text: str) -> list[Any]:
+def values_of(option: str, text: str) -> list[Any]:
     """Return the list of values that a text on the command line describes.
 
-    The text is A:B:N, for N equally spaced numbers from A to B, or values separated by commas. `what` names the option
-    in errors.
+    The text is A:B:N, for N equally spaced numbers from A to B, or values separated by commas. `option` names the
+    option in errors.
     """
     import numpy as np
 
@@ -25,7 +25,7 @@ def values_of(what: str, text: str) -> list[Any]:
                 raise ValueError
             return np.linspace(float(first), float(last), number).tolist()
         except ValueError:
-            raise UsageError(f"{what}: A:B:N stands for N numbers from A to B, as in 0.5:2:4; got {text!r}") from None
+            raise UsageError(f"{option}: A:B:N stands for N numbers from A to B, as in 0.5:2:4; got {text!r}") from None
     return [_value(one.strip()) for one in text.split(",")]
 
 

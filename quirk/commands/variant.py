@@ -13,10 +13,10 @@ from ..io.modelfile.toml import toml_text
 SECTIONS = ("system", "run")
 
 
-def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
+def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
     """Return the text of a model file in which some values are replaced.
 
-    Keys of `values` are the name of a part or section, a dot and the name of an entry, such as "rod.mass". `where` is
+    Keys of `values` are the name of a part or section, a dot and the name of an entry, such as "rod.mass". `file` is
     the name of the file, for errors.
 
     Raises
@@ -24,17 +24,17 @@ def variant_of(text: str, where: str, values: Mapping[str, Any]) -> str:
     InputError
         If the model has no such part or entry.
     """
-    tables = tables_of(text, where)
+    tables = tables_of(text, file)
     for name, value in values.items():
-        place, rest = _part(tables, name, where)
+        place, rest = _part(tables, name, file)
         _put(place, rest.split("."), value, name)
     return toml_text(tables)
 
 
-def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
+def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
     """Return the table of the part that a dotted name refers to, and the remainder of the name.
 
-    `tables` are the tables of the model file; `where` is the name of the file, for errors.
+    `tables` are the tables of the model file; `file` is the name of the file, for errors.
     """
     named = {
         str(table["name"]): table
@@ -47,7 +47,7 @@ def _part(tables: dict[str, Any], name: str, where: str) -> tuple[Any, str]:
     found = [part for part in named if name.startswith(f"{part}.")]
     if not found:
         raise InputError(
-            f'{where}: "{name}" must be the name of a part, a dot, and the name of an entry, such as rod.mass; parts: '
+            f'{file}: "{name}" must be the name of a part, a dot, and the name of an entry, such as rod.mass; parts: '
             f"{', '.join(named)}"
         )
     part = max(found, key=len)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.assembly import FAR, constraint_of, missing, violations
-from ..analysis.mobility import nearly_dependent, said_nearly
+from ..analysis.mobility import nearly_dependent, nearly_dependent_text
 from ..bodies.state import State
 from ..dynamics.dense.projection import factorise
 from ..dynamics.dense.rows import tangent_rows
@@ -64,7 +64,7 @@ class Health:
 
     def __str__(self) -> str:
         low = int(np.argmin(self.smallest_singular_value)) if len(self.time) else 0
-        near = [said_nearly(self.nearly_dependent)] if self.nearly_dependent else []
+        near = [nearly_dependent_text(self.nearly_dependent)] if self.nearly_dependent else []
         return "\n".join(
             [
                 f"rank                      {self.rank.min()} to {self.rank.max()}",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.mobility import nearly_dependent, said_nearly
+from ..analysis.mobility import nearly_dependent, nearly_dependent_text
 from ..forces import Controller
 from ..forces.joint_actuation import Actuated
 from ..forces.stick_slip import that_stick
@@ -172,7 +172,7 @@ def summary(result: Result) -> str:
     lines += _passages(result)
     near = nearly_dependent(result._model, result._verdict)
     if near:
-        lines.append(said_nearly(near))
+        lines.append(nearly_dependent_text(near))
     if any(isinstance(force, Actuated | Controller) for force in system.forces) and result._model.rows <= MOST_ROWS:
         held = result.mobility.held_motors
         lines += [f"motors that move nothing, constraints hold their coordinates: {_listed(held)}"] if held else []

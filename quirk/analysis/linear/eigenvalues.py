@@ -39,21 +39,32 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
     return units
 
 
-def units_between(into: np.ndarray, out: np.ndarray, rate: float) -> np.ndarray:
+def units_between(effect_on_variables: np.ndarray, effect_of_variables: np.ndarray, rate: float) -> np.ndarray:
     """Return units (k,) of k internal variables that balance their couplings with the other states.
 
-    `into` (k,) is the size of the effect of the other states on each variable, and `out` (k,) the size of the effect of
-    each variable on the other states; `rate` is a typical rate, 1/s.
+    `effect_on_variables` (k,) is the size of the effect of the other states on each variable, and `effect_of_variables`
+    (k,) the size of the effect of each variable on the other states; `rate` is a typical rate, 1/s.
     """
-    alike = np.sqrt(np.divide(into, out, out=np.ones_like(into), where=out > 0))
-    alike = np.where(out > 0, alike, into / rate)
-    alike = np.where(into > 0, alike, np.divide(rate, out, out=np.ones_like(out), where=out > 0))
+    alike = np.sqrt(
+        np.divide(
+            effect_on_variables,
+            effect_of_variables,
+            out=np.ones_like(effect_on_variables),
+            where=effect_of_variables > 0,
+        )
+    )
+    alike = np.where(effect_of_variables > 0, alike, effect_on_variables / rate)
+    alike = np.where(
+        effect_on_variables > 0,
+        alike,
+        np.divide(rate, effect_of_variables, out=np.ones_like(effect_of_variables), where=effect_of_variables > 0),
+    )
     return np.asarray(np.where(alike > 0, alike, 1.0))
 
 
 def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Return all eigenvalues (F,) of A, smallest absolute value first; `units` (F,) scale the states."""
-    zeros, values, _ = _split(_in(A, units))
+    zeros, values, _ = _without_zeros(_in_units(A, units))
     return sorted_by_size(np.concatenate([np.zeros(zeros), values]))
 
 
@@ -64,14 +75,14 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
     """
     if not A.size:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
-    A = _in(A, units)
-    null = _null(A)
-    _, values, vectors = _split(A)
+    A = _in_units(A, units)
+    null = _null_vectors(A)
+    _, values, vectors = _without_zeros(A)
     values = np.concatenate([np.zeros(null.shape[1]), values])
     return values, units[:, None] * np.concatenate([null, vectors], axis=1)
 
 
-def _in(A: np.ndarray, units: np.ndarray) -> np.ndarray:
+def _in_units(A: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Return the state matrix A (F, F) for states that are measured in `units` (F,)."""
     return np.asarray(A * units / units[:, None])
 
@@ -94,27 +105,27 @@ def order(values: np.ndarray) -> np.ndarray:
     return np.lexsort((-values.imag, np.round(values.real / scale), np.round(size / scale) * scale))
 
 
-def _split(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+def _without_zeros(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """Return the number of zero eigenvalues, the r other eigenvalues (r,), and their eigenvectors (F, r)."""
     from scipy.linalg import eig
 
     if not A.size:
         return 0, np.zeros(0, dtype=complex), np.zeros((len(A), 0), dtype=complex)
-    null = _null(A)
+    null = _null_vectors(A)
     zeros = null.shape[1]
     if not zeros:
         values, vectors = eig(A)
         return 0, values, vectors
     Q = np.linalg.qr(null, mode="complete")[0]
     rest = Q[:, zeros:]
-    more, values, inner = _split(rest.T @ A @ rest)
+    more, values, inner = _without_zeros(rest.T @ A @ rest)
     vectors = rest @ inner
     # From A (L y + K x) = s (L y + K x) with A K = 0.
     vectors = vectors + null @ (null.T @ (A @ vectors)) / values
     return zeros + more, values, vectors
 
 
-def _null(A: np.ndarray) -> np.ndarray:
+def _null_vectors(A: np.ndarray) -> np.ndarray:
     """Return orthonormal null vectors of A as columns (F, k).
 
     Rows and columns of A are balanced first.

@@ -134,10 +134,12 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
-    found, best = (None if pushes.elements else sparse_newton(system, state, t)) or _found(pushes, system, state, t)
+    found, best = (None if pushes.elements else sparse_newton(system, state, t)) or _dense_search(
+        pushes, system, state, t
+    )
     if best > MISSED:
-        raise _not_found(pushes, found, best, t)
-    own, x = pushes.without(found), _shared(pushes, found, t)
+        raise _convergence_error(pushes, found, best, t)
+    own, x = pushes.without(found), _contact_forces(pushes, found, t)
     held = pushes.closed(system, x)
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
     left = float(best) if np.isfinite(best) else 0.0
@@ -147,30 +149,30 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     )  # fmt: skip
 
 
-def _found(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
+def _dense_search(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
     """Return the best state found from `state` by searches with dense matrices, and its residual.
 
     `pushes` are the gaps of `system`.
     """
     floor = None if pushes.elements else mixed_newton(pushes.system, state, t)
     found, best = _search(pushes, state if floor is None else floor, t)
-    hopeless = best > MISSED and not system.forces and _falls(NullSpaceBasis.at(Point(pushes.system, found, t)))
+    hopeless = best > MISSED and not system.forces and _falls_freely(NullSpaceBasis.at(Point(pushes.system, found, t)))
     if best > MISSED and not hopeless and not pushes.elements:
         floor = followed(pushes.system, state, t)
         found, best = (found, best) if floor is None else _search(pushes, floor, t)
     return found, best
 
 
-def _not_found(pushes: Pushes, state: State, left: float, t: float) -> ConvergenceError:
+def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: float) -> ConvergenceError:
     """Return the ConvergenceError of a search that has failed.
 
     The error holds the best state found, `state`, and names the body with the largest acceleration at this state.
-    `left` is the residual, and `pushes` are the gaps of the system.
+    `final_residual` is the residual, and `pushes` are the gaps of the system.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
     model, (g, K, _) = free.point.model, accelerations(free, len(pushes.at(state)))
-    falls = _falls(free)
-    linear, angular = (np.linalg.norm(part, axis=1) for part in change_along(free, _unopposed(g, K) if falls else g))
+    falls = _falls_freely(free)
+    linear, angular = (np.linalg.norm(part, axis=1) for part in change_along(free, _unbalanced(g, K) if falls else g))
     worst = int(np.argmax(np.maximum(linear, model.length * angular)))
     turns = model.length * angular[worst] > linear[worst]
     residual, unit = (float(angular[worst]), "rad/s^2") if turns else (float(linear[worst]), "m/s^2")
@@ -181,22 +183,22 @@ def _not_found(pushes: Pushes, state: State, left: float, t: float) -> Convergen
     else:
         why = "it may keep moving without coming to rest; otherwise start nearer to an equilibrium"
     return ConvergenceError(
-        f"{OWNER}: no equilibrium was found; the accelerations are {left:.2g} of those due to the loads alone, "
-        f'the largest at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best state is in this '
-        "error's .state",
+        f"{OWNER}: no equilibrium was found; the accelerations are {final_residual:.2g} of those due to the loads "
+        f'alone, the largest at body "{model.body_names[worst]}" with {residual:.3g} {unit}: {why}; the best '
+        "state is in this error's .state",
         state=pushes.without(state),
         body=model.body_names[worst],
         residual=residual,
     )
 
 
-def _falls(free: NullSpaceBasis) -> bool:
+def _falls_freely(free: NullSpaceBasis) -> bool:
     """Whether most of the acceleration at the state of `free` is in directions without stiffness, as in free fall."""
     g, K, _ = accelerations(free, 0)
-    return bool(np.abs(_unopposed(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
+    return bool(np.abs(_unbalanced(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
 
-def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
+def _unbalanced(g: np.ndarray, K: np.ndarray) -> np.ndarray:
     """Return the part of accelerations g (f,) that no displacement can balance.
 
     This part is outside the range of K (f, f), the derivative of g with respect to displacements.
@@ -204,7 +206,7 @@ def _unopposed(g: np.ndarray, K: np.ndarray) -> np.ndarray:
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
 
-def _shared(pushes: Pushes, state: State, t: float) -> np.ndarray:
+def _contact_forces(pushes: Pushes, state: State, t: float) -> np.ndarray:
     """Return the contact forces (c,) at the c gaps of a system in equilibrium, N or N m; zero at open gaps.
 
     Equilibrium does not determine how redundant contacts share a load; the forces of least norm are returned for these.
@@ -244,7 +246,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         g, K, G = accelerations(free, len(x))
         size, open_by = size_of_loads(point), pushes.missing(x, gaps)
         loaded = max(loaded, size)
-        missing, left = (max(_part(g, of), open_by) for of in (size, loaded))
+        missing, left = (max(_relative_size(g, of), open_by) for of in (size, loaded))
         if not len(g) or missing <= FOUND:
             return state, missing
         largest = float(np.abs(K).max())
@@ -254,17 +256,17 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         previous = left
         alone, near = g - G @ x, missing <= NEAR
         longer = FASTER ** (number - best_step)
-        k = 0.0 if near else slower + _downhill(point, K, alone, longer, len(x) > 0)
+        k = 0.0 if near else slower + _descent_damping(point, K, alone, longer, len(x) > 0)
         B = k * np.eye(len(g)) - K
         step, x = near_step(B, alone, G, gaps, x > 0) if near or not len(x) else far_step(B, alone, G, gaps)
         rest = alone + G @ x
         answered = np.abs(rest - B @ step).max() <= ANSWERED * np.abs(rest).max()
-        if k <= INDIFFERENT * largest and answered and open_by <= MISSED and _stands(free, step):
+        if k <= INDIFFERENT * largest and answered and open_by <= MISSED and _is_negligible(free, step):
             missing = 0.0
         stays = left >= best
         if not stays:
             best, best_step, found = left, number, (state, missing)
-        falls = not point.model.forces and bool(np.abs(_unopposed(g, K)).max() > UNOPPOSED * np.abs(g).max())
+        falls = not point.model.forces and bool(np.abs(_unbalanced(g, K)).max() > UNOPPOSED * np.abs(g).max())
         most = MOST_FALLING if falls and not len(x) else MOST_IN_VAIN
         if (stays and found[1] < MISSED) or left < FADED or number > best_step + most:
             break
@@ -272,22 +274,22 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     return found
 
 
-def _part(g: np.ndarray, size: float) -> float:
+def _relative_size(g: np.ndarray, size: float) -> float:
     return float(np.abs(g).max(initial=0.0)) / size if size > 0 else 0.0
 
 
-def _downhill(point: Point, K: np.ndarray, g: np.ndarray, longer: float, definite: bool) -> float:
+def _descent_damping(point: Point, K: np.ndarray, g: np.ndarray, length_factor: float, definite: bool) -> float:
     """Return the damping k, 1/s^2, with which a step (k - K) du = g lowers the potential energy.
 
-    `longer` scales the largest step along directions without stiffness. If `definite`, the symmetric part of k - K is
-    also positive definite, as required for contacts.
+    `length_factor` scales the largest step along directions without stiffness. If `definite`, the symmetric part of k -
+    K is also positive definite, as required for contacts.
     """
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
     found = 1.5 * growing if growing > GROWS * largest else 0.0
     # Directions without stiffness, such as a free fall, are moved by steps of the size of the system.
-    falling = float(np.abs(_unopposed(g, K)).max(initial=0.0)) / (
-        longer * point.model.length * np.sqrt(point.model.mass.max())
+    falling = float(np.abs(_unbalanced(g, K)).max(initial=0.0)) / (
+        length_factor * point.model.length * np.sqrt(point.model.mass.max())
     )
     return max(found, falling, INDIFFERENT * largest if definite else 0.0)
 
@@ -310,7 +312,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
     return replace(state, velocity=still.velocity, angular_velocity=still.angular_velocity)
 
 
-def _stands(free: NullSpaceBasis, step: np.ndarray) -> bool:
+def _is_negligible(free: NullSpaceBasis, step: np.ndarray) -> bool:
     """Whether a step changes the state by no more than round-off.
 
     `step` contains changes of the free coordinates, followed by those of the internal variables.

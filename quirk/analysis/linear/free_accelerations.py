@@ -60,21 +60,21 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
     return change[:, :3], change[:, 3:]
 
 
-def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, longer: float = 1.0) -> float:
+def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, length_factor: float = 1.0) -> float:
     """Return the size of a step: its largest relative displacement, or its largest rotation, rad, if that is larger.
 
     `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are divided by the
-    characteristic length of the system times the factor `longer`.
+    characteristic length of the system times the factor `length_factor`.
     """
-    return float(max(np.abs(moves).max() / (longer * point.model.length), np.abs(turns).max()))
+    return float(max(np.abs(moves).max() / (length_factor * point.model.length), np.abs(turns).max()))
 
 
-def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, longer: float) -> State:
+def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, length_factor: float) -> State:
     """Return the state after a step in free coordinates, projected onto the constraints at time t (s).
 
     The velocities of `state` are kept. The step is shortened if a rotation exceeds LONGEST_STEP (rad), or if a
-    displacement exceeds LONGEST_STEP times `longer` times the characteristic length of the system, and is halved while
-    the projection fails.
+    displacement exceeds LONGEST_STEP times `length_factor` times the characteristic length of the system, and is halved
+    while the projection fails.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
     state : state before the step
     step : (f,) changes of the v free coordinates of the bodies, then of the first f - v internal variables
     t : time, s
-    longer : factor of the largest displacement
+    length_factor : factor of the largest displacement
 
     Raises
     ------
@@ -90,7 +90,7 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
         If the projection fails for short steps, too.
     """
     point, (moves, turns) = free.point, change_along(free, step)
-    size = size_of_change(point, moves, turns, longer)
+    size = size_of_change(point, moves, turns, length_factor)
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
     for _ in range(20):
         moved = displaced(state, part * moves, part * turns)

@@ -39,14 +39,14 @@ class Input:
     write: Callable[[Directions, int], None]
 
 
-def inputs_of(model: Model, given: Iterable[Any]) -> list[Input]:
+def inputs_of(model: Model, names: Iterable[Any]) -> list[Input]:
     """Return the inputs for the user's list of names and pairs (name, parameter).
 
     A vector gives one input for each component.
     """
-    if isinstance(given, str):
-        raise InputError(f'{OWNER}: inputs must be a list, such as ["{given}"]; got the text {given!r}')
-    return [one for what in given for one in _inputs(model, what)]
+    if isinstance(names, str):
+        raise InputError(f'{OWNER}: inputs must be a list, such as ["{names}"]; got the text {names!r}')
+    return [one for what in names for one in _inputs(model, what)]
 
 
 def directions_of(model: Model, inputs: list[Input]) -> Directions:
@@ -58,26 +58,26 @@ def directions_of(model: Model, inputs: list[Input]) -> Directions:
     return made
 
 
-def _inputs(model: Model, what: Any) -> list[Input]:
+def _inputs(model: Model, key: Any) -> list[Input]:
     elements = {element.name: (number, element) for number, (element, _) in enumerate(model.forces)}
-    if isinstance(what, str):
-        name, _, letter = what.rpartition(".")
-        if what in elements:
-            return _of_element(*elements[what], None, what)
+    if isinstance(key, str):
+        name, _, letter = key.rpartition(".")
+        if key in elements:
+            return _of_element(*elements[key], None, key)
         if name in elements and letter in LETTERS and letter:
             found = _of_element(*elements[name], None, name)
             if len(found) == 3:
                 return [found[LETTERS.index(letter)]]
-    if isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what):
-        if what[0] in elements:
-            return _of_element(*elements[what[0]], what[1], what[0])
-        driven = [one for one, _ in model.joint_bodies if one.name == what[0]]
+    if isinstance(key, tuple | list) and len(key) == 2 and all(isinstance(x, str) for x in key):
+        if key[0] in elements:
+            return _of_element(*elements[key[0]], key[1], key[0])
+        driven = [one for one, _ in model.joint_bodies if one.name == key[0]]
         if driven:
-            return _of_driver(model, driven[0], what[1])
+            return _of_driver(model, driven[0], key[1])
     known = ", ".join(f'"{name}"' for name in elements) or "none"
     raise InputError(
         f'{OWNER}: an input is the name of a force element, one component of it as in "push.x", a pair (element, '
-        f'parameter) or a pair (driver, "motion"); got {what!r}; active force elements: {known}'
+        f'parameter) or a pair (driver, "motion"); got {key!r}; active force elements: {known}'
     )
 
 

@@ -65,7 +65,7 @@ def _search(segments: BeamStrains, system: System, start: State, t: float) -> St
         g = free.coordinates(*_accelerations(point))[free.poses.shape[1] :, 0]
         loaded = max(loaded, size_of_loads(point))
         if np.abs(g).max(initial=0.0) <= NEAR * loaded:
-            return None if excites(point, _growing(free, K), start) else state
+            return None if excites(point, _growing_motions(free, K), start) else state
         step = np.linalg.solve(-K, g)
         moves, turns = change_along(free, step)
         size = size_of_change(point, moves, turns, np.inf)
@@ -75,7 +75,7 @@ def _search(segments: BeamStrains, system: System, start: State, t: float) -> St
     return None
 
 
-def _growing(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
+def _growing_motions(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
     """Return the growing motions (6 n, g) at an equilibrium as columns, in coordinates of the mass metric."""
     values, vectors = np.linalg.eig(K)
     growing = vectors[: free.velocities.shape[1], values.real > GROWS * np.abs(K).max(initial=0.0)]
@@ -118,11 +118,11 @@ class BeamStrains:
     Attributes
     ----------
     names : names of the N segments
-    first : (N,) index of each segment's first reference strain among the inputs of all compiled force laws
+    first_inputs : (N,) index of each segment's first reference strain among the inputs of all compiled force laws
     """
 
     names: list[str]
-    first: np.ndarray
+    first_inputs: np.ndarray
 
     @classmethod
     def of(cls, system: System) -> BeamStrains:
@@ -131,7 +131,7 @@ class BeamStrains:
         segments = {row: element for row, element in enumerate(forces) if isinstance(element, BeamSegment)}
         entries = system.plant.solver().applied.table.entries
         first = [
-            int(entries[ELEMENT_SIZE * row + INPUT]) + _size_before(segment, "reference")
+            int(entries[ELEMENT_SIZE * row + INPUT]) + _input_offset(segment, "reference")
             for row, segment in segments.items()
         ]
         return cls([segment.name for segment in segments.values()], np.array(first, dtype=int))
@@ -150,22 +150,22 @@ class BeamStrains:
         return np.array([found[name].coordinates[:, 1] for name in self.names])
 
     @contextmanager
-    def at(self, point: Point, strains: np.ndarray, now: np.ndarray) -> Iterator[None]:
+    def at(self, point: Point, strains: np.ndarray, actual: np.ndarray) -> Iterator[None]:
         """Context manager in which the N segments exert the loads for the strains `strains` (N, 6).
 
-        The actual strains at the point are `now` (N, 6); the reference strains are changed by the difference.
+        The actual strains at the point are `actual` (N, 6); the reference strains are changed by the difference.
         """
         inputs = point.solver.applied.table.inputs
-        places = self.first[:, None] + np.arange(strains.shape[1])
+        places = self.first_inputs[:, None] + np.arange(strains.shape[1])
         kept = inputs[places].copy()
-        inputs[places] = kept + now - strains
+        inputs[places] = kept + actual - strains
         try:
             yield
         finally:
             inputs[places] = kept
 
 
-def _size_before(element: BeamSegment, parameter: str) -> int:
+def _input_offset(element: BeamSegment, parameter: str) -> int:
     """Return the number of inputs of a beam segment's force law that precede the inputs for `parameter`."""
     names = element.parameters[: element.parameters.index(parameter)]
     return sum(np.size(getattr(element, name)) for name in names)

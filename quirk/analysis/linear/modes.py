@@ -150,26 +150,26 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
         shapes, about = linear.motion(vectors.T), linear.about
         variables = sum(s.stop - s.start for s in system.model.carried.internal.values())
         inside = vectors[len(vectors) - variables :].T
-    values, shapes, inside = _chosen(values, shapes, inside, system.model.length)
+    values, shapes, inside = _normalized(values, shapes, inside, system.model.length)
     return Modes(values[:count], shapes[:count], inside[:count], about, state, t, system)
 
 
-def _chosen(
-    values: np.ndarray, shapes: np.ndarray, inside: np.ndarray, length: float
+def _normalized(
+    values: np.ndarray, shapes: np.ndarray, internal: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return one mode of each conjugate pair, sorted by frequency, with normalized shapes.
 
-    `values` (k,) are the eigenvalues, `shapes` (k, n, 12) and `inside` (k, q) the motions of bodies and internal
+    `values` (k,) are the eigenvalues, `shapes` (k, n, 12) and `internal` (k, q) the motions of bodies and internal
     variables. The largest component of each shape becomes 1; displacements are relative to `length`, m.
     """
     values = np.where(np.abs(values.imag) <= REAL * np.abs(values), values.real, values).astype(complex)
     kept = np.flatnonzero(values.imag >= 0)
     kept = kept[order(values[kept])]
-    values, shapes, inside = values[kept], shapes[kept].astype(complex), inside[kept].astype(complex)
-    for shape, variables in zip(shapes, inside, strict=True):
+    values, shapes, internal = values[kept], shapes[kept].astype(complex), internal[kept].astype(complex)
+    for shape, variables in zip(shapes, internal, strict=True):
         size = np.concatenate([shape[:, SHIFT] / length, shape[:, TURN]], axis=1).ravel()
         size = size if np.abs(size).max() > 0 else shape.ravel()
         largest = size[int(np.argmax(np.abs(size)))] if size.any() else 1.0
         shape /= largest
         variables /= largest
-    return values, shapes, inside
+    return values, shapes, internal

@@ -135,10 +135,10 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
     return size, vector @ change / size if size > 0 else np.full(moved.shape[1], np.nan)
 
 
-def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
+def _energy(kind: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
     """Return an energy of the system, J, and its derivatives (D,) along D directions.
 
-    `what` is "kinetic", "potential" or "total". `changes` has the derivatives of the motion.
+    `kind` is "kinetic", "potential" or "total". `changes` has the derivatives of the motion.
     """
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies
@@ -157,4 +157,4 @@ def _energy(what: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]
             stored = exerted(element, rows, point.motion, point.t, 0, state.angles, state.internal).energy
             potential = potential[0] + float(stored), potential[1] + changes.load(number)[3]
     sums = {"kinetic": kinetic, "potential": potential}
-    return sums[what] if what in sums else (kinetic[0] + potential[0], kinetic[1] + potential[1])
+    return sums[kind] if kind in sums else (kinetic[0] + potential[0], kinetic[1] + potential[1])

@@ -41,12 +41,12 @@ OVER_GROWTH = 1.5
 def followed(system: System, state: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium of lower potential energy than `state`; None if the descent fails."""
     try:
-        return _followed(system, state, t)
+        return _transient(system, state, t)
     except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints
         return None
 
 
-def _followed(system: System, state: State, t: float) -> State | None:
+def _transient(system: System, state: State, t: float) -> State | None:
     slower = None
     for _ in range(MOST_STEPS):
         free = NullSpaceBasis.at(Point(system, state, t))

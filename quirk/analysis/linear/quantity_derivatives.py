@@ -87,11 +87,11 @@ class QuantityDerivatives:
         """
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
-        places = _places(element.layout(), layout)
+        places = _input_map(element.layout(), layout)
         for place, change in seeds.items():
             deltas[places[place]] += change
         found: list[list[Any]] = []
-        for inputs in _eights(values, deltas):
+        for inputs in _dual_numbers(values, deltas):
             frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
             time = Jet([Dual(self.point.t, 0), 1.0, 0.0], [None] * layout.frames)
             given = element.coordinate(time, *frames) if element.has("coordinate") else element.shown(time, *frames)
@@ -100,7 +100,7 @@ class QuantityDerivatives:
             found.append(
                 (continued_turns(element, layout, time, jets, inputs) if element.turning else jets)[number].taylor
             )
-        changes = [np.concatenate([_delta(terms, k) for terms in found])[: self._count] for k in range(3)]
+        changes = [np.concatenate([_order_derivative(terms, k) for terms in found])[: self._count] for k in range(3)]
         return [float(x.value if isinstance(x, Dual) else x) for x in found[0][:3]], np.array(changes)
 
     def load(self, number: int) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
@@ -122,7 +122,7 @@ class QuantityDerivatives:
             values[place] = self.point.magnitudes[k]
             deltas[place] = self.variation.tangent.friction[:, k]
         outputs = []
-        for inputs in _eights(values, deltas):
+        for inputs in _dual_numbers(values, deltas):
             made = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)
             calls = [DualCall(value) for value in element.functions]
             run(element, layout, calls, Dual(self.point.t, np.zeros(WIDTH)), inputs, made)
@@ -202,7 +202,7 @@ class QuantityDerivatives:
         # Indices refer to the layout without derivatives; indices of parameters and frames are equal in both layouts.
         number = next((k for k, (one, _) in enumerate(point.model.forces) if one is element), None)
         if number is not None:
-            places = _places(element.layout(), layout)
+            places = _input_map(element.layout(), layout)
             for place, change in self.variation.directions.laws.get(number, {}).items():
                 deltas[places[place]] += change
         for f, body in enumerate(rows):
@@ -229,7 +229,7 @@ class QuantityDerivatives:
         for place, change in self.variation.directions.relations.get(number, {}).items():
             deltas[place] += change
         found = []
-        for inputs in _eights(values, deltas):
+        for inputs in _dual_numbers(values, deltas):
             outputs = DualArray(np.zeros((1 + WIDTH) * layout.outputs), layout.outputs)
             placed.fill_dual(layout, Dual(point.t, np.zeros(WIDTH)), inputs, outputs)
             found.append(outputs.values)
@@ -240,23 +240,25 @@ class QuantityDerivatives:
         return rows, changes[layout.first_gradient :].reshape(*shape, count)[:, here, :6].sum(axis=1)
 
 
-def _places(plain: LawLayout, layout: LawLayout) -> dict[int, int]:
+def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
     """Return, for each input of a force law without time derivatives, its index among the inputs with time derivatives.
 
-    `plain` and `layout` are the two layouts of the inputs.
+    `value_layout` and `layout` are the two layouts of the inputs.
     """
-    found = {k: k for k in range(plain.first_motion)}
-    for m in range(plain.motions):
-        for k in range(plain.order + 2):
-            found[plain.first_motion + m * (plain.order + 2) + k] = layout.first_motion + m * (layout.order + 2) + k
-    for f in range(plain.frames):
+    found = {k: k for k in range(value_layout.first_motion)}
+    for m in range(value_layout.motions):
+        for k in range(value_layout.order + 2):
+            found[value_layout.first_motion + m * (value_layout.order + 2) + k] = (
+                layout.first_motion + m * (layout.order + 2) + k
+            )
+    for f in range(value_layout.frames):
         for c in range(PLACEMENT):
             here = layout.first_frame + f * layout.frame_size + c
-            found[plain.first_frame + f * plain.frame_size + c] = here
+            found[value_layout.first_frame + f * value_layout.frame_size + c] = here
     return found
 
 
-def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
+def _dual_numbers(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
     """Return arrays of N dual numbers, one array per eight directions, from values (N,) and derivatives (N, D)."""
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
@@ -267,7 +269,7 @@ def _eights(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
     return made
 
 
-def _delta(taylor: list[Any], k: int) -> np.ndarray:
+def _order_derivative(taylor: list[Any], k: int) -> np.ndarray:
     """Return the derivatives (8,) along eight directions of the time derivative of order k; NaN if it is not available.
 
     `taylor` holds Taylor coefficients in time, as dual numbers.

@@ -27,29 +27,29 @@ MOST_BODIES, MOST_ROWS = 60, 500
 FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
-def report(found: Equilibrium) -> str:
-    """Return the text shown by `print(equilibrium)`, at most about thirty lines; `found` is the equilibrium."""
-    model, count = found.system.model, len(found.position)
-    errors = residuals(model, Kinematics.of(found), found.time, 0)[:, 0] if model.rows else np.zeros(0)
+def report(equilibrium: Equilibrium) -> str:
+    """Return the text shown by `print(equilibrium)`, at most about thirty lines."""
+    model, count = equilibrium.system.model, len(equilibrium.position)
+    errors = residuals(model, Kinematics.of(equilibrium), equilibrium.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
-        f"equilibrium of {count} {'body' if count == 1 else 'bodies'} at t = {found.time:g} s",
-        f"accelerations left     {found.residual:.1e} of those due to the loads alone",
+        f"equilibrium of {count} {'body' if count == 1 else 'bodies'} at t = {equilibrium.time:g} s",
+        f"accelerations left     {equilibrium.residual:.1e} of those due to the loads alone",
         f"constraint residual    {np.abs(errors).max(initial=0.0):.1e} at position level",
-        f"stability              {_stability(found)}",
+        f"stability              {_stability(equilibrium)}",
     ]
-    return "\n".join([*lines, *_place(found), *_loads(found)])
+    return "\n".join([*lines, *_pose(equilibrium), *_loads(equilibrium)])
 
 
-def _stability(found: Equilibrium) -> str:
-    if len(found.position) > MOST_BODIES:
+def _stability(equilibrium: Equilibrium) -> str:
+    if len(equilibrium.position) > MOST_BODIES:
         return "ask for .stable"
     try:
-        values = found.eigenvalues
+        values = equilibrium.eigenvalues
     except InputError as error:
         return f"not known: {error}"
     if not len(values):
         return "nothing is free to move"
-    said = "stable" if found.stable else "not stable"
+    said = "stable" if equilibrium.stable else "not stable"
     # The same threshold as for `stable`.
     least = GROWS * float(np.abs(values).max())
     real, imaginary = (np.where(np.abs(part) > least, part, 0.0) for part in (values.real, values.imag))
@@ -65,34 +65,31 @@ def _number(real: float, imaginary: float) -> str:
     return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"
 
 
-def _place(found: Equilibrium) -> list[str]:
-    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints.
-
-    `found` is the equilibrium.
-    """
-    system = found.system
+def _pose(equilibrium: Equilibrium) -> list[str]:
+    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints."""
+    system = equilibrium.system
     joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
     free = [
         (joint, *names) for joint in joints for names in FREE if getattr(joint, f"{names[1]}_axis") is not None
     ]  # fmt: skip
     if not free:
         names = [body.name for body in system.bodies]
-        places = rounded_off(found.position, system.model.length)
+        places = rounded_off(equilibrium.position, system.model.length)
         rows = [(name, _vector(place)) for name, place in zip(names, places, strict=True)]
         return _table("body", "position (m)", rows, "bodies")
     shown = []
     for joint, name, kind, unit in free[:MOST_LINES]:
-        value = rounded_off(coordinate(system, found, joint, kind), system.model.length if unit == "m" else 1.0)
+        value = rounded_off(coordinate(system, equilibrium, joint, kind), system.model.length if unit == "m" else 1.0)
         shown.append((f"{joint.name}.{name}", f"{value:12.6g} {unit}"))
     return _table("joint coordinate", "", [*shown, *[("", "")] * (len(free) - len(shown))], "joint coordinates")
 
 
-def _loads(found: Equilibrium) -> list[str]:
+def _loads(equilibrium: Equilibrium) -> list[str]:
     """Return lines of text with the loads of the constraints, and whether they are unique.
 
-    If there are many constraints, only the largest loads are listed.  `found` is the equilibrium.
+    If there are many constraints, only the largest loads are listed.
     """
-    loads, model = found.loads, found.system.model
+    loads, model = equilibrium.loads, equilibrium.system.model
     if not loads:
         return []
     both = np.stack([[load.force, load.torque] for load in loads.values()])
@@ -102,27 +99,27 @@ def _loads(found: Equilibrium) -> list[str]:
     order = range(len(names)) if len(names) <= MOST_LINES else np.argsort(-sizes, kind="stable")
     rows = [(names[k], f"{_vector(both[k, 0])}   {_vector(both[k, 1])}") for k in order]
     head = f"{'force (N)':>38}   {'torque (N m)':>38}"
-    return [*_table("load on body j, inertial", head, rows, "loads, smaller"), _uniqueness(found)]
+    return [*_table("load on body j, inertial", head, rows, "loads, smaller"), _uniqueness(equilibrium)]
 
 
-def _uniqueness(found: Equilibrium) -> str:
-    if found.system.model.rows > MOST_ROWS:
+def _uniqueness(equilibrium: Equilibrium) -> str:
+    if equilibrium.system.model.rows > MOST_ROWS:
         return "which loads are unique, system.mobility(equilibrium) tells"
-    shared = found.system.mobility(found, found.time).shared
+    shared = equilibrium.system.mobility(equilibrium, equilibrium.time).shared
     if not shared:
         return "all joint loads are unique"
     return f"not unique, shared by least squares: {_listed(shared)}"
 
 
-def _table(head: str, of_values: str, rows: Sequence[tuple[str, str]], what: str) -> list[str]:
+def _table(title: str, values_title: str, rows: Sequence[tuple[str, str]], omitted: str) -> list[str]:
     """Return lines of text with names and values; the last one gives the number of omitted lines.
 
-    `head` and `of_values` are the titles of both columns, `what` is the name of the omitted entries.
+    `title` and `values_title` are the titles of both columns, `omitted` is the name of the omitted entries.
     """
     shown = rows[:MOST_LINES]
-    width = max(len(head), *(len(name) for name, _ in shown))
-    lines = [f"{head:<{width}}   {of_values}".rstrip(), *(f"{name:<{width}}   {said}" for name, said in shown)]
-    return lines if len(rows) == len(shown) else [*lines, f"and {len(rows) - len(shown)} more {what}"]
+    width = max(len(title), *(len(name) for name, _ in shown))
+    lines = [f"{title:<{width}}   {values_title}".rstrip(), *(f"{name:<{width}}   {said}" for name, said in shown)]
+    return lines if len(rows) == len(shown) else [*lines, f"and {len(rows) - len(shown)} more {omitted}"]
 
 
 def _vector(values: np.ndarray) -> str:

@@ -82,19 +82,19 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
             raise InputError(
                 f"root_locus: at {value:g} there are {len(now)} states, but previously there were {len(found[-1])}"
             )
-        found.append(_continued(found, now))
+        found.append(_matched(found, now))
     return RootLocus(given, np.array(found))
 
 
-def _continued(before: list[np.ndarray], now: np.ndarray) -> np.ndarray:
+def _matched(previous: list[np.ndarray], values: np.ndarray) -> np.ndarray:
     """Return eigenvalues sorted to match the previous ones, or their linear extrapolation if there are two.
 
-    `before` are the eigenvalues at earlier values of the parameter, `now` those to be sorted.
+    `previous` are the eigenvalues at earlier values of the parameter, `values` those to be sorted.
     """
     from scipy.optimize import linear_sum_assignment
 
-    if not before:
-        return now
-    expected = before[-1] if len(before) < 2 else 2 * before[-1] - before[-2]
-    _, order = linear_sum_assignment(np.abs(expected[:, None] - now))
-    return now[order]
+    if not previous:
+        return values
+    expected = previous[-1] if len(previous) < 2 else 2 * previous[-1] - previous[-2]
+    _, order = linear_sum_assignment(np.abs(expected[:, None] - values))
+    return values[order]

@@ -72,7 +72,7 @@ def _note(
     In each direction the coordinates `parts` of many bodies are varied. `owners` are the indices of the varied bodies
     on which each body, internal variable and row depends, -1 for none.
     """
-    accelerations, tangent = _free(point, directions)
+    accelerations, tangent = _free_accelerations(point, directions)
     bodies, internal, rows = owners
 
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
@@ -96,14 +96,14 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0
-        accelerations, tangent = _free(point, directions)
+        accelerations, tangent = _free_accelerations(point, directions)
         column = FREEDOMS * point.bodies + number
         for name, values in (("accelerations", accelerations), ("rates", tangent.internal.T[: point.internal])):
             rows = np.flatnonzero(values.ravel())
             entries[name].append((values.ravel()[rows], rows, np.full(len(rows), column)))
 
 
-def _free(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
+def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
     """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions, and a tangent.
 
     The tangent holds the derivatives at multipliers that vary so that the constraints are satisfied.
@@ -150,13 +150,13 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
     return csr_array((np.ones(len(one)), (one, two)), shape)
 
 
-def _colors(near: Any) -> list[np.ndarray]:
+def _colors(neighbors: Any) -> list[np.ndarray]:
     """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
 
-    The sets are found by greedy coloring of the distance-2 graph. `near` is a sparse matrix of bodies and the bodies on
-    which they depend.
+    The sets are found by greedy coloring of the distance-2 graph. `neighbors` is a sparse matrix of bodies and the
+    bodies on which they depend.
     """
-    apart = (near @ near).tocsr()
+    apart = (neighbors @ neighbors).tocsr()
     color = np.full(apart.shape[0], -1)
     for body in np.argsort(-np.diff(apart.indptr), kind="stable"):
         taken = set(color[apart.indices[apart.indptr[body] : apart.indptr[body + 1]]])

@@ -55,7 +55,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
         return _slowest(point, local, Steady.none(point.bodies), wanted, rate), "equilibrium"
     for steady, later, tau in frames(point):
         found = _slowest(point, local, steady, wanted, rate)
-        if _same(found, steady, later, tau, rate):
+        if _same_modes(found, steady, later, tau, rate):
             return found, "steady motion"
     raise InputError(
         "System.modes: count requires an equilibrium or steady motion, and this state is neither: "
@@ -63,10 +63,10 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
     )
 
 
-def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: float) -> Found:
+def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    The number of eigenvalues is `wanted` - 2; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians,
+    The number of eigenvalues is `count` - 2; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians,
     and `steady` is the steady motion.
     """
     from scipy.sparse import diags_array
@@ -84,19 +84,19 @@ def _slowest(point: Point, local: Local, steady: Steady, wanted: int, rate: floa
     start = inverse(inverse(inverse(np.random.default_rng(0).normal(size=size))))
     try:
         found, vectors = eigs(
-            LinearOperator((size, size), inverse, dtype=float), k=wanted, v0=start, which="LM", tol=0,
-            ncv=max(MOST_VECTORS * wanted + 1, LEAST_VECTORS),
+            LinearOperator((size, size), inverse, dtype=float), k=count, v0=start, which="LM", tol=0,
+            ncv=max(MOST_VECTORS * count + 1, LEAST_VECTORS),
         )  # fmt: skip
     except ArpackNoConvergence as error:
         raise ConvergenceError(
             f"System.modes: the iteration for eigenvalues near zero converged for {len(error.eigenvalues)} of "
-            f"{wanted}: use another count, or omit it to compute all modes",
+            f"{count}: use another count, or omit it to compute all modes",
             state=point.state,
         ) from error
     values, vectors = rate * (SHIFT_RATE + 1.0 / found), columns[:, None] * vectors
     shapes = vectors[: FREEDOMS * point.bodies].T.reshape(-1, point.bodies, FREEDOMS)
     # The last one may be half of a complex pair.
-    nearest = np.argsort(np.abs(values))[: wanted - 2]
+    nearest = np.argsort(np.abs(values))[: count - 2]
     inside = vectors[FREEDOMS * point.bodies :][: point.internal].T
     return values[nearest], shapes[nearest], inside[nearest]
 
@@ -127,12 +127,12 @@ def _largest(A: Any, axis: int) -> np.ndarray:
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
-def _same(found: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
+def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
     """Whether modes of a steady motion are also modes at its later point, a time `tau` (s) afterwards.
 
-    `rate` is a typical rate, 1/s. `found` are the modes.
+    `rate` is a typical rate, 1/s. `modes` are the modes.
     """
-    values, shapes, inside = found
+    values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
     goes_on = steady.seen(later.variation(moved)).bodies
     x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
@@ -170,7 +170,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
                for m, J in zip(point.model.mass, inverse, strict=True)]  # fmt: skip
     pushes = block_diag(by_body, format="csr") @ A.T
     spread = coo_array((np.ones(6 * n), (velocity, np.arange(6 * n))), (size, 6 * n)).tocsr()
-    F = spread @ local.accelerations + _kinematic(point, steady, size)
+    F = spread @ local.accelerations + _kinematic_part(point, steady, size)
     if k:
         inside = coo_array((np.ones(k), (FREEDOMS * n + np.arange(k), np.arange(k))), (size, k)).tocsr()
         F = F + inside @ local.rates
@@ -182,7 +182,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     return E, pencils
 
 
-def _kinematic(point: Point, steady: Steady, size: int) -> Any:
+def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
     """Return the kinematic part of F: rates of poses due to velocities, and the rotation of the co-moving axes.
 
     `size` is the number of rows and columns.

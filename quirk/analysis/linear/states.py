@@ -153,7 +153,7 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
         ):
             raise InputError(f'{OWNER}: coordinates: "{one.name}" depends on more than poses, or is not smooth here')
     lengths = np.linalg.norm(values[:, :p], axis=1)
-    for one, size, most in zip(chosen, lengths, _most(point, chosen, moved), strict=True):
+    for one, size, most in zip(chosen, lengths, _upper_bounds(point, chosen, moved), strict=True):
         if size <= INDEPENDENT * most:
             raise InputError(
                 f'{OWNER}: coordinates: "{one.name}" does not change at this state, for any motion of the system; '
@@ -175,7 +175,7 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
         )
 
 
-def _most(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
+def _upper_bounds(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
     """Return upper bounds (c,) of the variations of c coordinates for any combination of motions of the bodies.
 
     `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded separately, by the product of the

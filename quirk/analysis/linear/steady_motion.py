@@ -78,7 +78,7 @@ class Steady:
         whole = rotation.exp(self.turning * tau)
         R = rotation.matrix(whole)
         # The integral of exp(Omega s) over the time, applied to V.
-        moved = state.position @ R.T + _integral(self.turning, tau) @ self.velocity
+        moved = state.position @ R.T + _rotation_integral(self.turning, tau) @ self.velocity
         turned = rotation.multiply(rotation.multiply(np.broadcast_to(whole, spun.shape), state.orientation), spun)
         back = rotation.matrix(spun)
         omega = np.einsum("nji,nj->ni", back, state.angular_velocity)
@@ -109,7 +109,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
         return ("equilibrium", at_rest) if not _changes_in_time(point) else ("instant", at_rest)
     # A motion that starts from rest is not steady.
     for candidate, later, tau in frames(point):
-        if _stays(free, variation, candidate, later, tau):
+        if _is_constant(free, variation, candidate, later, tau):
             return "steady motion", candidate
     return "instant", at_rest
 
@@ -234,12 +234,12 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return
     for steady in _candidates(point):
-        found = _later(point, steady)
+        found = _later_point(point, steady)
         if found is not None:
             yield steady, *found
 
 
-def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
+def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
     """Return the operating point that a steady motion reaches after a time tau, and tau, s.
 
     Returns None if the accelerations at this point do not fit, so that the motion is not steady.
@@ -259,7 +259,7 @@ def _later(point: Point, steady: Steady) -> tuple[Point, float] | None:
     return (later, tau) if missing <= FITS * max(_scales(point)) ** 2 else None
 
 
-def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
+def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
     """Whether the coefficients of small motions are the same at a later point of a steady motion.
 
     `variation` contains the time derivatives of the basis directions `free`; `later` is reached after `tau`, s.
@@ -288,11 +288,11 @@ def _stays(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, 
     return bool(np.abs(difference).max(initial=0.0) <= SAME)
 
 
-def _coefficients(free: NullSpaceBasis, seen: OperatingVariation) -> np.ndarray:
-    return free.coordinates(seen.bodies, seen.internal)
+def _coefficients(free: NullSpaceBasis, variation: OperatingVariation) -> np.ndarray:
+    return free.coordinates(variation.bodies, variation.internal)
 
 
-def _integral(turning: np.ndarray, tau: float) -> np.ndarray:
+def _rotation_integral(turning: np.ndarray, tau: float) -> np.ndarray:
     """Return the integral (3, 3), s, over the time from 0 to tau, of the rotation matrix exp(skew(turning) t)."""
     angle = float(np.linalg.norm(turning)) * tau
     cross = rotation.skew(turning * tau)

@@ -67,10 +67,10 @@ def _from_edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number
 
 
 def _from_rectangle(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, Number]:
-    return _beyond(x, numbers[1]), _beyond(y, numbers[2])
+    return _excess(x, numbers[1]), _excess(y, numbers[2])
 
 
-def _beyond(x: Number, a: Number) -> Number:
+def _excess(x: Number, a: Number) -> Number:
     """Return x - a above the interval [-a, a], x + a below it, and zero inside."""
     return where(x > a, x - a, where(x < -a, x + a, 0.0 * x))
 

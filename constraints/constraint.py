@@ -265,7 +265,7 @@ def end_points(
 
 def placement(
     owner: str,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
     required: Sequence[str],
     frames: Callable[[], tuple[Frame, Frame]],
     end_i: tuple[Body | Ground, Any],
@@ -276,7 +276,7 @@ def placement(
     Parameters
     ----------
     owner : title of the constraint, for error messages
-    given : arguments that place the joint by points and axes in the inertial frame, by name
+    arguments : arguments that place the joint by points and axes in the inertial frame, by name
     required : names of those arguments that must be present
     frames : function that computes both frames from those arguments
     end_i, end_j : body and its frame argument (a Frame, the name of a frame of the body, or None)
@@ -285,7 +285,7 @@ def placement(
         body.frame(frame) if isinstance(frame, str) and isinstance(body, Body) else frame
         for body, frame in (end_i, end_j)
     )
-    present = [key for key, value in given.items() if value is not None]
+    present = [key for key, value in arguments.items() if value is not None]
     if frame_i is None and frame_j is None:
         missing = [key for key in required if key not in present]
         if missing:

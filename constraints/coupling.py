@@ -70,7 +70,7 @@ class Coupling(Constraint):
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Coupling:
+        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **options: Any) -> Coupling:
             """Create an object of `Coupling` or of the subclass for the type of flanks.
 
             The class is `Coupling` without free play, `LooseCoupling` for free play between rigid flanks, and

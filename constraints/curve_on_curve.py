@@ -48,14 +48,14 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
     (u, *piece_i), (v, *piece_j) = places[:ON_EACH], places[ON_EACH:]
     without = np.array([[x.bare for x in row] for row in rows], dtype=object)
 
-    def common_normal(unknowns: Sequence[Jet], bare: bool) -> tuple[list[Jet], list[list[Jet]]]:
+    def common_normal(unknowns: Sequence[Jet], poses_only: bool) -> tuple[list[Jet], list[list[Jet]]]:
         """Return the two residuals of the common normal, and their derivatives with respect to the curve parameters.
 
         `unknowns` are the parameters of the contact points on both curves. The residuals vanish where the tangents are
-        parallel and the vector between the points is perpendicular to them. If `bare` is true, the motion of the curves
-        is taken without time derivatives.
+        parallel and the vector between the points is perpendicular to them. If `poses_only` is true, the motion of the
+        curves is taken without time derivatives.
         """
-        moving = without if bare else rows
+        moving = without if poses_only else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
         turn = moving[:, :Z]
         d, tangent_j, second_j = turn @ c_j + moving[:, Z] - c, turn @ tangent_j, turn @ second_j

@@ -182,13 +182,13 @@ class GivenRows(Relation):
     ----------
     owner : title of the constraint, for error messages
     skipped : number of leading frames that are not passed to the function
-    first : index of the first row of the block
+    first_row : index of the first row of the block
     """
 
     function: Any
     owner: str = ""
     skipped: int = 0
-    first: int = 0
+    first_row: int = 0
 
     compilable = False
 
@@ -205,7 +205,7 @@ class GivenRows(Relation):
         if lack is not None:
             raise InputError(f"{self.owner}: {lack[0]}: {lack[1]}")
         A, b, phi, phi_dot = self.call(layout, t, inputs)
-        part = slice(self.first, self.first + layout.rows)
+        part = slice(self.first_row, self.first_row + layout.rows)
         bend = -b
         if not resting and layout.order > 1:
             after = 12 + 3 * (layout.order + 1)
@@ -225,10 +225,10 @@ class GivenRows(Relation):
         Finite differences are used because the function accepts only floats.
         """
 
-        def filled(t: float, given: np.ndarray) -> np.ndarray:
-            found = np.zeros(layout.outputs)
-            self.fill(layout, False, t, given, found)
-            return found
+        def filled(t: float, values: np.ndarray) -> np.ndarray:
+            row_values = np.zeros(layout.outputs)
+            self.fill(layout, False, t, values, row_values)
+            return row_values
 
         value, derivative = in_directions(
             filled, t, [np.array([inputs[k] for k in range(layout.inputs)], dtype=object)]
@@ -273,13 +273,13 @@ class GivenRows(Relation):
         return np.concatenate([A[..., :3], np.einsum("kij,mkj->mki", R, A[..., 3:])], axis=2), b, phi, phi_dot
 
 
-def _checked(where: str, what: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+def _checked(location: str, quantity: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
     """Check a number or list of numbers returned by a user function, and return it as an array."""
-    given = validate.numbers(value)
-    if given is None:
-        raise InputError(f"{where}: {what} must be a number for each row; got {value!r}")
-    listed = np.atleast_1d(given)
-    return validate.array(where, what, listed, listed.shape[:1] if shape is None else shape)
+    checked = validate.numbers(value)
+    if checked is None:
+        raise InputError(f"{location}: {quantity} must be a number for each row; got {value!r}")
+    listed = np.atleast_1d(checked)
+    return validate.array(location, quantity, listed, listed.shape[:1] if shape is None else shape)
 
 
 class CustomRows(OfBodies):
@@ -331,6 +331,6 @@ class CustomRows(OfBodies):
         labels, parts = tuple(f"row {k}" for k in range(count)), range(0, count, MOST_ROWS)
         self.primitives = tuple(
             GivenRows(rows, labels[k : k + MOST_ROWS], (unit,) * len(labels[k : k + MOST_ROWS]), owner=owner,
-                      skipped=skipped, first=k, of_velocities=phi is None, source=rows)
+                      skipped=skipped, first_row=k, of_velocities=phi is None, source=rows)
             for k in parts
         )  # fmt: skip

@@ -20,7 +20,7 @@ from ..util import validate
 from ..util.validate import PointsLike
 from .angle import angles_123, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
-from .freedom import holds
+from .freedom import is_constant
 from .primitives import X, Y, Z
 from .relation import FORCE, TORQUE, MovingFrame, Relation
 
@@ -155,9 +155,9 @@ def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
     An InputError is raised if the joint constrains this coordinate.
     """
     kind, axis = _named_coordinate(owner, joint, coordinate)
-    if _held(joint, kind, axis):
+    if _is_constrained(joint, kind, axis):
         every = [(one, k) for one in ("translation", "rotation") for k in range(3)]
-        free = ", ".join(f"{one} {LETTERS[k]}" for one, k in every if not _held(joint, one, k))
+        free = ", ".join(f"{one} {LETTERS[k]}" for one, k in every if not _is_constrained(joint, one, k))
         raise InputError(
             f"{owner}: {joint} holds its {kind} {LETTERS[axis]}, so nothing can drive it; "
             f"it leaves free: {free or 'nothing'}"
@@ -166,10 +166,10 @@ def driven_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
 
 
 @functools.lru_cache(1024)
-def _held(joint: Joint, kind: str, axis: int) -> bool:
+def _is_constrained(joint: Joint, kind: str, axis: int) -> bool:
     if axis == getattr(joint, f"{kind}_axis"):
         return False
-    return holds(joint, coordinate_relation(joint, kind, axis, Motion.constant_rate(0.0)))
+    return is_constant(joint, coordinate_relation(joint, kind, axis, Motion.constant_rate(0.0)))
 
 
 def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:

@@ -89,7 +89,7 @@ def tangent(span: Any, across: Any) -> Plane:
 
 
 def course(
-    centers: Sequence[Any], k: int, axes: Any, before: Any, radius: Any, after: Any
+    centers: Sequence[Any], k: int, axes: Any, previous_radius: Any, radius: Any, next_radius: Any
 ) -> tuple[Plane, Plane, list[Any]]:
     """Return the directions of a rope before and after drum k, and its two contact points on the drum.
 
@@ -100,7 +100,7 @@ def course(
     centers : centers (3,) of all drums and points of the rope, m
     k : index of the drum
     axes : (3, 3) axes of the drum, as columns
-    before, radius, after : radii of the previous drum, of drum k and of the next one, m
+    previous_radius, radius, next_radius : radii of the previous drum, of drum k and of the next one, m
 
     Returns
     -------
@@ -112,23 +112,23 @@ def course(
     out: Plane = (1.0, 0.0)
     ends = [centers[k], centers[k]]
     if k > 0:
-        into = tangent(axes.T @ (centers[k] - centers[k - 1]), radius - before)
+        into = tangent(axes.T @ (centers[k] - centers[k - 1]), radius - previous_radius)
         ends[0] = _touched(centers[k], axes, radius, into)
     if k < len(centers) - 1:
-        out = tangent(axes.T @ (centers[k + 1] - centers[k]), after - radius)
+        out = tangent(axes.T @ (centers[k + 1] - centers[k]), next_radius - radius)
         ends[1] = _touched(centers[k], axes, radius, out)
     return into, out, ends
 
 
-def _touched(center: Any, axes: Any, radius: Any, along: Plane) -> Any:
-    """Return the point (3,), m, at which a rope with the direction u = `along` touches a drum: `center` - i r u."""
-    x, y = along
+def _touched(center: Any, axes: Any, radius: Any, direction: Plane) -> Any:
+    """Return the point (3,), m, at which a rope with the direction u = `direction` touches a drum: `center` - i r u."""
+    x, y = direction
     return center + axes[:, 0] * (radius * y) - axes[:, 1] * (radius * x)
 
 
-def angle_between(one: Plane, two: Plane) -> Jet:
-    """Return the angle (rad), in (-pi, pi], from the plane vector `one` to the plane vector `two`."""
-    return (one[0] * two[1] - one[1] * two[0]).arctan2(one[0] * two[0] + one[1] * two[1])
+def angle_between(u: Plane, v: Plane) -> Jet:
+    """Return the angle (rad), in (-pi, pi], from the plane vector `u` to the plane vector `v`."""
+    return (u[0] * v[1] - u[1] * v[0]).arctan2(u[0] * v[0] + u[1] * v[1])
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:

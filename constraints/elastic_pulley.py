@@ -60,11 +60,11 @@ class ElasticPulley(Pulley):
         )  # fmt: skip
 
 
-def _per(owner: str, argument: str, value: Any, count: int, what: str) -> np.ndarray:
+def _numbers_per(owner: str, argument: str, value: Any, count: int, item: str) -> np.ndarray:
     """Return an array (count,) of nonnegative numbers from `value`: one common number, or `count` numbers."""
     given = validate.numbers(value)
     if given is None or given.shape not in ((), (count,)):
-        raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {what}; got {value!r}")
+        raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {item}; got {value!r}")
     found = np.broadcast_to(validate.array(owner, argument, value, given.shape), (count,))
     if (found < 0).any():
         raise InputError(f"{owner}: {argument} must not be negative; got {given.tolist()}")
@@ -76,7 +76,7 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
     inner = list(path.inner)
     what = "stop" if path.closed else "stop between the ends"
     found = np.zeros(len(path.path))
-    found[inner] = 0.0 if value is None else _per(owner, "friction", value, len(inner), what)
+    found[inner] = 0.0 if value is None else _numbers_per(owner, "friction", value, len(inner), what)
     for k in np.flatnonzero(found).tolist():
         if weights[k - 1] != 1 or weights[k] != 1:
             raise InputError(
@@ -105,7 +105,7 @@ def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
 
 def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarray:
     """Return the checked tensions (sections,), N, of the sections of a rope at the initial poses."""
-    given = _per(owner, "pretension", value, len(sections.of_span), "span")
+    given = _numbers_per(owner, "pretension", value, len(sections.of_span), "span")
     found = np.zeros(sections.count)
     found[list(sections.of_span)] = given
     if (given != found[list(sections.of_span)]).any():

@@ -26,11 +26,11 @@ SATISFIED, STEPS = 1e-9, 30
 HELD = 1e-6
 
 
-def holds(joint: Joint, coordinate: Relation) -> bool:
+def is_constant(joint: Joint, coordinate: Relation) -> bool:
     """Whether a joint constrains a coordinate, at all examined poses."""
     seen = False
     for number in range(1 + POSES):
-        pose = _pose(joint, number)
+        pose = _allowed_pose(joint, number)
         if pose is None:
             continue
         seen = True
@@ -42,7 +42,7 @@ def holds(joint: Joint, coordinate: Relation) -> bool:
 
 
 @functools.lru_cache(256)
-def _pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _allowed_pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a pose of frame j that satisfies the joint: origin (3,), m, and axes (3, 3) in frame i.
 
     The pose is computed by Newton's method from an initial guess that depends on `number`; the result is None if the

@@ -99,10 +99,10 @@ class BorderOf:
         return [PARTS[self.kind].borders(x, y, numbers)[self.number]]
 
 
-def in_frame(one: Any, two: Any) -> tuple[Any, Any, Any]:
-    """Return the three coordinates, m, of the origin of frame `two` in frame `one`."""
-    d = two.position - one.position
-    return one.rotation[:, X] @ d, one.rotation[:, Y] @ d, one.rotation[:, Z] @ d
+def in_frame(i: Any, j: Any) -> tuple[Any, Any, Any]:
+    """Return the three coordinates, m, of the origin of frame j in frame i."""
+    d = j.position - i.position
+    return i.rotation[:, X] @ d, i.rotation[:, Y] @ d, i.rotation[:, Z] @ d
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ class Pair:
     parts: SurfaceParts | None = None
 
 
-def _sum(first: Surface, second: Surface) -> tuple[float, ...]:
+def _sum_of_radii(first: Surface, second: Surface) -> tuple[float, ...]:
     return (first.radius + second.radius,)
 
 
-def _difference(first: Surface, second: Surface) -> tuple[float, ...]:
+def _difference_of_radii(first: Surface, second: Surface) -> tuple[float, ...]:
     return (first.radius - second.radius,)
 
 
@@ -145,10 +145,10 @@ def _bounded(kind: str) -> Pair:
 
 FLAT = "its rim lies flat on the plane: no point of it is lowest"
 PAIRS: dict[tuple[str, str], Pair] = {
-    ("plane", "sphere"): Pair(plane_and_sphere, plane_and_sphere, _sum),
-    ("sphere", "sphere"): Pair(two_spheres, two_spheres, _sum, "both centers coincide"),
-    ("plane", "rim"): Pair(plane_and_rim, plane_and_rim, _sum, FLAT),
-    ("bowl", "sphere"): Pair(bowl_and_sphere, bowl_on_sphere, _difference),
+    ("plane", "sphere"): Pair(plane_and_sphere, plane_and_sphere, _sum_of_radii),
+    ("sphere", "sphere"): Pair(two_spheres, two_spheres, _sum_of_radii, "both centers coincide"),
+    ("plane", "rim"): Pair(plane_and_rim, plane_and_rim, _sum_of_radii, FLAT),
+    ("bowl", "sphere"): Pair(bowl_and_sphere, bowl_on_sphere, _difference_of_radii),
     ("rectangle", "sphere"): _bounded("rectangle"),
     ("disk", "sphere"): _bounded("disk"),
 }

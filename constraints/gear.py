@@ -154,7 +154,7 @@ class Gear(Constraint):
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **given: Any) -> Gear:
+        def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **options: Any) -> Gear:
             """Create an object of `Gear` or of the subclass for the type of flanks.
 
             The class is `Gear` without backlash, `LooseGear` for rigid flanks with backlash, and `ElasticGear` for

@@ -26,12 +26,12 @@ def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)
     while known < wanted:
-        unknowns, known = _stepped(unknowns, *equations(unknowns, True)), 2 * known
+        unknowns, known = _newton_step(unknowns, *equations(unknowns, True)), 2 * known
     residuals, _ = equations(unknowns, False)
-    return _stepped(unknowns, residuals, equations(unknowns, True)[1])
+    return _newton_step(unknowns, residuals, equations(unknowns, True)[1])
 
 
-def _stepped(unknowns: list[Jet], residuals: list[Jet], slopes: list[list[Jet]]) -> list[Jet]:
+def _newton_step(unknowns: list[Jet], residuals: list[Jet], slopes: list[list[Jet]]) -> list[Jet]:
     if len(unknowns) == 1:
         return [unknowns[0] - residuals[0] / slopes[0][0]]
     (a, b), (c, d) = slopes

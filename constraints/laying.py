@@ -125,11 +125,11 @@ def laid(
     return numbers, np.array([two[0] - one[1] for one, two in itertools.pairwise(following)]), arcs
 
 
-def _check_part(owner: str, k: int, stops: Sequence[RopeStop], after: int) -> None:
-    """Raise an InputError if no straight part is possible from stop k to the stop `after` at the initial poses."""
-    one, two = stops[k], stops[after]
+def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -> None:
+    """Raise an InputError if no straight part is possible from stop k to the stop `next_stop` at the initial poses."""
+    one, two = stops[k], stops[next_stop]
     span = two.center - one.center
-    names = f"points[{k}] and points[{after}]"
+    names = f"points[{k}] and points[{next_stop}]"
     for stop, other in ((one, two), (two, one)):
         if stop.drum is None:
             continue

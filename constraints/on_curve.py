@@ -43,14 +43,14 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     bare = np.array([x.bare for x in point], dtype=object)
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
-    def foot(unknowns: Sequence[Jet], without: bool) -> tuple[list[Jet], list[list[Jet]]]:
+    def foot(unknowns: Sequence[Jet], poses_only: bool) -> tuple[list[Jet], list[list[Jet]]]:
         """Return the residual of the nearest point, and its derivative with respect to the curve parameter.
 
-        The residual vanishes where the vector from curve to point is perpendicular to the tangent. If `without` is
+        The residual vanishes where the vector from curve to point is perpendicular to the tangent. If `poses_only` is
         true, the motion of the point is taken without time derivatives.
         """
         c, tangent, second = along(piece, unknowns[0])
-        d = (bare if without else point) - c
+        d = (bare if poses_only else point) - c
         return [d @ tangent], [[d @ second - tangent @ tangent]]
 
     (u,) = solved(foot, [point[0].constant(place)])

@@ -125,7 +125,7 @@ class Pulley(Constraint):
 
     if not TYPE_CHECKING:
 
-        def __new__(cls, *args: Any, stiffness: Any = None, **given: Any) -> Pulley:
+        def __new__(cls, *args: Any, stiffness: Any = None, **options: Any) -> Pulley:
             """Create a rope of constant length with a constraint row or, if `stiffness` is given, an elastic rope."""
             if cls is Pulley and stiffness is not None:
                 from .elastic_pulley import ElasticPulley

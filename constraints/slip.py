@@ -46,7 +46,7 @@ class Component:
     torque_i: Vector
 
 
-def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
+def _translational_slip(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
     """Return the component of slip (m/s) along a unit vector `direction` (3,) at a contact point.
 
     `point` (3,), m, is the position of the contact point. Both vectors are in the inertial frame.
@@ -56,7 +56,7 @@ def _pushing(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
     return Component(direction @ slip, direction, np.cross(from_j, direction), -direction, -np.cross(from_i, direction))
 
 
-def _turning(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
+def _rotational_slip(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
     """Return the component of slip, m/s, due to relative rotation about a unit vector `direction` (3,), inertial frame.
 
     The surfaces slip at a distance `radius`, m, from the axis.
@@ -87,8 +87,8 @@ class AlongAxis:
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components of slip; `numbers` contains the radius at which rotation slips, m."""
         axis = i.rotation[:, self.axis]
-        found = [_pushing(i, j, axis, j.position)] if self.slides else []
-        return [*found, _turning(i, j, axis, numbers[0])] if self.turns else found
+        found = [_translational_slip(i, j, axis, j.position)] if self.slides else []
+        return [*found, _rotational_slip(i, j, axis, numbers[0])] if self.turns else found
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class AboutPoint:
 
         `numbers` contains the radius of the ball, m.
         """
-        return [_turning(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
+        return [_rotational_slip(i, j, i.rotation[:, axis], numbers[0]) for axis in (X, Y, Z)]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class AboutAngle:
 
         `numbers` contains the radius, m.
         """
-        return [_turning(i, j, gradients_123(i.rotation[:, X], j.rotation[:, Z])[self.axis], numbers[0])]
+        return [_rotational_slip(i, j, gradients_123(i.rotation[:, X], j.rotation[:, Z])[self.axis], numbers[0])]
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class OnPlane:
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components of slip (m/s) along x and y of frame i."""
-        return [_pushing(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
+        return [_translational_slip(i, j, i.rotation[:, axis], j.position) for axis in (X, Y)]
 
 
 @dataclass(frozen=True)
@@ -168,34 +168,34 @@ class OfSurfaces:
         `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
         """
         one, two = (j, i) if self.turned else (i, j)
-        normal, point = self._touching(one, two, numbers)
+        normal, point = self._normal_and_point(one, two, numbers)
         # The normal of a plane is fixed in its frame.
         flat = not self.has_sides
         return [
-            _pushing(i, j, tangent, point)
+            _translational_slip(i, j, tangent, point)
             for tangent in ((one.rotation[:, X], one.rotation[:, Y]) if flat else tangents(one, normal, self.side))
         ]
 
-    def _touching(self, one: Any, two: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
+    def _normal_and_point(self, i: Any, j: Any, radii: Sequence[Any]) -> tuple[Vector, Vector]:
         """Return the unit normal (3,) from the first to the second surface, and the contact point (3,), m.
 
         Both are in the inertial frame.
         """
-        normal = one.rotation[:, Z]
+        normal = i.rotation[:, Z]
         if self.kinds[0] in PARTS:
-            x, y, z = in_frame(one, two)
-            apart = one.rotation @ np.array([*PARTS[self.kinds[0]].offset(x, y, radii), z], dtype=object)
+            x, y, z = in_frame(i, j)
+            apart = i.rotation @ np.array([*PARTS[self.kinds[0]].offset(x, y, radii), z], dtype=object)
             normal = apart / np.sqrt(apart @ apart)
-            return normal, two.position - normal * radii[0]
+            return normal, j.position - normal * radii[0]
         if self.kinds in (("sphere", "sphere"), ("bowl", "sphere")):
-            apart = two.position - one.position
+            apart = j.position - i.position
             outward = apart / np.sqrt(apart @ apart)
-            return (-outward if self.kinds[0] == "bowl" else outward), one.position + outward * radii[0]
+            return (-outward if self.kinds[0] == "bowl" else outward), i.position + outward * radii[0]
         if self.kinds == ("plane", "sphere"):
-            return normal, two.position - normal * radii[1]
-        axis = two.rotation[:, Z]
+            return normal, j.position - normal * radii[1]
+        axis = j.rotation[:, Z]
         cosine = normal @ axis
-        return normal, two.position + (axis * cosine - normal) * (radii[1] / np.sqrt(1.0 - cosine * cosine))
+        return normal, j.position + (axis * cosine - normal) * (radii[1] / np.sqrt(1.0 - cosine * cosine))
 
 
 @dataclass(frozen=True)
@@ -223,12 +223,12 @@ class OfGap:
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
         """Return the components of slip (m/s) along two tangents; `numbers` are not used."""
         normal = self._normal(t, i, j)
-        point = self.point(t, [_still(one) for one in (i, j)])
-        return [_pushing(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
+        point = self.point(t, [_constant_frame(one) for one in (i, j)])
+        return [_translational_slip(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
 
     def _normal(self, t: Any, i: Any, j: Any) -> Vector:
         count = len(j.position[0].gradient)
-        frames = [_still(one) for one in (i, j)]
+        frames = [_constant_frame(one) for one in (i, j)]
         # Derivatives with respect to the position of body j, in separate lanes.
         shifted = []
         for c, x in enumerate(j.position):
@@ -241,24 +241,24 @@ class OfGap:
         return np.array([Jet(one, [None] * count) for one in components], dtype=object)
 
 
-def _still(frame: Any) -> MovingFrame:
+def _constant_frame(frame: Any) -> MovingFrame:
     """Return a copy of a frame's position and rotation, so that a user function cannot modify the original."""
     return MovingFrame(frame.position.copy(), frame.rotation.copy(), None, None)
 
 
-def tangents(one: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
+def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     """Return two tangents perpendicular to a unit normal (3,), all in the inertial frame.
 
-    The tangents depend only on the normal and on the frame `one`. They are computed by the method of Frisvad, J.
+    The tangents depend only on the normal and on the frame. They are computed by the method of Frisvad, J.
     Graphics Tools 16 (2012), and are smooth unless the normal is opposite to `side` times z of the frame.
     """
-    x, y, z = one.rotation.T @ normal
+    x, y, z = frame.rotation.T @ normal
     room = 1.0 + z * side
     # Where the tangents are undefined the other side is used, but the computation must not give NaN.
     room = where(room > LEAST_ROOM, room, room.constant(LEAST_ROOM))
     part = -x * y / room
-    first = one.rotation @ np.array([1.0 - x * x / room, part, -x * side], dtype=object)
-    second = one.rotation @ np.array([part, 1.0 - y * y / room, -y * side], dtype=object)
+    first = frame.rotation @ np.array([1.0 - x * x / room, part, -x * side], dtype=object)
+    second = frame.rotation @ np.array([part, 1.0 - y * y / room, -y * side], dtype=object)
     return first, second
 
 

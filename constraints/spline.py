@@ -112,10 +112,10 @@ class Spline:
         return tuple(np.concatenate(flat).tolist())
 
 
-def _sphere(points: np.ndarray, room: float) -> np.ndarray:
-    """Return radius and center of a sphere that encloses points (n, dimension) with the margin `room`, m."""
+def _sphere(points: np.ndarray, margin: float) -> np.ndarray:
+    """Return radius and center of a sphere that encloses points (n, dimension) with a margin, m."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return np.array([np.linalg.norm(points - center, axis=1).max() + room, *center])
+    return np.array([np.linalg.norm(points - center, axis=1).max() + margin, *center])
 
 
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

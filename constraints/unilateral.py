@@ -242,7 +242,7 @@ class OneSided(OfBodies, Unilateral):
         self.gaps = (Relation(opened, ("gap",), (UNITS[unit],), source=gap),)
         self.point = None if point is None else self._place(point, skipped)
         # Both functions, so that an analysis of effects covers both.
-        self.functions_of_user: Callable[..., Any] = gap if point is None else _both(gap, self.point)
+        self.functions_of_user: Callable[..., Any] = gap if point is None else _joined(gap, self.point)
         self._bounce(restitution, rest_speed)
 
     def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
@@ -261,11 +261,11 @@ class OneSided(OfBodies, Unilateral):
         return lambda t, frames: frames[-1].point(local)
 
 
-def _both(one: Callable[..., Any], two: Any) -> Callable[..., Any]:
-    """Return a function that calls `one` and `two` and returns both results; its closure contains both functions."""
+def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
+    """Return a function that returns the results of both functions; both are in its closure, for analysis."""
 
     def both(*arguments: Any) -> Any:
-        return one(*arguments), two(*arguments)
+        return first(*arguments), second(*arguments)
 
     return both
 

@@ -106,7 +106,8 @@ def elements_of(solver: Solver) -> list[tuple[int, Any]]:
 def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceElement, inputs: np.ndarray) -> bool:
     """Write the inputs of the law of `new_element` over those of `old_element`, in the law inputs of one member.
 
-    `inputs` are the inputs of all force laws of the member. Returns False, and writes nothing, if the two elements differ in structure and not only in the values of inputs.
+    `inputs` are the inputs of all force laws of the member. Returns False, and writes nothing, if the two elements
+    differ in structure and not only in the values of inputs.
     """
     layout, own = old_element.layout(), settable_inputs(new_element)
     if own and new_element.structure != old_element.structure:

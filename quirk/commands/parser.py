@@ -101,7 +101,7 @@ def _add_output(command: CommandParser, content: str) -> None:
 
 
 def _run_options(command: CommandParser) -> None:
-    """Add options of `simulate` to the parser of a command; they override those in the section [run] of the model file."""
+    """Add options of `simulate` to the parser of a command; they override the section [run] of the model file."""
     given = command.add_argument_group("of the run", "instead of those in the section [run] of the model file")
     given.add_argument("--duration", type=float, metavar="S", help="how long, s")
     given.add_argument("--start", type=float, metavar="S", help="time at the start, s")

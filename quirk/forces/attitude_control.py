@@ -21,7 +21,7 @@ from ..functions.motion_derivative import derivative_of
 from ..util import validate
 from .actuator import checked_limits, limited
 from .element import ForceElement
-from .joint_tree import Lump, pose_beyond
+from .joint_tree import Lump, outer_pose
 from .on_body import checked_owner
 from .place import Place
 
@@ -220,7 +220,7 @@ def _numbers(
                 continue
             if outer in places:
                 raise InputError(f"{owner}: {joint} closes a loop of welded bodies and wheels: leave it out")
-            frame, turned, center = pose_beyond(joint, end, *places[inner])
+            frame, turned, center = outer_pose(joint, end, *places[inner])
             places[outer] = turned, center
             lump.add(bodies[outer], turned, center)
             reads += [joint, bodies[outer]]

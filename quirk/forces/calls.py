@@ -73,16 +73,16 @@ class WrittenCall:
         except Exception as error:  # any error means that it is run in Python
             if any(g is not None for jet in numbers for g in jet.gradient):
                 raise BranchingError(str(error)) from error
-            return self._called(t, numbers)
+            return self._call_function(t, numbers)
         return self._checked(t, numbers, returned, checks)
 
-    def _called(self, t: Jet, numbers: Sequence[Jet]) -> Any:
+    def _call_function(self, t: Jet, numbers: Sequence[Jet]) -> Any:
         """Generate a call of the function by its address, with the arguments `numbers`, and return its results.
 
         If it is a numba function and fails, the generated code calls it again in Python.
         """
         build = self.inputs.builder
-        self._hand_over(numbers)
+        self._store_arguments(numbers)
         for k in range(self._size):
             put(self.outputs, self.first_out + k, np.nan)
         put(self.outputs, self.first_out + FAILED, 0.0)
@@ -101,7 +101,7 @@ class WrittenCall:
             put(self.outputs, self.first_out + k, x)
         wrong = build.not_(self._finite([*found, *checks]))
         with build.if_then(build.and_(wrong, self._finite([x.value for x in numbers]))):
-            self._hand_over(numbers)
+            self._store_arguments(numbers)
             self._call(t, CHECKED)
         checked = [at(self.outputs, self.first_out + k) for k in range(self._size)]
         jets = [x if isinstance(x, Jet) else Jet([x], [None] * len(t.gradient)) for x in values]
@@ -114,7 +114,7 @@ class WrittenCall:
     def _size(self) -> int:
         return int(np.prod(self.value.shape, dtype=int))
 
-    def _hand_over(self, numbers: Sequence[Jet]) -> None:
+    def _store_arguments(self, numbers: Sequence[Jet]) -> None:
         for k, x in enumerate(numbers):
             put(self.inputs, self.first_in + ARGUMENTS + k, 1.0 * x.value)
 
@@ -133,9 +133,9 @@ class WrittenCall:
             return ir.Constant(ir.IntType(1), int(total == 0.0))
         return self.inputs.builder.fcmp_ordered("==", total.number().value, _constant(0.0))
 
-    def _call(self, t: Jet, which: int) -> None:
+    def _call(self, t: Jet, derivative: int) -> None:
         arrays = self.inputs.address(self.first_in + ARGUMENTS), self.outputs.address(self.first_out)
-        call_address(self.inputs, self.first_in + which, t.value, *arrays)
+        call_address(self.inputs, self.first_in + derivative, t.value, *arrays)
 
 
 def _constant(x: float) -> ir.Constant:

@@ -158,14 +158,14 @@ class ForceField(OnBodies):
 
     def load(self, t: Any, *bodies: Place) -> Any:
         """Return the force (N) and the torque (N m) on each body, in the inertial frame."""
-        return [(self._given("force", k, t, body), self._given("torque", k, t, body)) for k, body in enumerate(bodies)]
+        return [(self._load("force", k, t, body), self._load("torque", k, t, body)) for k, body in enumerate(bodies)]
 
-    def _given(self, what: str, number: int, t: Any, body: Place) -> Any:
-        value = getattr(self, f"{what}_{number}", None)
+    def _load(self, quantity: str, number: int, t: Any, body: Place) -> Any:
+        value = getattr(self, f"{quantity}_{number}", None)
         if value is None:
             return 0
-        given = value_for(value, t, body)
-        return body.rotation @ given if self.frame == "body" else given
+        load = value_for(value, t, body)
+        return body.rotation @ load if self.frame == "body" else load
 
 
 class PotentialField(OnBodies):

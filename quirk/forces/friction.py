@@ -106,8 +106,8 @@ class Friction(StickSlip):
         if self.static < self.coefficient:
             raise InputError(f"{owner}: static must be at least coefficient, {self.coefficient:g}; got {self.static:g}")
         turns = isinstance(self.slip, AboutPoint) or (isinstance(self.slip, AlongAxis) and self.slip.turns)
-        self.radius = _size(owner, "radius", radius, turns, f"{on} does not turn in a bearing")
-        self.length = _size(owner, "length", length, None, f"{on} has no axis", self.takes == ACROSS)
+        self.radius = _length(owner, "radius", radius, turns, f"{on} does not turn in a bearing")
+        self.length = _length(owner, "length", length, None, f"{on} has no axis", self.takes == ACROSS)
         self.radii, self.part = np.array([self.radius, 0.0]), 0
         if isinstance(on, Contact):
             one, two = reversed(on.surfaces) if on.turned else on.surfaces
@@ -255,16 +255,16 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
     return OfGap(gap.function, on.point, on.functions_of_user)
 
 
-def _size(owner: str, argument: str, given: Any, needed: bool | None, why: str, allowed: bool = True) -> float:
-    """Return a length (m) from the user's argument `given`; zero if it is None.
+def _length(owner: str, argument: str, value: Any, required: bool | None, reason: str, allowed: bool = True) -> float:
+    """Return a length (m) from the user's argument `value`; zero if it is None.
 
-    A value is required if `needed` is True, and an error if `needed` or `allowed` is False; `why` is the reason in the
-    error message.
+    A value is required if `required` is True, and an error if `required` or `allowed` is False; `reason` is the reason
+    in the error message.
     """
-    if given is None:
-        if needed:
+    if value is None:
+        if required:
             raise InputError(f"{owner}: {argument} must be given, in m, because the joint rotates")
         return 0.0
-    if needed is False or not allowed:
-        raise InputError(f"{owner}: {argument} has no effect, because {why}: leave it out")
-    return validate.positive(owner, argument, given)
+    if required is False or not allowed:
+        raise InputError(f"{owner}: {argument} has no effect, because {reason}: leave it out")
+    return validate.positive(owner, argument, value)

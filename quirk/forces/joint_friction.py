@@ -125,12 +125,12 @@ class JointFriction(OfJoint, StickSlip):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the friction torque (N m) or force (N) at the rate of the joint; t and x have no effect."""
         if not self.sticks:
-            return -self.viscous * rate - self._dry(rate) * np.tanh(rate / self.creep)
+            return -self.viscous * rate - self._dry_friction(rate) * np.tanh(rate / self.creep)
         sense = where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
         sense = where(self.direction * self.direction > 0.0, self.direction, sense)
-        return -self.viscous * rate - self._dry(rate) * sense
+        return -self.viscous * rate - self._dry_friction(rate) * sense
 
-    def _dry(self, rate: Any) -> Any:
+    def _dry_friction(self, rate: Any) -> Any:
         """Return the magnitude of dry friction at a rate, N m or N."""
         part = rate / self.stribeck
         above = 0.0 if self.falls_at_once else self.static - self.coulomb
@@ -147,7 +147,7 @@ class JointFriction(OfJoint, StickSlip):
     def sliding_coefficient(self, speed: float) -> float:
         """Return the magnitude of the effort (N m or N) at a slip speed (m/s)."""
         rate = speed / float(self.radii[0])
-        return float(self._dry(rate) + self.viscous * rate)
+        return float(self._dry_friction(rate) + self.viscous * rate)
 
     def sliding(
         self,
@@ -165,11 +165,11 @@ class JointFriction(OfJoint, StickSlip):
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
         """Return the constraint that holds the joint coordinate at `value`, rad or m, or its rate at zero if None."""
-        return super().sticking(which, side, part) if value is None else _sticking(self, value)
+        return super().sticking(which, side, part) if value is None else _sticking_constraint(self, value)
 
 
 @lru_cache(1024)
-def _sticking(friction: JointFriction, value: float) -> StickingJoint:
+def _sticking_constraint(friction: JointFriction, value: float) -> StickingJoint:
     return StickingJoint(friction, value)
 
 

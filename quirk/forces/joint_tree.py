@@ -235,7 +235,7 @@ class _Links:
         """Add the body `child` on the outer side of a joint; the body `parent` is the one at `end` of the joint."""
         link, *place = self._places[parent]
         if isinstance(joint, Fixed):
-            _, turned, center = pose_beyond(joint, end, *place)
+            _, turned, center = outer_pose(joint, end, *place)
         else:
             outer = joint.ends[1 - end][1]
             turned, center = outer.matrix.T, -outer.matrix.T @ outer.origin
@@ -253,7 +253,7 @@ class _Links:
             self.reads.append(self.bodies[child])
 
 
-def pose_beyond(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def outer_pose(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the axes of a joint frame, and axes and center of mass of the outer body, at joint coordinate zero.
 
     Parameters

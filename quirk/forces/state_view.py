@@ -154,7 +154,7 @@ class JointNow:
     @property
     def travel(self) -> Any:
         """Displacement along the joint's single free axis, m."""
-        return self._i.rotation[:, self._axis("translation")] @ self._apart
+        return self._i.rotation[:, self._axis("translation")] @ self._displacement
 
     @property
     def angle_rate(self) -> Any:
@@ -169,7 +169,7 @@ class JointNow:
     @property
     def displacement(self) -> Any:
         """Position (3,) of the origin of frame j, in frame i, m."""
-        return self._i.rotation.T @ self._apart
+        return self._i.rotation.T @ self._displacement
 
     @property
     def rotation(self) -> Any:
@@ -184,10 +184,10 @@ class JointNow:
     @property
     def distance(self) -> Any:
         """Distance between the origins of both frames, m."""
-        return _length(self._apart)
+        return _length(self._displacement)
 
     @property
-    def _apart(self) -> Any:
+    def _displacement(self) -> Any:
         return self._j.position - self._i.position
 
     def _axis(self, coordinate: str) -> int:

@@ -101,7 +101,7 @@ class StickSlip(OfSlip):
         `which` are the indices of these components, `side` and `part` are as for `Friction.sliding`. `value` is the
         coordinate at which a joint with constant friction is held; None to hold its rate only.
         """
-        return _sticking(self, which, side, part)
+        return _sticking_constraint(self, which, side, part)
 
     def on_side(self, side: int) -> Slip:
         """Return the slip function with components that are smooth on one side, 1 or -1, of the first surface."""
@@ -112,13 +112,13 @@ class StickSlip(OfSlip):
         return self
 
 
-def that_stick(forces: Iterable[Any]) -> list[StickSlip]:
+def sticking_elements(forces: Iterable[Any]) -> list[StickSlip]:
     """Return the friction elements that events of a run switch between sliding and sticking."""
     return [force for force in forces if isinstance(force, StickSlip) and force.sticks]
 
 
 @lru_cache(1024)
-def _sticking(friction: StickSlip, which: tuple[int, ...], side: int, part: int) -> Sticking:
+def _sticking_constraint(friction: StickSlip, which: tuple[int, ...], side: int, part: int) -> Sticking:
     return Sticking(friction.on_part(part), friction.on_side(side), which)
 
 

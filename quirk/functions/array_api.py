@@ -39,12 +39,12 @@ def numpy_maximum(a: Any, b: Any) -> Any:
 
 def minimum(*values: Any) -> Any:
     """Return the smallest of several numbers, as by Python's `min`."""
-    return reduce(lambda a, b: where(b < a, b, a), _several(values))
+    return reduce(lambda a, b: where(b < a, b, a), _scalar_or_tuple(values))
 
 
 def maximum(*values: Any) -> Any:
     """Return the largest of several numbers, as by Python's `max`."""
-    return reduce(lambda a, b: where(b > a, b, a), _several(values))
+    return reduce(lambda a, b: where(b > a, b, a), _scalar_or_tuple(values))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
@@ -75,7 +75,7 @@ def python_of(x: Any) -> Any:
     return x.py_func if is_jitted(x) else x
 
 
-def _several(values: tuple[Any, ...]) -> Any:
+def _scalar_or_tuple(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else values
 
 
@@ -117,11 +117,11 @@ def _check_type(dtype: Any) -> None:
         raise NotTraceableError(f"an array of {dtype!r}")
 
 
-def _logical(condition: Callable[..., Any], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls `condition` if any argument is a Condition of jets, and `plain` otherwise."""
+def _logical(condition: Callable[..., Any], on_truths: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls `condition` if any argument is a Condition of jets, else `on_truths`."""
 
     def combined(*truths: Any) -> Any:
-        return condition(*truths) if any(isinstance(x, Condition) for x in truths) else plain(*truths)
+        return condition(*truths) if any(isinstance(x, Condition) for x in truths) else on_truths(*truths)
 
     return combined
 
@@ -233,14 +233,14 @@ class Vocabulary:
     modules : replacements of `math`, numpy and its submodules
     quirk : QuIRK's functions by name
     builtins : built-in functions by name
-    known : replacements of all these functions, by id of the original
+    replacements : replacements of all these functions, by id of the original
     of_array : function that converts an array which the user function refers to
     """
 
     modules: dict[Any, TracedNames]
     quirk: dict[str, Any]
     builtins: dict[str, Any]
-    known: dict[int, Any]
+    replacements: dict[int, Any]
     of_array: Callable[[np.ndarray], Any]
 
 

@@ -32,8 +32,8 @@ class Changes:
     others : functions that are called in Python during a run
     """
 
-    def __init__(self, others: Sequence[Any]) -> None:
-        self._others = {id(function): Effects(function) for function in others}
+    def __init__(self, functions: Sequence[Any]) -> None:
+        self._others = {id(function): Effects(function) for function in functions}
         self._writers = [effects for effects in self._others.values() if effects.writes]
         self._known: dict[int, tuple[Any, Effects | None, Any]] = {}
 
@@ -62,10 +62,10 @@ class Changes:
     def unforeseen(self) -> list[str]:
         """Return the names of compiled functions whose outside values have changed, although no change was expected."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
-        return [_said(function) for function, reads, before in kept if not _same(before, _read_by(reads))]
+        return [_title(function) for function, reads, before in kept if not _is_unchanged(before, _read_by(reads))]
 
 
-def _said(function: Any) -> str:
+def _title(function: Any) -> str:
     """Return the name of a user function, with file and line of its definition, for error messages."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
@@ -84,9 +84,9 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
     return found
 
 
-def _same(before: dict[Any, Any], now: dict[Any, Any]) -> bool:
-    """Whether all values in `before` are unchanged in `now`, which may contain further values."""
-    return before.keys() <= now.keys() and all(value == now[key] for key, value in before.items())
+def _is_unchanged(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
+    """Whether all values in `previous` are unchanged in `current`, which may contain further values."""
+    return previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items())
 
 
 def _value(x: Any) -> Any:

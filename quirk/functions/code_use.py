@@ -96,8 +96,8 @@ def use_of(code: types.CodeType) -> CodeUse:
     """Return the names that code and its nested functions use and set."""
     instructions = list(dis.get_instructions(code))
 
-    def arguments(of: set[str]) -> frozenset[str]:
-        return frozenset(str(i.argval) for i in instructions if i.opname in of)
+    def arguments(operations: set[str]) -> frozenset[str]:
+        return frozenset(str(i.argval) for i in instructions if i.opname in operations)
 
     inner = [use_of(part) for part in code.co_consts if isinstance(part, types.CodeType)]
     names = arguments(_READ | {"IMPORT_FROM"})
@@ -108,8 +108,8 @@ def use_of(code: types.CodeType) -> CodeUse:
     given = [x for x in [*code.co_consts, *(i.argval for i in instructions)] if isinstance(x, tuple)]
     out = any(isinstance(name, str) and (name == "out" or name[:10] == "overwrite_") for x in given for name in x)
 
-    def merged(own: frozenset[Any], attribute: str) -> frozenset[Any]:
-        return own.union(*(getattr(use, attribute) for use in inner))
+    def merged(used: frozenset[Any], attribute: str) -> frozenset[Any]:
+        return used.union(*(getattr(use, attribute) for use in inner))
 
     return CodeUse(
         known=not reaching and not class_bodies and all(use.known for use in inner),

@@ -75,7 +75,7 @@ class Effects:
             self._visit_named()
         except (_UnknownError, RecursionError):
             self.known = self.fixed = False
-        self.mutates |= any(not self._harmless(name) for name in self.names)
+        self.mutates |= any(not self._without_side_effect(name) for name in self.names)
         names = self.names | self._called_names
         self.mutates |= any(call.may_give_output(of_module=False, names=names) for call in self._of_unknown)
 
@@ -112,7 +112,7 @@ class Effects:
             elif not is_empty(self._seen[slot]):
                 yield slot, self._seen[slot].cell_contents
 
-    def _harmless(self, name: str) -> bool:
+    def _without_side_effect(self, name: str) -> bool:
         """Whether access to the attribute `name` has no side effect.
 
         This is true for names of operations that only read, and for attributes of user objects that have been analyzed.
@@ -155,7 +155,7 @@ class Effects:
         elif isinstance(x, types.ModuleType):
             self._visit_module(x)
         elif isinstance(x, type):
-            self._visit_class(x, made=True)
+            self._visit_class(x, creates=True)
         elif isinstance(x, CALLABLES):
             self._visit_callable(x)
         elif isinstance(x, property):
@@ -177,7 +177,7 @@ class Effects:
             return
         self.objects[id(x)] = x
         use = use_of(x.__code__)
-        self._take(use)
+        self._add_use(use)
         for call in use.calls:
             self._note_call(x, call)
         self.stored_slots |= {(id(x.__globals__), name) for name in use.stored_globals}
@@ -200,7 +200,7 @@ class Effects:
         elif first is None or not callable(first):  # a local variable, or attributes on separate lines
             self._of_unknown.add(call)
         elif isinstance(first, np.ufunc):
-            self.mutates |= call.given > first.nin
+            self.mutates |= call.argument_count > first.nin
         elif root_of(first) in LIBRARIES:
             self.mutates |= call.may_give_output(of_module=True, names=[getattr(first, "__name__", "")])
 
@@ -226,7 +226,7 @@ class Effects:
             self.fixed = False
         self._visit(value)
 
-    def _take(self, use: CodeUse) -> None:
+    def _add_use(self, use: CodeUse) -> None:
         if not use.known:
             raise _UnknownError
         if not use.modules <= LIBRARIES:
@@ -245,10 +245,10 @@ class Effects:
         self.fixed = False
         self._holders[id(x)] = x
 
-    def _visit_class(self, x: type, made: bool) -> None:
+    def _visit_class(self, x: type, creates: bool) -> None:
         """Analyze a class whose objects the function uses.
 
-        If `made`, the function also creates such objects.
+        If `creates`, the function also creates such objects.
         """
         for base in x.__mro__:
             if root_of(base) in LIBRARIES or base.__module__ == "builtins":
@@ -259,10 +259,10 @@ class Effects:
             for name, value in list(vars(base).items()):
                 function = value.__func__ if isinstance(value, staticmethod | classmethod) else value
                 special = isinstance(function, types.FunctionType) and name[:2] == "__" == name[-2:]
-                if special and (made or name not in MAKING):
+                if special and (creates or name not in MAKING):
                     self._visit(function)
         if type(x) is not type and root_of(type(x)) not in LIBRARIES:
-            self._visit_class(type(x), made=False)
+            self._visit_class(type(x), creates=False)
 
     def _visit_callable(self, x: Any) -> None:
         owner = getattr(x, "__self__", None)
@@ -304,7 +304,7 @@ class Effects:
         if kind in CONTAINERS or root_of(kind) in LIBRARIES:
             pass
         elif is_user_made(kind):
-            self._visit_class(kind, made=False)
+            self._visit_class(kind, creates=False)
             self._holders[id(x)] = x
             if not has_contents(x):
                 return

@@ -27,7 +27,7 @@ def fingerprint(function: Any) -> Any:
         return None
 
 
-def _found_by(x: types.FunctionType) -> list[tuple[str, Any]]:
+def _variables_of(x: types.FunctionType) -> list[tuple[str, Any]]:
     """Return the names and values of the global and closure variables that a function uses."""
     code, cells = x.__code__, x.__closure__ or ()
     names = sorted(name for name in global_names(code) if name in x.__globals__)
@@ -45,9 +45,9 @@ class _UnknownError(Exception):
     """Error raised if the outside values of a function cannot be listed."""
 
 
-def _print(x: Any, seen: dict[int, int]) -> Any:
+def _print(x: Any, numbering: dict[int, int]) -> Any:
     x = python_of(x)
-    if id(x) in FLOATS.known:
+    if id(x) in FLOATS.replacements:
         return x
     if isinstance(x, types.ModuleType) and x in FLOATS.modules and FLOATS.modules[x].intact:
         return x
@@ -56,14 +56,14 @@ def _print(x: Any, seen: dict[int, int]) -> Any:
     if type(x) in CONSTANTS:
         return type(x), x
     if isinstance(x, types.FunctionType):
-        if id(x) in seen:
-            return "again", seen[id(x)]
-        seen[id(x)] = len(seen)
-        return x.__code__, tuple((name, _print(value, seen)) for name, value in _found_by(x))
+        if id(x) in numbering:
+            return "again", numbering[id(x)]
+        numbering[id(x)] = len(numbering)
+        return x.__code__, tuple((name, _print(value, numbering)) for name, value in _variables_of(x))
     if type(x) in (tuple, list):
-        return type(x), tuple(_print(part, seen) for part in x)
+        return type(x), tuple(_print(part, numbering) for part in x)
     if type(x) is dict:
-        return dict, tuple((_print(key, seen), _print(part, seen)) for key, part in x.items())
+        return dict, tuple((_print(key, numbering), _print(part, numbering)) for key, part in x.items())
     if type(x) is np.ndarray and x.dtype != object:
         return x.shape, x.dtype.str, x.tobytes()
     raise _UnknownError

@@ -388,9 +388,9 @@ def _sum_of_functions(motions: list[Motion]) -> Motion:
     if len(motions) == 1:
         return motions[0]
 
-    def total(of: tuple[Callable[[float], float], ...]) -> Callable[[float], float]:
+    def total(terms: tuple[Callable[[float], float], ...]) -> Callable[[float], float]:
         def functions(t: float) -> float:
-            return sum(f(t) for f in of)
+            return sum(f(t) for f in terms)
 
         return functions
 

@@ -32,12 +32,12 @@ class CallSite:
     ----------
     variable : global or closure variable at the start of the called expression, or None
     names : attributes in the called expression, the last of which is called; empty if the variable itself is called
-    given : number of arguments; infinite if a sequence is unpacked
+    argument_count : number of arguments; infinite if a sequence is unpacked
     """
 
     variable: str | None
     names: frozenset[str]
-    given: float
+    argument_count: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
         """Whether the call has enough arguments for one of them to be an array that receives the result.
@@ -45,10 +45,10 @@ class CallSite:
         `of_module` is true if the function belongs to a module. `names` are possible names of the function, for
         calls whose attribute names are empty.
         """
-        return any(self.given > _before_output(name, of_module) for name in self.names or names)
+        return any(self.argument_count > _arguments_before_output(name, of_module) for name in self.names or names)
 
 
-def _before_output(name: str, of_module: bool) -> float:
+def _arguments_before_output(name: str, of_module: bool) -> float:
     """Return the number of arguments that precede the array for the result, for a function or method called `name`."""
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
@@ -78,9 +78,9 @@ def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
     return frozenset(found)
 
 
-def _start(one: dis.Instruction) -> object:
+def _start(instruction: dis.Instruction) -> object:
     """Return the source position at which the expression of an instruction starts, or None if it is not recorded."""
-    places = one.positions
+    places = instruction.positions
     if places is None or places.lineno is None or places.col_offset is None:
         return None
     return places.lineno, places.col_offset

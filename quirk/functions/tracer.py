@@ -34,11 +34,11 @@ def checking() -> Iterator[list[Any]]:
         Tracer.checks = before
 
 
-def refusing(what: str) -> Callable[..., Any]:
-    """Return a function that accepts any arguments and raises NotTraceableError with the message `what`."""
+def refusing(message: str) -> Callable[..., Any]:
+    """Return a function that accepts any arguments and raises NotTraceableError with a message."""
 
     def refused(*arguments: Any, **named: Any) -> Any:
-        raise NotTraceableError(what)
+        raise NotTraceableError(message)
 
     return refused
 
@@ -65,14 +65,14 @@ class Tracer(_Opaque):
     ----------
     _quirk_jet : the number with its derivatives
     _quirk_numpy : whether Python would compute with a numpy.float64, which raises no errors, instead of a float
-    _quirk_whole : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
+    _quirk_integer : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
     """
 
-    __slots__ = ("_quirk_jet", "_quirk_numpy", "_quirk_whole")
+    __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
     checks: ClassVar[list[Any]] = []
 
-    def __init__(self, jet: Jet, numpy: bool, whole: Any = None) -> None:
-        self._quirk_jet, self._quirk_numpy, self._quirk_whole = jet, numpy, whole
+    def __init__(self, jet: Jet, numpy: bool, integer: Any = None) -> None:
+        self._quirk_jet, self._quirk_numpy, self._quirk_integer = jet, numpy, integer
 
     def __add__(self, other: Any) -> Any:
         return _combined(self, other, lambda a, b: a + b)
@@ -105,7 +105,7 @@ class Tracer(_Opaque):
         return _combined(self, other, lambda a, b: power(b, a), raises=True)
 
     def __neg__(self) -> Tracer:
-        whole, jet = self._quirk_whole, self._quirk_jet
+        whole, jet = self._quirk_integer, self._quirk_jet
         if whole is None:
             return Tracer(-jet, self._quirk_numpy)
         return Tracer(0.0 - jet if whole is True else where(whole, 0.0 - jet, -jet), self._quirk_numpy, whole)
@@ -115,7 +115,7 @@ class Tracer(_Opaque):
 
     def __abs__(self) -> Tracer:
         jet = self._quirk_jet
-        return Tracer(with_value(abs(jet), "fabs", jet), self._quirk_numpy, self._quirk_whole)
+        return Tracer(with_value(abs(jet), "fabs", jet), self._quirk_numpy, self._quirk_integer)
 
     def __eq__(self, other: object) -> Any:
         return _compared("__eq__", self, other)
@@ -162,13 +162,13 @@ class Truth(_Opaque):
 
     __rand__, __ror__ = __and__, __or__
 
-    def _with(self, other: Any, combine: Callable[[Any, Any], Condition]) -> Truth:
-        if isinstance(other, Truth):
-            numpy = self._quirk_numpy or other._quirk_numpy
-            return Truth(combine(self._quirk_condition, other._quirk_condition), numpy)
-        if type(other) not in (bool, np.bool_):
+    def _with(self, truth: Any, combine: Callable[[Any, Any], Condition]) -> Truth:
+        if isinstance(truth, Truth):
+            numpy = self._quirk_numpy or truth._quirk_numpy
+            return Truth(combine(self._quirk_condition, truth._quirk_condition), numpy)
+        if type(truth) not in (bool, np.bool_):
             return NotImplemented
-        return Truth(combine(self._quirk_condition, bool(other)), self._quirk_numpy or type(other) is np.bool_)
+        return Truth(combine(self._quirk_condition, bool(truth)), self._quirk_numpy or type(truth) is np.bool_)
 
 
 # Types of constants that can be combined with tracers, and whether the result is a numpy number.
@@ -181,7 +181,7 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
     NotTraceableError is raised if x is not a number.
     """
     if isinstance(x, Tracer):
-        return x._quirk_jet, x._quirk_numpy, x._quirk_whole
+        return x._quirk_jet, x._quirk_numpy, x._quirk_integer
     if type(x) not in CONSTANTS:
         raise NotTraceableError(f"a number is combined with {type(x).__name__}")
     whole = type(x) in (int, bool, np.int64)
@@ -190,18 +190,18 @@ def operand(x: Any) -> tuple[Any, bool, Any]:
     return float(x), CONSTANTS[type(x)], whole or None
 
 
-def _combined(one: Tracer, other: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
+def _combined(left: Tracer, right: Any, combine: Callable[[Any, Any], Any], raises: bool = False) -> Any:
     """Apply a binary operator to a tracer and another number.
 
     `combine` computes the result from two jets; `raises` is true if Python's operator may raise an error.
     """
-    if type(other).__name__ == "TracerArray":
+    if type(right).__name__ == "TracerArray":
         return NotImplemented
-    jet, numpy, whole = operand(other)
-    if one._quirk_whole is not None and whole is not None:
+    jet, numpy, whole = operand(right)
+    if left._quirk_integer is not None and whole is not None:
         raise NotTraceableError("integers are combined, whose zero has no sign")
-    numpy = numpy or one._quirk_numpy
-    found = Tracer(combine(one._quirk_jet, jet), numpy)
+    numpy = numpy or left._quirk_numpy
+    found = Tracer(combine(left._quirk_jet, jet), numpy)
     return checked(found) if raises and not numpy else found
 
 
@@ -211,12 +211,12 @@ def checked(x: Tracer) -> Tracer:
     return x
 
 
-def _compared(name: str, one: Tracer, other: Any) -> Any:
-    if type(other).__name__ == "TracerArray":
+def _compared(name: str, left: Tracer, right: Any) -> Any:
+    if type(right).__name__ == "TracerArray":
         return NotImplemented
-    jet, numpy, _ = operand(other)
-    found = getattr(one._quirk_jet, name)(jet)
-    numpy = numpy or one._quirk_numpy
+    jet, numpy, _ = operand(right)
+    found = getattr(left._quirk_jet, name)(jet)
+    numpy = numpy or left._quirk_numpy
     if isinstance(found, Condition):
         return Truth(found, numpy)
     return np.bool_(found) if numpy else bool(found)

@@ -218,7 +218,7 @@ def data_of(x: Any) -> np.ndarray:
         return np.stack(parts if len(kinds) == 1 else [real(part) for part in parts])
     found: np.ndarray = np.empty((), dtype=object)
     if isinstance(x, Tracer):
-        if x._quirk_whole is not None:
+        if x._quirk_integer is not None:
             raise NotTraceableError("an integer in an array")
         found[()] = Tracer(x._quirk_jet, True)
     elif isinstance(x, Truth):
@@ -279,7 +279,7 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
     """
     if any(type(x) is type(None) or isinstance(x, str) for x in arguments):
         raise NotTraceableError("an array is combined with what is no number")
-    scalars = [x for x in arguments if isinstance(x, Tracer) and x._quirk_whole is not None]
+    scalars = [x for x in arguments if isinstance(x, Tracer) and x._quirk_integer is not None]
     if scalars:
         raise NotTraceableError("an integer is combined with an array")
     data = [data_of(x) for x in arguments]

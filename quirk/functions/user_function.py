@@ -44,8 +44,8 @@ class _Copies:
 class _ReadOnly:
     """Proxy of an object that only allows reading its attributes."""
 
-    def __init__(self, of: Any, copies: _Copies) -> None:
-        object.__setattr__(self, "_quirk_of", (of, copies))
+    def __init__(self, target: Any, copies: _Copies) -> None:
+        object.__setattr__(self, "_quirk_of", (target, copies))
 
     def __getattr__(self, name: str) -> Any:
         of, copies = object.__getattribute__(self, "_quirk_of")
@@ -55,22 +55,22 @@ class _ReadOnly:
         own = object.__getattribute__(of, "__dict__") if kind.__dictoffset__ else {}
         found = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
         if type(found) is property:
-            return _stand_in(found.fget, copies)(self)
+            return _replacement(found.fget, copies)(self)
         if type(found) is types.MemberDescriptorType:
-            return _stand_in(found.__get__(of), copies)
+            return _replacement(found.__get__(of), copies)
         if hasattr(type(found), "__set__") or hasattr(type(found), "__delete__"):
             raise NotTraceableError(f"{name} of {kind.__name__} is computed")
         if name in own:
-            return _stand_in(own[name], copies)
+            return _replacement(own[name], copies)
         if type(found) is types.FunctionType:
             return types.MethodType(_copied(found, copies), self)
         if type(found) is staticmethod:
-            return _stand_in(found.__func__, copies)
+            return _replacement(found.__func__, copies)
         if hasattr(type(found), "__get__"):
             raise NotTraceableError(f"{name} of {kind.__name__} is computed")
         if not any(name in vars(base) for base in kind.__mro__):
             raise NotTraceableError(f"{kind.__name__} has no {name}")
-        return _stand_in(found, copies)
+        return _replacement(found, copies)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NotTraceableError(f"{name} is set")
@@ -97,7 +97,7 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
         If `function` is not a Python function, or uses unsupported operations; some are detected only when the copy is
         run.
     """
-    made: Callable[..., Any] = _stand_in(function, _Copies(vocabulary))
+    made: Callable[..., Any] = _replacement(function, _Copies(vocabulary))
     return made
 
 
@@ -167,11 +167,11 @@ def _with_jets(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _stand_in(x: Any, copies: _Copies) -> Any:
+def _replacement(x: Any, copies: _Copies) -> Any:
     """Return the replacement of the value x in a copied function."""
     x, vocabulary = python_of(x), copies.vocabulary
-    if id(x) in vocabulary.known:
-        return vocabulary.known[id(x)]
+    if id(x) in vocabulary.replacements:
+        return vocabulary.replacements[id(x)]
     if vocabulary is FLOATS and type(x) in (Expression, Derivative):
         return _with_jets(x)
     if type(x) in CONSTANTS or (vocabulary is JETS and getattr(type(x), "takes_jets", False)):
@@ -181,17 +181,17 @@ def _stand_in(x: Any, copies: _Copies) -> Any:
     if isinstance(x, types.ModuleType) and x.__name__ == "quirk":
         return types.SimpleNamespace(**vocabulary.quirk)
     if type(x) is types.MethodType:
-        return types.MethodType(_stand_in(x.__func__, copies), _ReadOnly(x.__self__, copies))
+        return types.MethodType(_replacement(x.__func__, copies), _ReadOnly(x.__self__, copies))
     if type(x) is types.FunctionType:
         return _copied(x, copies)
     if type(x) is list:
-        return _FrozenList(_stand_in(part, copies) for part in x)
+        return _FrozenList(_replacement(part, copies) for part in x)
     if type(x) is tuple:
-        return tuple(_stand_in(part, copies) for part in x)
+        return tuple(_replacement(part, copies) for part in x)
     if type(x) is dict:
         if not all(type(key) in CONSTANTS for key in x):
             raise NotTraceableError("a dict with keys that are no numbers or texts")
-        return types.MappingProxyType({key: _stand_in(part, copies) for key, part in x.items()})
+        return types.MappingProxyType({key: _replacement(part, copies) for key, part in x.items()})
     if type(x) is np.ndarray:
         return vocabulary.of_array(x)
     if isinstance(x, types.ModuleType | type | list | tuple | dict | np.ndarray | int | float | str) or callable(x):
@@ -210,14 +210,14 @@ def _copied(function: types.FunctionType, copies: _Copies) -> Any:
     copies.made[id(function)] = copy
     for name in global_names(code):
         if name in function.__globals__:
-            names[name] = _stand_in_or_refusal(function.__globals__[name], copies)
+            names[name] = _replacement_or_refusal(function.__globals__[name], copies)
         elif name not in given or not has_own_builtins(function):
             names[name] = _Refusal(NotTraceableError(name))
     for cell, content in zip(cells, function.__closure__ or (), strict=True):
-        cell.cell_contents = _stand_in_or_refusal(content.cell_contents, copies)
-    copy.__defaults__ = tuple(_stand_in_or_refusal(x, copies) for x in function.__defaults__ or ()) or None
+        cell.cell_contents = _replacement_or_refusal(content.cell_contents, copies)
+    copy.__defaults__ = tuple(_replacement_or_refusal(x, copies) for x in function.__defaults__ or ()) or None
     named = (function.__kwdefaults__ or {}).items()
-    copy.__kwdefaults__ = {name: _stand_in_or_refusal(x, copies) for name, x in named} or None
+    copy.__kwdefaults__ = {name: _replacement_or_refusal(x, copies) for name, x in named} or None
     return copy
 
 
@@ -235,8 +235,8 @@ class _Refusal:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _stand_in_or_refusal(x: Any, copies: _Copies) -> Any:
+def _replacement_or_refusal(x: Any, copies: _Copies) -> Any:
     try:
-        return _stand_in(x, copies)
+        return _replacement(x, copies)
     except NotTraceableError as error:
         return _Refusal(error)

@@ -10,7 +10,7 @@ import numpy as np
 from ..analysis.mobility import nearly_dependent, nearly_dependent_text
 from ..forces import Controller
 from ..forces.joint_actuation import Actuated
-from ..forces.stick_slip import that_stick
+from ..forces.stick_slip import sticking_elements
 from ..util.rounding import loads_rounded_off
 from .singular_passages import singular_passages
 
@@ -86,7 +86,7 @@ def _events(result: Result) -> list[str]:
 def _frictions(result: Result) -> list[str]:
     """Return a line that lists which friction elements stick and which slide at the end."""
     found: dict[str, list[str]] = {}
-    for force in that_stick(result.system.forces):
+    for force in sticking_elements(result.system.forces):
         view = result[force.name]
         idle = not view.force()[-1].any() and not view.torque()[-1].any()
         state = "has no load" if idle else "sticks" if view.sticking[-1] else "slides"

@@ -23,7 +23,7 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.names import Patch, Reading, Shared
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
-from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipComponent, StickSlip, that_stick
+from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipComponent, StickSlip, sticking_elements
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -78,7 +78,7 @@ class Frictions:
 
     def __init__(self, system: System, *, at_values: bool = True) -> None:
         self._system, self._at_values = system, at_values
-        self.all = that_stick(system.forces)
+        self.all = sticking_elements(system.forces)
         self.names = frozenset(friction.name for friction in self.all)
 
     def bare(self, base: Configuration) -> Configuration:

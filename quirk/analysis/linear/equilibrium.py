@@ -16,7 +16,7 @@ from quirk.bodies.state import State
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import ConvergenceError, InputError
 from quirk.forces.elastic_rope import ElasticRope
-from quirk.forces.stick_slip import that_stick
+from quirk.forces.stick_slip import sticking_elements
 from quirk.system.quantities import JointLoad
 from quirk.util.misuse import explained
 
@@ -130,7 +130,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
             f"{OWNER}: {rope}: with friction, or on winding drums, where a rope rests depends on how it came there: "
             "simulate the motion with damping until it rests, or leave out friction and winding drums"
         )
-    rubbing = [force.name for force in that_stick(system.forces)]
+    rubbing = [force.name for force in sticking_elements(system.forces)]
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)

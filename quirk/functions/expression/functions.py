@@ -65,12 +65,12 @@ def _described(x: Any) -> str:
     return "a body or frame; select a quantity, such as .position.x" if hasattr(x, "position") else "something else"
 
 
-def _of_number(name: str, plain: Callable[[float], float]) -> Function:
-    """Return a function of one number that calls the method `name` of jets, and `plain` for floats."""
+def _of_number(name: str, on_floats: Callable[[float], float]) -> Function:
+    """Return a function of one number that calls the method `name` of jets, and `on_floats` for floats."""
 
     def of(x: Any) -> Any:
         x = number(x)
-        return getattr(x, name)() if isinstance(x, Jet) else plain(x)
+        return getattr(x, name)() if isinstance(x, Jet) else on_floats(x)
 
     return Function(of, 1, 1)
 

@@ -104,12 +104,12 @@ class Parser:
     def _column(self) -> int:
         return self.tokens[self.place][2]
 
-    def _error(self, what: str, column: int | None = None) -> InputError:
+    def _error(self, message: str, column: int | None = None) -> InputError:
         column = self._column if column is None else column
         shown = self.text if len(self.text) <= 80 else self.text[max(0, column - 40) : column + 39]
-        return InputError(f'expression "{shown}", column {column}: {what}')
+        return InputError(f'expression "{shown}", column {column}: {message}')
 
-    def _taken(self, *signs: str) -> str:
+    def _accept(self, *signs: str) -> str:
         """If the next token is one of `signs`, consume and return it; otherwise return an empty string."""
         found = self._next
         if found and found in signs:
@@ -118,11 +118,11 @@ class Parser:
         return ""
 
     def _expect(self, sign: str) -> None:
-        if not self._taken(sign):
+        if not self._accept(sign):
             got = self.tokens[self.place][1]
             raise self._error(f"{sign!r} is expected here; got {got!r}" if got else f"{sign!r} is missing at the end")
 
-    def _deeper(self, read: Callable[[], Node]) -> Node:
+    def _nested(self, read: Callable[[], Node]) -> Node:
         self.depth += 1
         if self.depth > DEEPEST:
             raise self._error(f"brackets and signs are within each other more than {DEEPEST} times")
@@ -149,7 +149,7 @@ class Parser:
 
     def _joined(self, word: str, read: Callable[[], Node]) -> Node:
         column, terms = self._column, [read()]
-        while self._taken(word):
+        while self._accept(word):
             terms.append(self._compared(read))
         if len(terms) == 1:
             return terms[0]
@@ -158,10 +158,10 @@ class Parser:
         return Logical(word == "and", tuple(terms))
 
     def _negated(self) -> Node:
-        if self._taken("not"):
-            return Not(self._compared(lambda: self._deeper(self._negated)))
+        if self._accept("not"):
+            return Not(self._compared(lambda: self._nested(self._negated)))
         column, first, rest = self._column, self._sum(), []
-        while sign := self._taken(*COMPARING):
+        while sign := self._accept(*COMPARING):
             rest.append((sign, self._numeric(self._sum)))
         if rest and first.truth:
             raise self._error("a comparison cannot be compared", column)
@@ -172,26 +172,26 @@ class Parser:
 
     def _chain(self, signs: tuple[str, ...], read: Callable[[], Node]) -> Node:
         column, first, rest = self._column, read(), []
-        while sign := self._taken(*signs):
+        while sign := self._accept(*signs):
             rest.append((sign, self._numeric(read)))
         if rest and first.truth:
             raise self._error("a comparison belongs into where(comparison, a, b), not among numbers", column)
         return Chain(first, tuple(rest)) if rest else first
 
     def _signed(self) -> Node:
-        if sign := self._taken("-", "+"):
-            node = self._numeric(lambda: self._deeper(self._signed))
+        if sign := self._accept("-", "+"):
+            node = self._numeric(lambda: self._nested(self._signed))
             return Negative(node) if sign == "-" else node
         column, base = self._column, self._placed()
-        if not self._taken("**"):
+        if not self._accept("**"):
             return base
         if base.truth:
             raise self._error("a comparison has no power", column)
-        return Exponentiation(base, self._numeric(lambda: self._deeper(self._signed)))
+        return Exponentiation(base, self._numeric(lambda: self._nested(self._signed)))
 
     def _placed(self) -> Node:
         node, times = self._atom(), 0
-        while sign := self._taken(".", "["):
+        while sign := self._accept(".", "["):
             times += 1
             if times > MOST_BEHIND:
                 raise self._error(f"there are more than {MOST_BEHIND} names and brackets behind each other")
@@ -207,7 +207,7 @@ class Parser:
         if name not in METHODS:
             return Attribute(owner, name)
         self._expect("(")
-        argument = self._deeper(lambda: self._numeric(self._sum))
+        argument = self._nested(lambda: self._numeric(self._sum))
         self._expect(")")
         return Method(owner, name, argument)
 
@@ -231,7 +231,7 @@ class Parser:
         if kind == "name" and text not in WORDS:
             return self._call(text, column) if self._next == "(" else Variable(text, column)
         if text == "(":
-            node = self._deeper(self._truth)
+            node = self._nested(self._truth)
             self._expect(")")
             return node
         if text == "[":
@@ -243,7 +243,7 @@ class Parser:
             raise self._error(f'there is no function "{name}"; {suggestion(name, NAMES)}', column)
         self._expect("(")
         if name == WHERE:
-            condition = self._compared(lambda: self._deeper(self._truth))
+            condition = self._compared(lambda: self._nested(self._truth))
             self._expect(",")
             values = self._listed(")", lambda: self._numeric(self._sum))
             if len(values) != 2:
@@ -261,10 +261,10 @@ class Parser:
 
     def _listed(self, end: str, read: Callable[[], Node]) -> tuple[Node, ...]:
         """Parse values separated by commas with the method `read`, up to the closing bracket `end`."""
-        if self._taken(end):
+        if self._accept(end):
             return ()
-        nodes = [self._deeper(read)]
-        while self._taken(","):
-            nodes.append(self._deeper(read))
+        nodes = [self._nested(read)]
+        while self._accept(","):
+            nodes.append(self._nested(read))
         self._expect(end)
         return tuple(nodes)

@@ -261,13 +261,13 @@ def _thickness(faces: list[np.ndarray]) -> float:
     return float(np.ptp(np.concatenate(faces), axis=0).min()) if faces else 0.0
 
 
-def _grouped(drawn: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
+def _grouped(bodies: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
     """Return the faces of all bodies in groups of polygons with equal numbers of corners.
 
-    `drawn` has the index of a body, its faces and their colors; edges longer than `longest`, m, are divided.
+    `bodies` has the index of a body, its faces and their colors; edges longer than `longest`, m, are divided.
     """
     by_count: dict[int, list[tuple[int, np.ndarray, Any]]] = {}
-    for row, faces, colors in drawn:
+    for row, faces, colors in bodies:
         for face, color in zip(faces, colors, strict=True):
             for part in _cut(_distinct(face), longest):
                 by_count.setdefault(len(part), []).append((row, part, to_rgba(color)))

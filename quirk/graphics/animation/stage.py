@@ -118,23 +118,23 @@ class Stage:
             low[self._camera.vertical] = level
         return low, high
 
-    def _corners(self, axis: int, far: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    def _corners(self, axis: int, level: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         a, b = (axis + 1) % 3, (axis + 2) % 3
         corners = np.empty((4, 3))
-        corners[:, axis] = far
+        corners[:, axis] = level
         corners[:, a] = low[a], high[a], high[a], low[a]
         corners[:, b] = low[b], low[b], high[b], high[b]
         return corners
 
     def _grid_on(
-        self, axis: int, far: float, low: np.ndarray, high: np.ndarray, ticks: list[np.ndarray], anchor: np.ndarray
+        self, axis: int, level: float, low: np.ndarray, high: np.ndarray, ticks: list[np.ndarray], anchor: np.ndarray
     ) -> list[np.ndarray]:
         lines = []
         for a, b in (((axis + 1) % 3, (axis + 2) % 3), ((axis + 2) % 3, (axis + 1) % 3)):
             for tick in ticks[a] - anchor[a]:
                 if low[a] <= tick <= high[a]:
                     line = np.empty((2, 3))
-                    line[:, axis], line[:, a], line[:, b] = far, tick, (low[b], high[b])
+                    line[:, axis], line[:, a], line[:, b] = level, tick, (low[b], high[b])
                     lines.append(line)
         return lines
 
@@ -201,12 +201,12 @@ class Stage:
         edges[:, b] = low[b], high[b], low[b], high[b]
         return edges[int(np.argmax(self._camera.seen(edges)[:, :2] @ out))], out
 
-    def _write(self, written: list[tuple[np.ndarray, str, bool]]) -> None:
-        while len(self._texts) < len(written):
+    def _write(self, labels: list[tuple[np.ndarray, str, bool]]) -> None:
+        while len(self._texts) < len(labels):
             self._texts.append(self._ax.text(0, 0, "", color=TEXT, ha="center", va="center"))
-        for text, (at, string, name) in zip(self._texts, written, strict=False):
+        for text, (at, string, name) in zip(self._texts, labels, strict=False):
             text.set(position=at, text=string, visible=True, fontsize=(9 if name else 8) * self._small)
-        for text in self._texts[len(written) :]:
+        for text in self._texts[len(labels) :]:
             text.set_visible(False)
 
 

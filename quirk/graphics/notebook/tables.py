@@ -40,21 +40,21 @@ def facts(entries: Mapping[str, object]) -> str:
     return f'<table style="{TABLE}"><tbody>{"".join(rows)}</tbody></table>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]], count: int, where: str) -> str:
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], count: int, location: str) -> str:
     """Return an HTML table of the first rows, followed by a line with the number and the location of the others.
 
-    `head` are the column titles, `count` is the number of rows, and `where` is a text with the location of all rows.
-    Rows beyond the first `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
+    `headings` are the column titles, `count` is the number of rows, and `location` is a text with the location of all
+    rows. Rows beyond the first `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
     """
     if not count:
         return ""
-    titles = "".join(f'<th scope="col" style="{CELL}; font-weight: 600">{escaped(title)}</th>' for title in head)
+    titles = "".join(f'<th scope="col" style="{CELL}; font-weight: 600">{escaped(title)}</th>' for title in headings)
     lines = [
         f'<tr style="background: none">{"".join(f"<td style={chr(34)}{CELL}{chr(34)}>{escaped(x)}</td>" for x in row)}'
         "</tr>"
         for row in islice(rows, MOST_ROWS)
     ]
-    more = note(f"and {count - len(lines)} more in {where}") if count > len(lines) else ""
+    more = note(f"and {count - len(lines)} more in {location}") if count > len(lines) else ""
     return (
         f'<table style="{TABLE}"><thead><tr style="background: none">{titles}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table>{more}"
@@ -82,6 +82,6 @@ def listed(names: Sequence[str]) -> str:
     return (", ".join(names[:MOST_LISTED]) or "none") + more
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """Return a number with its noun, which is `one` in the singular and `many` in the plural."""
-    return f"{number} {one if number == 1 else many}"
+def counted(number: int, singular: str, plural: str) -> str:
+    """Return a number with its noun in singular or plural."""
+    return f"{number} {singular if number == 1 else plural}"

@@ -81,5 +81,5 @@ def _named(system: System, name: str, local: np.ndarray) -> str:
     return ""
 
 
-def _same(one: np.ndarray, two: np.ndarray) -> bool:
-    return bool(np.abs(one - two).max() <= SAME * np.abs(two).max())
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() <= SAME * np.abs(b).max())

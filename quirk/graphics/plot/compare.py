@@ -18,24 +18,26 @@ from .sheet import TIME, Sheet
 OWNER = "plot.compare"
 
 
-def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) -> None:
+def draw_differences(sheet: Sheet, result: Result, reference: Result, names: Any) -> None:
     """Draw distances between positions, angles between orientations, and differences of joint forces."""
-    if not isinstance(other, Result):
-        raise InputError(f"{OWNER}: other must be a result; got {other!r}")
-    bodies, joints = _common(result, other, names)
-    time = result.time[(result.time >= other.time[0]) & (result.time <= other.time[-1])]
+    if not isinstance(reference, Result):
+        raise InputError(f"{OWNER}: other must be a result; got {reference!r}")
+    bodies, joints = _common(result, reference, names)
+    time = result.time[(result.time >= reference.time[0]) & (result.time <= reference.time[-1])]
     if not len(time):
         raise InputError(
             f"{OWNER}: the results have no time in common: from {result.time[0]:g} to {result.time[-1]:g} s and from "
-            f"{other.time[0]:g} to {other.time[-1]:g} s"
+            f"{reference.time[0]:g} to {reference.time[-1]:g} s"
         )
     apart: dict[str, np.ndarray] = {}
     turned: dict[str, np.ndarray] = {}
     for name in bodies:
-        (r, R), (s, S) = (poses(one, name, time) for one in (result, other))
+        (r, R), (s, S) = (poses(one, name, time) for one in (result, reference))
         apart[name] = np.linalg.norm(r - s, axis=1)
         turned[name] = _angles(np.swapaxes(R, 1, 2) @ S)
-    forces = {name: np.linalg.norm(_force(result, name, time) - _force(other, name, time), axis=1) for name in joints}
+    forces = {
+        name: np.linalg.norm(_force(result, name, time) - _force(reference, name, time), axis=1) for name in joints
+    }
     panels = [
         (apart, "distance between centers of mass", "Distance", "m"),
         (turned, "angle between orientations", "Angle", "rad"),
@@ -48,17 +50,17 @@ def draw_differences(sheet: Sheet, result: Result, other: Result, names: Any) ->
         sheet.finish(ax, title, what, unit, TIME if ax is axes[-1] else "")
 
 
-def _common(result: Result, other: Result, names: Any) -> tuple[list[str], list[str]]:
+def _common(result: Result, reference: Result, names: Any) -> tuple[list[str], list[str]]:
     """Return the names of the bodies and of the joints in both results; `names` is the user's selection, or None."""
     if names is None:
-        theirs = {body.name for body in other.system.bodies} | {joint.name for joint in other._loaded}
+        theirs = {body.name for body in reference.system.bodies} | {joint.name for joint in reference._loaded}
         ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]
         chosen = [name for name in ours if name in theirs]
     else:
         chosen = [names] if isinstance(names, str) else list(names)
     views = {}
     for name in chosen:
-        views[name] = result[name], other[name]
+        views[name] = result[name], reference[name]
         if not any(all(isinstance(view, kind) for view in views[name]) for kind in (BodyView, JointView)):
             raise InputError(
                 f'{OWNER}: "{name}" must be a body or a joint in both; got {views[name][0].of} and {views[name][1].of}'

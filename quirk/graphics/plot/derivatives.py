@@ -20,14 +20,14 @@ ORDERS = ("position", "velocity", "acceleration", "jerk", "snap")
 
 
 def draw_derivatives(
-    sheet: Sheet, result: Result, body: str, view: BodyView, local: np.ndarray, over: tuple[str, np.ndarray] | None
+    sheet: Sheet, result: Result, body: str, view: BodyView, local: np.ndarray, abscissa: tuple[str, np.ndarray] | None
 ) -> None:
     """Draw the time derivatives of a point of a body that are available.
 
-    `local` (3,) is the point in body coordinates, m; `over` is the label and the values (nt,) of the horizontal axis,
-    or None for time.
+    `local` (3,) is the point in body coordinates, m; `abscissa` is the label and the values (nt,) of the horizontal
+    axis, or None for time.
     """
-    label, values = over or (TIME, result.time)
+    label, values = abscissa or (TIME, result.time)
     along = view.in_plane.path(local[:2]) if isinstance(view, PlanarBodyView) else view.path(local)
     fastest = np.abs(along.velocity).max(axis=0)
     moving = np.flatnonzero(fastest > UNMOVED * fastest.max()) if fastest.any() else range(len(fastest))

@@ -43,12 +43,12 @@ class Fit:
         """Wrap all texts to the available width; return whether any text has changed."""
         before = [text.get_text() for text, *_ in self._usual]
         for text, ax, direction, words, size in self._usual:
-            room = self._figure.bbox.width if ax is None else room_of(ax, self._axes, direction)
+            room = self._figure.bbox.width if ax is None else available_length(ax, self._axes, direction)
             _wrap(text, words, size, FILL * room)
         return before != [text.get_text() for text, *_ in self._usual]
 
 
-def room_of(ax: Any, axes: Sequence[Any], direction: int) -> float:
+def available_length(ax: Any, axes: Sequence[Any], direction: int) -> float:
     """Return the length available for a text centered on axes, pixels.
 
     The length is the width for `direction` 0 and the height for 1;  `axes` are all axes of the figure.
@@ -67,29 +67,29 @@ def _middle(ax: Any, direction: int) -> float:
     return float(0.5 * (box.min[direction] + box.max[direction]))
 
 
-def _beside(one: Any, two: Any, direction: int) -> bool:
+def _beside(a: Any, b: Any, direction: int) -> bool:
     """Whether two axes are in the same row (direction 0) or column (1) of a figure."""
     across = 1 - direction
-    first, second = one.get_window_extent(), two.get_window_extent()
+    first, second = a.get_window_extent(), b.get_window_extent()
     return bool(first.min[across] < second.max[across] and second.min[across] < first.max[across])
 
 
-def _wrap(text: Text, words: str, size: float, room: float) -> None:
+def _wrap(text: Text, words: str, size: float, width: float) -> None:
     text.set_fontsize(size)
     text.set_text(words)
-    if _length(text) <= room:
+    if _length(text) <= width:
         return
     whole = UNIT.sub(lambda unit: unit[0].replace(" ", NO_BREAK), words)
     for scale in SCALES:
         text.set_fontsize(scale * size)
-        lines = [line for part in whole.split("\n") for line in _lines(text, part, room)]
+        lines = [line for part in whole.split("\n") for line in _lines(text, part, width)]
         text.set_text("\n".join(lines).replace(NO_BREAK, " "))
         if len(lines) <= MOST_LINES + words.count("\n") and " ".join(lines) == whole.replace("\n", " "):
             return
 
 
-def _lines(text: Text, words: str, room: float) -> list[str]:
-    """Return the lines of a text that is wrapped at the length `room`, pixels.
+def _lines(text: Text, words: str, width: float) -> list[str]:
+    """Return the lines of a text that is wrapped at the length `width`, pixels.
 
     Words that are longer are divided.
     """
@@ -97,19 +97,19 @@ def _lines(text: Text, words: str, room: float) -> list[str]:
     for word in words.split(" "):
         joined = f"{lines[-1]} {word}" if lines else word
         text.set_text(joined)
-        if lines and _length(text) <= room:
+        if lines and _length(text) <= width:
             lines[-1] = joined
         else:
-            lines += _broken(text, word, room)
+            lines += _broken(text, word, width)
     return lines
 
 
-def _broken(text: Text, word: str, room: float) -> list[str]:
-    """Return a word divided into pieces no longer than `room`, pixels; words with formulas stay whole."""
+def _broken(text: Text, word: str, width: float) -> list[str]:
+    """Return a word divided into pieces no longer than `width`, pixels; words with formulas stay whole."""
     pieces = [""]
     for letter in word if "$" not in word else [word]:
         text.set_text(pieces[-1] + letter)
-        if pieces[-1] and _length(text) > room:
+        if pieces[-1] and _length(text) > width:
             pieces.append(letter)
         else:
             pieces[-1] += letter

@@ -126,13 +126,13 @@ def drawing(
 
 
 @contextmanager
-def _styled(owner: str, first: Any, style: Any) -> Iterator[None]:
-    """Context manager in which matplotlib uses the settings `first` and then the user's `style`.
+def _styled(owner: str, defaults: Any, style: Any) -> Iterator[None]:
+    """Context manager in which matplotlib uses the settings `defaults` and then the user's `style`.
 
     A style is a name, a dictionary of settings, or a list of these.
     """
     with ExitStack() as entered:
-        entered.enter_context(plt.rc_context(first))
+        entered.enter_context(plt.rc_context(defaults))
         try:
             entered.enter_context(plt.style.context(paper.expanded(style)))
         except (OSError, TypeError, KeyError, ValueError, AttributeError) as error:
@@ -180,13 +180,13 @@ def shown(name: str) -> str:
     return INVISIBLE + line if line.startswith("_") else line
 
 
-def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], most: int = MOST_CURVES) -> None:
+def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], max_curves: int = MOST_CURVES) -> None:
     """Draw curves (nt,) over x (nt,): those with the largest values with their names, all others as one band.
 
-    `curves` are the values by name; `most` is the number of curves that get names.
+    `curves` are the values by name; `max_curves` is the number of curves that get names.
     """
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
-    kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:most])
+    kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:max_curves])
     others = [curve for name, curve in curves.items() if name not in kept]
     if others:
         band = f"{len(others)} others, all smaller" if len(others) > 1 else "another, smaller"

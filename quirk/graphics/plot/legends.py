@@ -56,41 +56,41 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
     return cut([*named, *marks], MOST_NAMES, len(marks))
 
 
-def cut(pairs: Pairs, count: int, kept: int = 0) -> Pairs:
+def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
     """Return at most `count` entries of a legend; if some are left out, one entry gives their number.
 
-    The last `kept` entries always remain. `pairs` are all entries.
+    The last `always_kept` entries always remain. `pairs` are all entries.
     """
-    if len(pairs) <= count or count - kept < 1:
+    if len(pairs) <= count or count - always_kept < 1:
         return pairs[:count]
-    curves, tail = pairs[: len(pairs) - kept], pairs[len(pairs) - kept :]
-    room = count - kept
+    curves, tail = pairs[: len(pairs) - always_kept], pairs[len(pairs) - always_kept :]
+    room = count - always_kept
     return [*curves[: room - 1], (_nothing(), f"and {len(curves) - room + 1} more"), *tail]
 
 
-def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) -> bool:
+def place(ax: Any, pairs: Pairs, width: float, own_figure: bool, repeated: bool = False) -> bool:
     """Place the legend of axes; return whether it is beside the axes, so that the layout must be repeated.
 
     Parameters
     ----------
     ax : matplotlib axes
     pairs : entries of the legend
-    room : width available around the axes, pixels
-    own : whether QuIRK created the figure; in axes of the user the legend is inside
-    again : whether the legend repeats the legend of other axes; it is then omitted unless it fits at its usual size
+    width : width available around the axes, pixels
+    own_figure : whether QuIRK created the figure; in axes of the user the legend is inside
+    repeated : whether the legend repeats the legend of other axes; it is then omitted unless it fits at its usual size
     """
-    if not own:
+    if not own_figure:
         _make(ax, pairs, 1, 1.0, loc="best")
         return False
-    if again:
-        _ = _inside(ax, pairs, 1.0, room) or _just_above(ax, pairs, 1.0, room)
+    if repeated:
+        _ = _inside(ax, pairs, 1.0, width) or _just_above(ax, pairs, 1.0, width)
         return False
     for scale in SCALES:
         for way in (_inside, _just_above, _beside, _above, _below):
-            if way(ax, pairs, scale, room):
+            if way(ax, pairs, scale, width):
                 return way is _beside
     for count in range(len(pairs) - 1, 1, -1):
-        if _above(ax, cut(pairs, count), SCALES[-1], room):
+        if _above(ax, cut(pairs, count), SCALES[-1], width):
             return False
     box = ax.get_window_extent()
     shortened = cut(pairs, 2)
@@ -101,10 +101,10 @@ def place(ax: Any, pairs: Pairs, room: float, own: bool, again: bool = False) ->
     return False
 
 
-def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+def _inside(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
     """Place a legend in free space inside the axes; return False if there is no such space.
 
-    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `room` is the width available
+    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `width` is the width available
     around the axes, pixels.
     """
     if ax.name == "polar":  # the corners are used by angle labels
@@ -124,15 +124,15 @@ def _inside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
     return False
 
 
-def _just_above(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
-    return _above(ax, pairs, scale, room, READILY)
+def _just_above(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
+    return _above(ax, pairs, scale, width, READILY)
 
 
-def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MOST) -> bool:
+def _above(ax: Any, pairs: Pairs, scale: float, width: float, max_share: float = AT_MOST) -> bool:
     """Place a legend in space added above the curves; return False if too much space is needed.
 
-    The space is at most the fraction `most` of the height of the axes. `pairs` are the entries; `scale` and `room` are
-    as for `_inside`.
+    The space is at most the fraction `max_share` of the height of the axes. `pairs` are the entries; `scale` and
+    `width` are as for `_inside`.
     """
     if ax.name != "rectilinear" or ax.get_aspect() != "auto":
         return False
@@ -142,7 +142,7 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
         if size.width <= WIDEST * box.width:
             break
     part = (size.height + 2 * PAD * ax.get_figure(root=True).dpi / 72) / box.height
-    if size.width > WIDEST * box.width or part > most:
+    if size.width > WIDEST * box.width or part > max_share:
         ax.get_legend().remove()
         return False
     axis = ax.yaxis.get_transform()
@@ -152,26 +152,26 @@ def _above(ax: Any, pairs: Pairs, scale: float, room: float, most: float = AT_MO
     return True
 
 
-def _beside(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+def _beside(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
     """Place a legend beside the axes; return False if the axes would become too narrow, or the legend is too high.
 
-    `pairs` are the entries; `scale` and `room` are as for `_inside`.
+    `pairs` are the entries; `scale` and `width` are as for `_inside`.
     """
     box = ax.get_window_extent()
     for columns in (1, 2):
         legend = _make(ax, pairs, columns, scale, loc="upper left", bbox_to_anchor=(1, 1))
         size = _extent(legend)
-        left = min(BESIDE * room, box.width - LEAST * ax.get_figure(root=True).dpi / 72)
+        left = min(BESIDE * width, box.width - LEAST * ax.get_figure(root=True).dpi / 72)
         if size.width <= left and size.height <= 1.05 * box.height:
             return True
     legend.remove()
     return False
 
 
-def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
+def _below(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
     """Place a legend below axes with equal scales, or return False if they leave no part of the figure free.
 
-    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `room` is the width available
+    `pairs` are the entries of the legend, `scale` is a factor on the font size, and `width` is the width available
     around the axes, pixels.
     """
     if ax.name == "3d" or ax.get_aspect() == "auto":
@@ -179,10 +179,10 @@ def _below(ax: Any, pairs: Pairs, scale: float, room: float) -> bool:
     box, low = ax.get_window_extent(), ax.xaxis.get_tightbbox().y0
     for columns in range(len(pairs), 0, -1):
         size = _extent(_make(ax, pairs, columns, scale))
-        if size.width <= WIDEST * room:
+        if size.width <= WIDEST * width:
             break
     ax.get_legend().remove()
-    if size.width > WIDEST * room or size.height > low:
+    if size.width > WIDEST * width or size.height > low:
         return False
     _make(ax, pairs, columns, scale, loc="upper center", bbox_to_anchor=(0.5, (low - box.y0) / box.height))
     return True
@@ -225,12 +225,12 @@ def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
     )  # fmt: skip
 
 
-def _make(ax: Any, pairs: Pairs, columns: int, scale: float, **where: Any) -> Legend:
+def _make(ax: Any, pairs: Pairs, columns: int, scale: float, **placement: Any) -> Legend:
     usual = plt.rcParams["legend.fontsize"]
     size = plt.rcParams["font.size"] / 1.2 if isinstance(usual, str) else usual
-    where = {"loc": "upper right", "borderaxespad": PAD / (scale * size), **where}
+    placement = {"loc": "upper right", "borderaxespad": PAD / (scale * size), **placement}
     legend: Legend = ax.legend(
-        [handle for handle, _ in pairs], [name for _, name in pairs], ncols=columns, fontsize=scale * size, **where
+        [handle for handle, _ in pairs], [name for _, name in pairs], ncols=columns, fontsize=scale * size, **placement
     )
     return legend
 

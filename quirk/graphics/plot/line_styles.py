@@ -16,7 +16,7 @@ OF_SUMS = {"color": "black", "linestyle": ":", "linewidth": 1.2}
 COUNT, SIZE = 8, 3.5
 
 
-def tell_apart(lines: Sequence[Line2D]) -> None:
+def distinguish(lines: Sequence[Line2D]) -> None:
     """Give each solid line a combination of dashes and markers that no other line has."""
     used = {(line.get_linestyle(), line.get_marker()) for line in lines if not _plain(line)}
     free = ((dash, marker) for marker in MARKERS for dash in DASHES if (dash, marker) not in used)

@@ -53,14 +53,14 @@ def draw_loads(sheet: Sheet, result: Result, views: Sequence[Any], frame: str, p
         sheet.finish(ax, _title(views, what) + axes, what.capitalize(), unit, "" if ax is both[0] else TIME)
 
 
-def _title(views: Sequence[Any], what: str) -> str:
+def _title(views: Sequence[Any], quantity: str) -> str:
     if len(views) > 1:
-        return f"{what}s on bodies j"
+        return f"{quantity}s on bodies j"
     (view,) = views
     if not isinstance(view, JointView):
-        return f"{shown(view.of.name)}: {what} on {shown(view.of.acting_ends[-1][0].name)}"
+        return f"{shown(view.of.name)}: {quantity} on {shown(view.of.acting_ends[-1][0].name)}"
     of = view.of
-    return f"{shown(of.name)}: {what} on {shown(of.body_j.name)} by {shown(of.body_i.name)}"
+    return f"{shown(of.name)}: {quantity} on {shown(of.body_j.name)} by {shown(of.body_i.name)}"
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:

@@ -56,13 +56,13 @@ def draw_paths(
     result: Result,
     points: list[tuple[str, np.ndarray]],
     color: str | None,
-    at: float | None,
-    others: list[str],
+    time: float | None,
+    bodies: list[str],
 ) -> None:
-    """Draw the paths of body points and, faintly, the paths of the bodies `others`.
+    """Draw the paths of body points and, faintly, the paths of other `bodies`.
 
-    `color` names the quantity that colors the paths, or is None. If the time `at` (s) is given, the bodies are drawn at
-    this time.
+    `color` names the quantity that colors the paths, or is None. If a `time` (s) is given, the bodies are drawn
+    at this time.
     """
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
@@ -72,14 +72,14 @@ def draw_paths(
     (ax,) = sheet.axes(over_time=False, subplot_kw={"projection": "3d"} if solid else None)
     for curve in curves:
         ax.plot(*curve[:, directions].T, linestyle="none", color="none")  # reserves space for all curves
-    if at is not None:
-        scene = Scene(result, np.array([at]), points)
+    if time is not None:
+        scene = Scene(result, np.array([time]), points)
         draw_ground(ax, scene, directions)
         draw_mechanism(ax, scene, 0, directions)
         rings = np.concatenate(scene.trails)[:, directions]
         ax.plot(*rings.T, "o", color="black", markerfacecolor="white", markersize=8, zorder=4)
-    for number, name in enumerate(others):
-        text = f"{len(others)} others, of bodies that move less" if number == 0 else None
+    for number, name in enumerate(bodies):
+        text = f"{len(bodies)} others, of bodies that move less" if number == 0 else None
         ax.plot(*result[name].position[:, directions].T, color=OTHERS, linewidth=0.5, zorder=0.5, label=text)
     if color is None:
         for label, curve in zip(labels, curves, strict=True):

@@ -13,15 +13,15 @@ from .figures import shown
 from .sheet import AROUND_ZERO, Sheet
 
 
-def draw_phase(sheet: Sheet, result: Result, along: Curve, across: Curve) -> None:
-    """Draw the quantity `across` over the quantity `along`; a ring marks the first time."""
+def draw_phase(sheet: Sheet, result: Result, abscissa: Curve, ordinate: Curve) -> None:
+    """Draw one quantity over another one, as a phase plot; a ring marks the first time."""
     (ax,) = sheet.axes(over_time=False)
-    points = np.stack([along.values, across.values], axis=1)
+    points = np.stack([abscissa.values, ordinate.values], axis=1)
     ax.plot(*points.T, linewidth=1.0)
     ax.plot(*points[:1].T, "o", markerfacecolor="white", color="black", label="start")
     if sheet.happenings is not None:
         mark_on(ax, sheet.happenings, result.time, points)
-    for axis, one, limit in ((ax.xaxis, along, ax.set_xlim), (ax.yaxis, across, ax.set_ylim)):
+    for axis, one, limit in ((ax.xaxis, abscissa, ax.set_xlim), (ax.yaxis, ordinate, ax.set_ylim)):
         largest, zero = float(np.abs(one.values).max()), sheet.round_off(one.unit)
         label(axis, shown(one.name), one.unit, largest if largest > zero else 1.0)
         if 0 < largest <= zero:

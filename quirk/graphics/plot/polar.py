@@ -48,13 +48,13 @@ def draw_polar(
     views: Sequence[Any],
     forces: Sequence[np.ndarray],
     axes: list[int],
-    seen: tuple[str, str],
+    frame_and_body: tuple[str, str],
     shade: Curve | None,
 ) -> None:
     """Draw forces (nt, 3), N, in the plane of two axes.
 
-    `seen` has the frame of the forces and the body on which they act, "i" or "j"; `shade` is a quantity that colors the
-    curve, or None.
+    `frame_and_body` has the frame of the forces and the body on which they act, "i" or "j"; `shade` is a quantity that
+    colors the curve, or None.
     """
     if shade is not None and len(views) > 1:
         raise InputError(f"plot.polar: color is for a single joint; got {len(views)}")
@@ -70,7 +70,7 @@ def draw_polar(
             line.set_label("_")
     largest = max(float(np.linalg.norm(force, axis=1).max(initial=0.0)) for force in forces)
     _label(ax, axes, largest)
-    ax.set_title(_title(views, *seen))
+    ax.set_title(_title(views, *frame_and_body))
     out = max(float(np.abs(np.delete(force, axes, axis=1)).max(initial=0.0)) for force in forces)
     if out > ROUND_OFF * largest:
         factor, unit = prefixed("N", out)

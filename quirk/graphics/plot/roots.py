@@ -29,13 +29,18 @@ def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str
 
 
 def draw_equilibria(
-    values: np.ndarray, shown: np.ndarray, stable: np.ndarray, turning: list[int], name: str, options: Mapping[str, Any]
+    values: np.ndarray,
+    quantity: np.ndarray,
+    stable: np.ndarray,
+    turning: list[int],
+    name: str,
+    options: Mapping[str, Any],
 ) -> Any:
     """Draw a quantity of p equilibria over a parameter: unstable parts dashed, turning points as dots.
 
     Parameters
     ----------
-    values, shown : (p,) values of the parameter and of the quantity
+    values, quantity : (p,) values of the parameter and of the quantity
     stable : (p,) bool
     turning : indices of the turning points
     name : name of the quantity
@@ -51,9 +56,11 @@ def draw_equilibria(
             ends[own] = ends[own + 1] = True
             if own.size:
                 label = "stable" if held else "unstable"
-                ax.plot(np.where(ends, values, np.nan), np.where(ends, shown, np.nan), line, color=color, label=label)
+                ax.plot(
+                    np.where(ends, values, np.nan), np.where(ends, quantity, np.nan), line, color=color, label=label
+                )
         if turning:
-            ax.plot(values[turning], shown[turning], "o", color="black", markersize=4, label="turning point")
+            ax.plot(values[turning], quantity[turning], "o", color="black", markersize=4, label="turning point")
         ax.set_xlabel("Parameter")
         ax.set_ylabel(name)
         ax.grid(alpha=0.3)

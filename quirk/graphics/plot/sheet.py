@@ -16,8 +16,8 @@ from quirk.util.si_prefixes import label as label_axis
 
 from . import legends
 from .event_marks import is_mark, mark
-from .figure_text import FITTED, Fit, fit_space, room_of
-from .line_styles import tell_apart
+from .figure_text import FITTED, Fit, available_length, fit_space
+from .line_styles import distinguish
 from .magnitudes import Magnitudes
 
 # Curves below this fraction of the largest one in their axes are labeled as zero in the legend.
@@ -52,11 +52,11 @@ class Sheet:
         self,
         owner: str,
         figure: Figure,
-        given: Sequence[Any] | None,
+        user_axes: Sequence[Any] | None,
         happenings: EventLog | None,
         magnitudes: Magnitudes | None,
     ) -> None:
-        self.figure, self._owner, self._given, self.happenings = figure, owner, given, happenings
+        self.figure, self._owner, self._user_axes, self.happenings = figure, owner, user_axes, happenings
         self._magnitudes = magnitudes
         self._title = ""
         self._drawn: list[Any] = []
@@ -72,15 +72,17 @@ class Sheet:
         """
         count = rows * columns
         kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"
-        if self._given is None:
+        if self._user_axes is None:
             found = self.figure.subplots(rows, columns, squeeze=False, **layout).ravel()
         else:
-            if len(self._given) != count:
-                raise InputError(f"{self._owner}: ax must be {_axes(count)} for this picture; got {len(self._given)}")
-            if any(ax.name != kind for ax in self._given):
+            if len(self._user_axes) != count:
+                raise InputError(
+                    f"{self._owner}: ax must be {_axes(count)} for this picture; got {len(self._user_axes)}"
+                )
+            if any(ax.name != kind for ax in self._user_axes):
                 wanted = "of a plane, without a projection" if kind == "rectilinear" else f'with projection="{kind}"'
                 raise InputError(f"{self._owner}: ax must be axes {wanted}, as this picture is one {SPACE[kind]}")
-            found = np.array(self._given, dtype=object)
+            found = np.array(self._user_axes, dtype=object)
         self._drawn = list(found)
         self._before = {line for ax in found for line in ax.lines}
         if self.happenings is not None and over_time:
@@ -91,14 +93,14 @@ class Sheet:
     def title(self, text: str) -> None:
         """Set the title above all axes of a new figure."""
         self._title = text
-        if self._given is None:
+        if self._user_axes is None:
             self.figure.suptitle(text)
 
-    def finish(self, ax: Axes, title: str, what: str, unit: str, label: str = TIME) -> None:
+    def finish(self, ax: Axes, title: str, quantity: str, unit: str, label: str = TIME) -> None:
         """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
 
         The legend marks the curves that are zero up to round-off. If all curves are zero, the axes become low and
-        contain a text instead. The label of the vertical axis consists of `what` and `unit`.
+        contain a text instead. The label of the vertical axis consists of `quantity` and `unit`.
         """
         ax.set_title(title)
         if label == TIME:
@@ -109,9 +111,9 @@ class Sheet:
         if ax.get_yscale() == "log" and not any(np.isfinite(line.get_ydata()).any() for line in self._lines(ax)):
             ax.set_yscale("linear")
         if ax.get_yscale() == "linear":
-            label_axis(ax.yaxis, what, unit, self._largest(ax, unit))
+            label_axis(ax.yaxis, quantity, unit, self._largest(ax, unit))
         else:
-            ax.set_ylabel(f"{what} ({unit})" if unit else what)
+            ax.set_ylabel(f"{quantity} ({unit})" if unit else quantity)
         self.legend(ax)
 
     def legend(self, ax: Axes) -> None:
@@ -120,10 +122,10 @@ class Sheet:
 
     def close(self) -> None:
         """Finish the plot: distinguish lines, remove repeated labels, and fit all texts and legends."""
-        own = self._given is None
+        own = self._user_axes is None
         for ax in self._drawn:
             named = [line for line in self._lines(ax) if not str(line.get_label()).startswith("_")]
-            tell_apart([line for line in named if np.size(line.get_xdata(orig=True)) > 1])
+            distinguish([line for line in named if np.size(line.get_xdata(orig=True)) > 1])
         for ax in self._drawn if own else ():
             if len(ax.get_shared_x_axes().get_siblings(ax)) > 1 and not ax.get_subplotspec().is_last_row():
                 ax.set_xlabel("")
@@ -134,10 +136,10 @@ class Sheet:
             self._drawn[0].set_title(f"{self._title}\n{heading}" if heading else self._title)
         self._fit(own)
 
-    def _fit(self, own: bool) -> None:
-        """Wrap titles and labels, and place the legends; `own` is true if the figure is a new one."""
+    def _fit(self, own_figure: bool) -> None:
+        """Wrap titles and labels, and place the legends; `own_figure` is true if QuIRK created the figure."""
         self._lay_out()
-        if own and self._drop_repeated():
+        if own_figure and self._drop_repeated():
             self._lay_out()
         fit = Fit(self.figure, self._drawn)
         self._settle(fit)
@@ -146,12 +148,14 @@ class Sheet:
             pairs = legends.entries(ax, self._zeros, curves=ax not in self._empty)
             names = [name.removesuffix(legends.ZERO) for _, name in pairs]
             if pairs:
-                moved |= legends.place(ax, pairs, room_of(ax, self._drawn, 0), own, again=names in listed)
+                moved |= legends.place(
+                    ax, pairs, available_length(ax, self._drawn, 0), own_figure, repeated=names in listed
+                )
                 listed.append(names)
         if moved:
             self._lay_out()
             self._settle(fit)
-        for ax in self._drawn if own else ():
+        for ax in self._drawn if own_figure else ():
             if ax.name == "3d":
                 fit_space(ax)
 
@@ -174,7 +178,7 @@ class Sheet:
             self._lay_out()
 
     def _lay_out(self) -> None:
-        engine = self.figure.get_layout_engine() if self._given is None else None
+        engine = self.figure.get_layout_engine() if self._user_axes is None else None
         if engine is not None:
             engine.execute(self.figure)
             for ax in self._drawn:

@@ -95,12 +95,14 @@ def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
     for first, last in itertools.pairwise(bounds):
         own, its = time[first:last], values[first:last]
         inside = (even >= own[0]) & (even <= own[-1])
-        found[inside] = _between(own, its, even[inside])
+        found[inside] = _interpolated(own, its, even[inside])
     return float(even[1] - even[0]), found
 
 
-def _between(time: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _interpolated(time: np.ndarray, values: np.ndarray, times: np.ndarray) -> np.ndarray:
     from scipy.interpolate import make_interp_spline
 
     degree = min(3, len(time) - 1)
-    return np.asarray(make_interp_spline(time, values, k=degree)(at)) if degree > 0 else np.full(len(at), values[0])
+    return (
+        np.asarray(make_interp_spline(time, values, k=degree)(times)) if degree > 0 else np.full(len(times), values[0])
+    )

@@ -89,15 +89,15 @@ def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 
-def coil(first: np.ndarray, last: np.ndarray, radius: float) -> np.ndarray:
+def coil(start: np.ndarray, end: np.ndarray, radius: float) -> np.ndarray:
     """Return the points (k, 3) of a coil spring between two points (3,), with a radius, m."""
-    along, across, up = _axes(last - first)
+    along, across, up = _axes(end - start)
     s = np.linspace(0.0, 1.0, TURNS * POINTS_OF_A_TURN + 1)
     angle = 2 * np.pi * TURNS * s
     middle = STRAIGHT + (1 - 2 * STRAIGHT) * s
     around = radius * (np.outer(np.cos(angle), across) + np.outer(np.sin(angle), up))
-    turns = first + np.outer(middle, along) + around
-    ends = first + np.outer([0.0, STRAIGHT, 1 - STRAIGHT, 1.0], along)
+    turns = start + np.outer(middle, along) + around
+    ends = start + np.outer([0.0, STRAIGHT, 1 - STRAIGHT, 1.0], along)
     return np.vstack([ends[:2], turns, ends[2:]])
 
 

@@ -86,7 +86,7 @@ def plate_faces(system: System) -> dict[str, list[np.ndarray]]:
     drawn: list[tuple[Any, Surface]] = []
     for contact in system.constraints:
         for body, surface in _sides(contact) if isinstance(contact, Contact) else ():
-            if surface.kind not in FACES or any(body is b and _alike(surface, other) for b, other in drawn):
+            if surface.kind not in FACES or any(body is b and _is_same_surface(surface, other) for b, other in drawn):
                 continue
             drawn.append((body, surface))
             local = FACES[surface.kind](surface)
@@ -100,9 +100,9 @@ def _sides(contact: Contact) -> list[tuple[Any, Surface]]:
     return list(zip((contact.body_i, contact.body_j), contact.surfaces, strict=True))
 
 
-def _alike(one: Surface, two: Surface) -> bool:
-    frames = np.allclose(one.frame.origin, two.frame.origin) and np.allclose(one.frame.matrix, two.frame.matrix)
-    return frames and (one.kind, one.radius, one.half_size) == (two.kind, two.radius, two.half_size)
+def _is_same_surface(a: Surface, b: Surface) -> bool:
+    frames = np.allclose(a.frame.origin, b.frame.origin) and np.allclose(a.frame.matrix, b.frame.matrix)
+    return frames and (a.kind, a.radius, a.half_size) == (b.kind, b.radius, b.half_size)
 
 
 def _shown_by_shape(body: Body | Ground, corners: np.ndarray) -> bool:
@@ -178,14 +178,14 @@ def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
     return polygon
 
 
-def _clipped(polygon: np.ndarray, beyond: np.ndarray) -> np.ndarray:
+def _clipped(polygon: np.ndarray, distances: np.ndarray) -> np.ndarray:
     """Return the part of a convex polygon (k, 3) on one side of a plane.
 
-    `beyond` (k,) are the signed distances of the corners from the plane, which are negative or zero on this side.
+    `distances` (k,) are the signed distances of the corners from the plane, which are negative or zero on this side.
     """
     kept = []
     for k in range(len(polygon)):
-        one, two = beyond[k - 1], beyond[k]
+        one, two = distances[k - 1], distances[k]
         if (one > 0) != (two > 0):
             kept.append(polygon[k - 1] + one / (one - two) * (polygon[k] - polygon[k - 1]))
         if two <= 0:

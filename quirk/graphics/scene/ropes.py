@@ -83,18 +83,18 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
     return np.concatenate([*parts, *([parts[0][:1]] if pulley.closed else [])])
 
 
-def _radius(pulley: Pulley, axes: list[Any], own: np.ndarray, t: int, n: int) -> float:
-    """Return the radius (m) of the sheave with index `n`.
+def _radius(pulley: Pulley, axes: list[Any], body_axes: np.ndarray, picture: int, sheave: int) -> float:
+    """Return the radius (m) of a sheave.
 
-    The radius is negative if the sheave rotates opposite to the axes `own` (3, 3). `axes` are the axes of the sheaves,
-    and `t` is the index of the picture.
+    The radius is negative if the sheave rotates opposite to the axes `body_axes` (3, 3). `axes` are the axes of the
+    sheaves, `sheave` is the index of the sheave, and `picture` that of the picture.
     """
-    drum = pulley.drums[n] if 0 <= n < len(pulley.drums) else None
-    return 0.0 if drum is None else float(np.copysign(drum.radius, axes[n][t][:, 2] @ own[:, 2]))
+    drum = pulley.drums[sheave] if 0 <= sheave < len(pulley.drums) else None
+    return 0.0 if drum is None else float(np.copysign(drum.radius, axes[sheave][picture][:, 2] @ body_axes[:, 2]))
 
 
-def _arc(center: np.ndarray, axes: np.ndarray, radius: float, ends: list[np.ndarray]) -> np.ndarray:
-    start, end = (np.angle(complex(*(axes[:, :2].T @ (point - center)))) for point in ends)
+def _arc(center: np.ndarray, axes: np.ndarray, radius: float, end_points: list[np.ndarray]) -> np.ndarray:
+    start, end = (np.angle(complex(*(axes[:, :2].T @ (point - center)))) for point in end_points)
     angle = start + np.linspace(0.0, (end - start) % (2 * np.pi), ARC)
     return np.asarray(center + radius * (np.outer(np.cos(angle), axes[:, 0]) + np.outer(np.sin(angle), axes[:, 1])))
 

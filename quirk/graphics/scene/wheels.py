@@ -66,10 +66,10 @@ class Wheel:
                 faces.append(np.array([foot - across, foot + tip - across, foot + tip + across, foot + across]))
         return faces
 
-    def _rim(self, x: np.ndarray, y: np.ndarray, other: float) -> list[np.ndarray]:
+    def _rim(self, x: np.ndarray, y: np.ndarray, inner_radius: float) -> list[np.ndarray]:
         angle = np.linspace(0.0, 2 * np.pi, CORNERS + 1)
         circle = np.outer(np.cos(angle), x) + np.outer(np.sin(angle), y)
-        outer, inner = self.center + self.radius * circle, self.center + other * self.radius * circle
+        outer, inner = self.center + self.radius * circle, self.center + inner_radius * self.radius * circle
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
@@ -108,13 +108,13 @@ def wheels(system: System) -> list[Wheel]:
     return found
 
 
-def _same(one: Wheel, two: Wheel) -> bool:
-    apart = np.linalg.norm(one.center - two.center) + abs(one.radius - two.radius)
-    return one.body is two.body and bool(apart < PARALLEL * one.radius) and _parallel(one.axis, two.axis)
+def _same(a: Wheel, b: Wheel) -> bool:
+    apart = np.linalg.norm(a.center - b.center) + abs(a.radius - b.radius)
+    return a.body is b.body and bool(apart < PARALLEL * a.radius) and _parallel(a.axis, b.axis)
 
 
-def _parallel(one: np.ndarray, two: np.ndarray) -> bool:
-    return bool(np.linalg.norm(np.cross(one, two)) < PARALLEL)
+def _parallel(u: np.ndarray, v: np.ndarray) -> bool:
+    return bool(np.linalg.norm(np.cross(u, v)) < PARALLEL)
 
 
 def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:

@@ -129,6 +129,6 @@ def _of_inertia(body: Body) -> SurfaceMesh:
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 
 
-def rgba_of(given: Any, usual: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+def rgba_of(color: Any, default: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
     """Return a color (r, g, b, opacity), or the usual one if none is given."""
-    return usual if given is None else to_rgba(given)
+    return default if color is None else to_rgba(color)

@@ -44,7 +44,7 @@ Surfaces = tuple[SurfaceMesh | None, SurfaceMesh | None]
 
 
 def joint_parts(
-    system: System, reach: Mapping[str, float], whole: float, ground: float, middle: np.ndarray
+    system: System, reach: Mapping[str, float], extent: float, ground: float, middle: np.ndarray
 ) -> list[Part]:
     """Return the displayed parts of all constraints.
 
@@ -52,7 +52,7 @@ def joint_parts(
     ----------
     system : System
     reach : distance from the center of mass to the farthest drawn point, m, by name of body
-    whole : size of the mechanism, m
+    extent : size of the mechanism, m
     ground : radius of displayed planes, m
     middle : (3,) center of displayed planes that are fixed in the inertial frame, m
     """
@@ -63,7 +63,7 @@ def joint_parts(
         if constraint in companions or not drawing_of(constraint).show:
             continue
         size = SIZE * min(reach[body.name] for body in constraint.bodies if isinstance(body, Body))
-        size = max(size, LEAST * whole)
+        size = max(size, LEAST * extent)
         own = planes_in(constraint)
         fresh = [plane for plane in own if not any(plane.same(other) for other in planes)]
         planes += fresh

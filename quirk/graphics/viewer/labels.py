@@ -95,5 +95,5 @@ def _box(dot: np.ndarray, width: float, above: float) -> np.ndarray:
     return np.array([dot[0], dot[1] + above, dot[0] + width, dot[1] + above + LINE])
 
 
-def _overlap(one: np.ndarray, two: np.ndarray) -> bool:
-    return bool((one[:2] < two[2:]).all() and (two[:2] < one[2:]).all())
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool((a[:2] < b[2:]).all() and (b[:2] < a[2:]).all())

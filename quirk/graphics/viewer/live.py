@@ -65,8 +65,8 @@ class LiveView(View):
         }
         self.show(run)
 
-    def _slider(self, gui: Any, name: str, k: int | None, value: float, between: tuple[float, float]) -> Any:
-        low, high = between
+    def _slider(self, gui: Any, name: str, k: int | None, value: float, limits: tuple[float, float]) -> Any:
+        low, high = limits
         label = name if k is None else f"{name}.{self._components[name][k]}"
         slider = gui.add_slider(label, low, high, (high - low) / STEPS, float(np.clip(value, low, high)))
 
@@ -106,12 +106,12 @@ def _components(value: Any) -> list[tuple[int | None, float]]:
     return list(enumerate(value.tolist())) if isinstance(value, np.ndarray) else [(None, value)]
 
 
-def _ranges(run: Run, given: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+def _ranges(run: Run, user_ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Return the smallest and largest value of the slider of each input, by name.
 
-    `given` are the user's choices.
+    `user_ranges` are the ranges that the user has chosen.
     """
-    unknown = [name for name in given if name not in run.inputs]
+    unknown = [name for name in user_ranges if name not in run.inputs]
     if unknown:
         raise InputError(f"view: ranges names {unknown[0]!r}, which is no input of the run: {', '.join(run.inputs)}")
     found = {}
@@ -119,7 +119,7 @@ def _ranges(run: Run, given: Mapping[str, Any]) -> dict[str, tuple[float, float]
         largest = REACH * max(1.0, float(np.abs(run.inputs[name]).max()))
         limits = run.inputs.slots[name].limits
         usual = (-largest, largest) if limits is None else limits
-        low, high = validate.array("view", f"ranges[{name!r}]", given.get(name, usual), (2,))
+        low, high = validate.array("view", f"ranges[{name!r}]", user_ranges.get(name, usual), (2,))
         if not low < high:
             raise InputError(f"view: ranges[{name!r}] must be a least and a largest value; got ({low:g}, {high:g})")
         found[name] = float(low), float(high)

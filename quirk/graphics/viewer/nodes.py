@@ -131,10 +131,10 @@ class PartNode:
         for mesh in self._meshes:
             mesh.on_click(lambda event: callback(self.part))
 
-    def show_label(self, shown: bool) -> None:
+    def show_label(self, visible: bool) -> None:
         """Show or hide the name of the part."""
         if self._label is not None:
-            self._label.visible = shown
+            self._label.visible = visible
 
 
 class CordNode:
@@ -149,12 +149,12 @@ class CordNode:
             thickness_units="screen",
         )
 
-    def show(self, path: np.ndarray, shown: np.ndarray, k: int) -> None:
+    def show(self, path: np.ndarray, visible: np.ndarray, k: int) -> None:
         """Show the rope in picture k.
 
-        `path` (nt, c, 3) are the points of the rope in all pictures, `shown` (nt,) whether it is visible.
+        `path` (nt, c, 3) are the points of the rope in all pictures, `visible` (nt,) whether it is visible.
         """
-        self._line.visible = bool(_at(shown, k))
+        self._line.visible = bool(_at(visible, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
 
 

@@ -100,13 +100,13 @@ def _usual(result: Result) -> list[str]:
     return free[:MOST_JOINTS] or [f"energy.{kind}" for kind in ("kinetic", "potential", "total")]
 
 
-def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: Sequence[Curve], dark: bool) -> str:
+def with_panel(page: str, result: Result, times: np.ndarray, fps: float, plotted: Sequence[Curve], dark: bool) -> str:
     """Return the HTML page of viser with the panel added.
 
-    `times` (nt,) are the times of the pictures, s, and `fps` is their number per second; `drawn` are the plotted
+    `times` (nt,) are the times of the pictures, s, and `fps` is their number per second; `plotted` are the plotted
     quantities. `dark` is whether the page is dark.
     """
-    values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in drawn]
+    values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in plotted]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0
     data: dict[str, Any] = {
         "times": [float(f"{t:.12g}") for t in times],
@@ -115,33 +115,35 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, drawn: 
         "values": [[f"{x:.{DIGITS}g}" for x in row] for row in values],
     }
     plot = ""
-    if drawn and len(times) > 1:
-        picture, borders = _svg(result, drawn)
+    if plotted and len(times) > 1:
+        picture, borders = _svg(result, plotted)
         data |= borders
         top, height = 100 * borders["top"], 100 * (borders["bottom"] - borders["top"])
         cursor = f'<div id="quirk-cursor" style="top: {top:.3f}%; height: {height:.3f}%"></div>'
         plot = f'<div id="quirk-plot">{picture}{cursor}</div>'
     rows = "".join(
         f'<tr><td>{html.escape(curve.name)}</td><td class="value"></td><td>{_plain(curve.unit)}</td></tr>'
-        for curve in drawn
+        for curve in plotted
     )
     clock = f'<div id="quirk-clock">t = {times[0]:.{data["decimals"]}f} s</div>'
     shade = ' class="dark"' if dark else ""
     panel = f'<div id="quirk"{shade}>{clock}{plot}<table>{rows}</table></div>'
     script = SCRIPT.replace("DATA", json.dumps(data).replace("</", "<\\/"), 1)
     head, tail = page.rsplit("</body>", 1)
-    width = "" if drawn else "<style>body { --panel: 130px }</style>"
+    width = "" if plotted else "<style>body { --panel: 130px }</style>"
     return f"{head}<style>{CSS}</style>{width}{panel}<script>{script}</script></body>{tail}"
 
 
-def _svg(result: Result, drawn: Sequence[Curve]) -> tuple[str, dict[str, float]]:
+def _svg(result: Result, plotted: Sequence[Curve]) -> tuple[str, dict[str, float]]:
     """Return an SVG plot of quantities over time, and the position of its axes.
 
     The position is given as fractions of the size of the plot, together with the limits of the time axis, s.
     """
-    rows = len({curve.unit for curve in drawn})
+    rows = len({curve.unit for curve in plotted})
     figure = result.plot.quantity(
-        *((curve.name, curve.values, curve.unit) for curve in drawn), size=(WIDTH, AROUND + HEIGHT * rows), style=STYLE
+        *((curve.name, curve.values, curve.unit) for curve in plotted),
+        size=(WIDTH, AROUND + HEIGHT * rows),
+        style=STYLE,
     )
     try:
         with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "quirk"}):

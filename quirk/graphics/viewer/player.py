@@ -65,10 +65,12 @@ def view(
 class Player(View):
     """Playback of the pictures of a motion; a separate thread moves the bodies."""
 
-    def __init__(self, server: Any, result: Result, drawn: contents.Contents, stage: ViewerStage, fps: float) -> None:
+    def __init__(
+        self, server: Any, result: Result, scene_contents: contents.Contents, stage: ViewerStage, fps: float
+    ) -> None:
         super().__init__(server)
         self._stage, self._result = stage, result
-        self._times, self._fps = drawn.poses.time, fps
+        self._times, self._fps = scene_contents.poses.time, fps
         gui, last = server.gui, len(self._times) - 1
         self._play = gui.add_checkbox("play", last > 0, disabled=last < 1)
         start, end = float(self._times[0]), float(self._times[-1])
@@ -77,7 +79,7 @@ class Player(View):
         self._slider = gui.add_slider("time (s)", start, top, step, start, disabled=last < 1)
         self._rate = gui.add_number("times the speed", 1.0, min=0.01, max=100.0, step=0.01)
         self._follow = gui.add_dropdown(
-            "follow", [GROUND.name, ALL, *drawn.poses.position], initial_value=self._stage.follow
+            "follow", [GROUND.name, ALL, *scene_contents.poses.position], initial_value=self._stage.follow
         )
         self._values = gui.add_markdown("Click on a part for its values.")
         self._chosen: Part | None = None
@@ -96,9 +98,9 @@ class Player(View):
     def _choose(self, part: Part) -> None:
         """Show the values of a part that was clicked, in the current and all later pictures."""
         self._chosen = part
-        self._tell(int(np.abs(self._times - float(self._slider.value)).argmin()))
+        self._update_values(int(np.abs(self._times - float(self._slider.value)).argmin()))
 
-    def _tell(self, picture: int) -> None:
+    def _update_values(self, picture: int) -> None:
         if self._chosen is not None:
             self._values.content = values_of(self._result, self._chosen, float(self._times[picture]))
 
@@ -120,5 +122,5 @@ class Player(View):
                 self._stage.follow = wanted[1]
                 self._stage.show(picture)
                 self._slider.value, shown = float(self._times[picture]), wanted
-                self._tell(picture)
+                self._update_values(picture)
             self._closed.wait(1.0 / self._fps if self._play.value else IDLE)

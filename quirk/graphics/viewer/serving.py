@@ -65,7 +65,7 @@ def stopped(server: Any) -> None:
         server.stop()
 
 
-def announced(what: str, url: str, block: bool) -> None:
-    """Print the address of a view; `what` names its content, and `block` is true if Ctrl-C ends it."""
+def announced(content: str, url: str, block: bool) -> None:
+    """Print the address of a view; `content` names its content, and `block` is true if Ctrl-C ends it."""
     end = "Ctrl-C ends it" if block else "close() ends it"
-    print(f"quirk: {url} shows {what}; {end}", file=sys.stderr)
+    print(f"quirk: {url} shows {content}; {end}", file=sys.stderr)

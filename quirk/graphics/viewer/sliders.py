@@ -102,7 +102,7 @@ class SliderMechanism(View):
         self._stage = ViewerStage(server, drawn, labels=labels)
         self._drawn, self._size = drawn, drawn.extent.size
         self.coordinates = coordinates_of(self._system, self.state, self._size)
-        self._held = [_held(self._system, coordinate) for coordinate in self.coordinates]
+        self._held = [_with_driver(self._system, coordinate) for coordinate in self.coordinates]
         self._still = np.zeros_like(self.state.velocity)
         self._wanted: dict[int, float] = {}
         self._lock = threading.Lock()
@@ -130,9 +130,9 @@ class SliderMechanism(View):
         with self._lock:
             return self._follow(number, validate.number("view", "value", value))
 
-    def _slider(self, gui: Any, number: int, one: SliderCoordinate) -> Any:
-        value = float(np.clip(self._value(number), one.low, one.high))
-        slider = gui.add_slider(one.label, one.low, one.high, one.step, value)
+    def _slider(self, gui: Any, number: int, selected: SliderCoordinate) -> Any:
+        value = float(np.clip(self._value(number), selected.low, selected.high))
+        slider = gui.add_slider(selected.label, selected.low, selected.high, selected.step, value)
 
         @slider.on_update
         def _(event: Any) -> None:
@@ -179,13 +179,13 @@ class SliderMechanism(View):
         return float(residuals(model, Kinematics.of(self.state), 0.0, 0)[rows, 0][0])
 
 
-def _drive_name(one: SliderCoordinate) -> str:
-    return f"slider {one.label}"
+def _drive_name(selected: SliderCoordinate) -> str:
+    return f"slider {selected.label}"
 
 
-def _held(system: System, one: SliderCoordinate) -> System:
+def _with_driver(system: System, selected: SliderCoordinate) -> System:
     """Return the system with a driver that prescribes one coordinate to be equal to the time."""
-    drive = Drive(_drive_name(one), one.joint, Motion.polynomial([0.0, 1.0]), one.name)
+    drive = Drive(_drive_name(selected), selected.joint, Motion.polynomial([0.0, 1.0]), selected.name)
     return system.with_constraints([drive])
 
 

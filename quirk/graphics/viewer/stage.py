@@ -70,11 +70,17 @@ class ViewerStage:
         ]
         self._cords = [CordNode(self._scene, cord) for cord in contents.cords]
         self._beams = [
-            BeamNode(self._scene, beam, self._inside(beam.vertices(contents.poses)[0]), beam.triangles(contents.poses))
+            BeamNode(
+                self._scene,
+                beam,
+                self._in_scene_units(beam.vertices(contents.poses)[0]),
+                beam.triangles(contents.poses),
+            )
             for beam in contents.beams
         ]
         self._trails = [
-            TrailNodes(self._scene, trail, k, self._inside(trail.path)) for k, trail in enumerate(contents.trails)
+            TrailNodes(self._scene, trail, k, self._in_scene_units(trail.path))
+            for k, trail in enumerate(contents.trails)
         ]
         if opacity < 1.0:
             self.fade(opacity)
@@ -84,8 +90,8 @@ class ViewerStage:
         """Replace the poses of all bodies, and show the first picture."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
-        self._swept = [self._inside(beam.vertices(poses)) for beam in self._contents.beams]
-        self._courses = [(self._inside(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
+        self._swept = [self._in_scene_units(beam.vertices(poses)) for beam in self._contents.beams]
+        self._courses = [(self._in_scene_units(cord.path(poses)), cord.shown(poses)) for cord in self._contents.cords]
         self.show(0)
 
     def show(self, k: int) -> None:
@@ -99,10 +105,10 @@ class ViewerStage:
             beam.show(vertices, k)
         for trail in self._trails:
             trail.show(k)
-        shift = self._unit * self._axes.T @ self._gone(k)
+        shift = self._unit * self._axes.T @ self._follow_displacement(k)
         self._root.position = -shift
 
-    def _gone(self, k: int) -> np.ndarray:
+    def _follow_displacement(self, k: int) -> np.ndarray:
         """Return the displacement (3,) of the followed body since the first picture, inertial frame, m."""
         if self.follow == GROUND.name:
             return np.zeros(3)
@@ -110,15 +116,15 @@ class ViewerStage:
         path = np.mean(list(paths.values()), axis=0) if self.follow == ALL else paths[self.follow]
         return np.asarray(path[k] - path[0])
 
-    def show_labels(self, shown: bool) -> None:
+    def show_labels(self, visible: bool) -> None:
         """Show or hide the names of parts."""
         for node in self._nodes:
-            node.show_label(shown)
+            node.show_label(visible)
 
-    def show_axes(self, shown: bool) -> None:
+    def show_axes(self, visible: bool) -> None:
         """Show or hide the axes of joints."""
         for node in self._nodes:
-            node.enable_axis(shown)
+            node.enable_axis(visible)
         self.show(self._shown)
 
     def fade(self, opacity: float) -> None:
@@ -133,12 +139,12 @@ class ViewerStage:
         for node in self._nodes:
             node.on_click(callback)
 
-    def _inside(self, points: np.ndarray) -> np.ndarray:
+    def _in_scene_units(self, points: np.ndarray) -> np.ndarray:
         """Return points (..., 3), inertial frame, m, in scene units from the center of the displayed region."""
         return (points - self._middle) * self._unit
 
     def _in_scene(self, part: Part, track: Track) -> Track:
-        position = self._inside(track.position) if part.parent is None else track.position * self._unit
+        position = self._in_scene_units(track.position) if part.parent is None else track.position * self._unit
         return Track(position, track.orientation, track.shown, track.scale)
 
     def _labels(self) -> dict[int, Label]:
@@ -146,7 +152,7 @@ class ViewerStage:
         parts = self._parts
         named = {k: text for k, part in enumerate(parts) if (text := label_of(part))}
         places = np.array([place_of(parts[k], self._contents.poses) for k in named]).reshape(-1, 3)
-        dots = on_screen(self._inside(places) @ self._axes, self._viewer)
+        dots = on_screen(self._in_scene_units(places) @ self._axes, self._viewer)
         found = laid_out(list(named.values()), dots, on_screen(self._letters @ self._axes, self._viewer))
         return dict(zip(named, found, strict=True))
 
@@ -165,7 +171,7 @@ class ViewerStage:
         extent = self._contents.extent
         square = _rounded(2 * half / SQUARES)
         # Grid lines in both directions pass through the inertial origin.
-        origin = self._axes.T @ self._inside(np.zeros(3))
+        origin = self._axes.T @ self._in_scene_units(np.zeros(3))
         cell = square * self._unit
         nearest = origin[:2] - cell * np.round(origin[:2] / cell)
         height = self._unit * float(extent.floor - self._middle @ extent.up) - BELOW * HALF

@@ -92,7 +92,7 @@ class RecordChain:
         self,
         segments: Sequence[Segment],
         happenings: Sequence[EventRecord],
-        told: Mapping[str, object] | None,
+        point_data: Mapping[str, object] | None,
         point: RestartPoint | None,
         status: str | None,
     ) -> None:
@@ -101,13 +101,13 @@ class RecordChain:
         Parameters
         ----------
         segments, happenings : segments and events of the interval
-        told : restart point at the end of the interval as plain data, None at the end of the run
+        point_data : restart point at the end of the interval as plain data, None at the end of the run
         point : the same restart point
         status : status of the run at its end, else None
         """
         self.segments += segments
         self.happenings += happenings
-        self.place, self.restart_point, self.status = place_of(told), point, status
+        self.place, self.restart_point, self.status = place_of(point_data), point, status
 
     @property
     def reached(self) -> float:

@@ -32,6 +32,6 @@ def identity(system: System, state: State, factory: RunFactory) -> dict[str, str
     }
 
 
-def differences(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+def differences(saved: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     """Return the names of the digests that differ between two identities."""
-    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [name for name in {**saved, **current} if saved.get(name) != current.get(name)]

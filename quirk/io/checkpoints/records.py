@@ -78,11 +78,11 @@ def segments_of(
     return segments
 
 
-def of_happening(one: EventRecord) -> list[Any]:
+def of_happening(event: EventRecord) -> list[Any]:
     """Return the record of an event as plain data."""
-    impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in one.impulse.items()}
-    energies = float(one.energy_before), float(one.energy_after)
-    return [float(one.time), one.name, int(one.direction), *energies, impulse, one.restitution_kept]
+    impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in event.impulse.items()}
+    energies = float(event.energy_before), float(event.energy_after)
+    return [float(event.time), event.name, int(event.direction), *energies, impulse, event.restitution_kept]
 
 
 def happening(row: Sequence[Any]) -> EventRecord:

@@ -71,15 +71,15 @@ class RowFile:
         self._first, self._sums = self._reached, [0] * len(self._files)
         self.locations: list[Location] = []
 
-    def put(self, kept: OutputBuffer) -> None:
-        """Write the rows buffered in `kept` if there are many."""
-        if kept.numbers >= WAITING:
-            self._write(kept.take())
+    def put(self, buffer: OutputBuffer) -> None:
+        """Write the rows in `buffer` to the file if there are many."""
+        if buffer.numbers >= WAITING:
+            self._write(buffer.take())
 
-    def take(self, kept: OutputBuffer) -> Rows | None:
-        """Write the rows buffered in `kept`, end the segment, and return its rows; None if there are none."""
-        if kept.numbers:
-            self._write(kept.take())
+    def take(self, buffer: OutputBuffer) -> Rows | None:
+        """Write the rows in `buffer` to the file, end the segment, and return its rows; None if there are none."""
+        if buffer.numbers:
+            self._write(buffer.take())
         if not self._rows:
             return None
         self.locations.append(Location(self._number, self._rows, self._widths, self._first, tuple(self._sums)))

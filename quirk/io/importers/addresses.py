@@ -27,31 +27,31 @@ class Addresses:
     packages: Mapping[str, Path] = field(default_factory=dict)
     folders: tuple[Path, ...] = ()
 
-    def find(self, name: str, folder: Path, there: Callable[[Path], bool] = Path.is_file) -> Path | None:
+    def find(self, name: str, folder: Path, exists: Callable[[Path], bool] = Path.is_file) -> Path | None:
         """Return the path of the file that a robot description in `folder` refers to by `name`, or None.
 
-        `there` checks a path, and returns whether it exists.
+        `exists` checks a path, and returns whether it exists.
         """
         scheme, _, rest = name.strip().rpartition("://")
         if scheme not in SCHEMES:
             return None
-        for path in self._tries(rest, folder, scheme in ("package", "model")):
+        for path in self._candidates(rest, folder, scheme in ("package", "model")):
             try:
-                if there(path):
+                if exists(path):
                     return path
             except (OSError, ValueError):
                 continue
         return None
 
-    def _tries(self, rest: str, folder: Path, of_package: bool) -> Iterator[Path]:
-        package, _, inside = rest.partition("/")
+    def _candidates(self, path: str, folder: Path, of_package: bool) -> Iterator[Path]:
+        package, _, inside = path.partition("/")
         if of_package and package in self.packages:
             yield self.packages[package] / inside
-        yield from (outer / rest for outer in (folder, *self.folders))
+        yield from (outer / path for outer in (folder, *self.folders))
         if of_package:
             # Without an explicit folder, the package is the folder of this file or one of its parents.
             around = folder.resolve().parents
-            yield from (outer / rest for outer in around[:3])
+            yield from (outer / path for outer in around[:3])
             yield from (outer / inside for outer in (folder, *around[:2]) if inside)
 
 

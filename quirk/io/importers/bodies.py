@@ -13,7 +13,7 @@ from quirk.constraints import Fixed
 from quirk.errors import InputError
 
 from .description import DescriptionNames, Link, Weld, at
-from .inertia import repaired, said
+from .inertia import moments_text, repaired
 from .left_out import LeftOut
 from .pose import Pose
 
@@ -117,7 +117,7 @@ class Bodies:
         where = " of a body fixed to the ground, where it has no effect" if grounded else ""
         self._left_out.note(
             f"impossible inertia{where}, replaced by the nearest possible one",
-            f'link "{link.name}" {said(inertia)} -> {said(made)} kg m^2',
+            f'link "{link.name}" {moments_text(inertia)} -> {moments_text(made)} kg m^2',
         )
         return made
 

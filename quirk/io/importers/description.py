@@ -121,11 +121,11 @@ class DescriptionNames:
 
 
 @contextmanager
-def at(where: Any) -> Iterator[None]:
-    """Context manager that adds the location in the file, `where`, to the message of an InputError."""
+def at(location: Any) -> Iterator[None]:
+    """Context manager that adds the location in the file to the message of an InputError."""
     try:
         yield
     except InputError as error:
-        if str(error).startswith(str(where)):
+        if str(error).startswith(str(location)):
             raise
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{location}: {error}") from None

@@ -26,12 +26,12 @@ MOST_TRIANGLES, LARGEST_FILE = 20_000, 200_000_000
 Placed = Callable[[Pose], Shape]
 
 
-def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
+def placed(location: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
     """Return a function that makes a shape at a pose in a link.
 
     Parameters
     ----------
-    where : location in the file, for messages
+    location : location in the file, for messages
     kind : class of the shape, or a function that makes it
     pose : pose in the link
     color : color of the shape
@@ -39,26 +39,26 @@ def placed(where: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *size
     """
 
     def make(link: Pose) -> Shape:
-        with at(where):
+        with at(location):
             return kind(*sizes, frame=(link @ pose).frame, color=color)
 
     return make
 
 
-def ball(radius: Any, **others: Any) -> Ellipsoid:
-    """Return a sphere as a shape; `radius` in m, `others` are further arguments of Ellipsoid."""
-    return Ellipsoid((radius, radius, radius), **others)
+def ball(radius: Any, **options: Any) -> Ellipsoid:
+    """Return a sphere as a shape; `radius` in m, `options` are further arguments of Ellipsoid."""
+    return Ellipsoid((radius, radius, radius), **options)
 
 
-def capsule(where: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
+def capsule(location: Any, pose: Pose, color: Any, radius: float, length: float) -> list[Placed]:
     """Return a capsule along the z-axis of `pose`: a cylinder with a sphere at each end.
 
-    `radius` and `length` of the cylinder are in m; `where` is the location in the file, for messages.
+    `radius` and `length` of the cylinder are in m; `location` is the location in the file, for messages.
     """
     ends = (pose @ Pose(np.eye(3), np.array([0.0, 0.0, z])) for z in (-length / 2, length / 2))
     return [
-        placed(where, Cylinder, pose, color, radius, length),
-        *(placed(where, ball, p, color, radius) for p in ends),
+        placed(location, Cylinder, pose, color, radius, length),
+        *(placed(location, ball, p, color, radius) for p in ends),
     ]
 
 

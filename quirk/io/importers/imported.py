@@ -38,7 +38,7 @@ class Imported:
 
 
 def finished(
-    file: str, bodies: Bodies, others: Iterable[Any], gravity: Any, names: DescriptionNames, left_out: LeftOut
+    file: str, bodies: Bodies, parts: Iterable[Any], gravity: Any, names: DescriptionNames, left_out: LeftOut
 ) -> Imported:
     """Return the imported system, with its list of omissions.
 
@@ -46,7 +46,7 @@ def finished(
     ----------
     file : name of the file, for messages
     bodies : bodies of the links
-    others : all other parts of the system
+    parts : all other parts of the system
     gravity : (3,) m/s^2, inertial frame
     names : names in the system, with those that were changed
     left_out : omissions
@@ -57,7 +57,7 @@ def finished(
     if not any(body.name != "ground" for body in bodies.of_link.values()):
         raise InputError(f"{file}: it has no moving link and no link with mass, so that there is no body to simulate")
     with at(file):
-        system = System([*bodies.parts, *others], gravity=gravity)
+        system = System([*bodies.parts, *parts], gravity=gravity)
     lines = left_out.lines
     if names.changed:
         lines.append("names already in use: " + "; ".join(names.changed))

@@ -27,7 +27,7 @@ def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
     return 0.5 * (made + made.T)
 
 
-def said(inertia: np.ndarray) -> str:
+def moments_text(inertia: np.ndarray) -> str:
     """Return the principal moments of an inertia (3, 3) as text."""
     moments = np.linalg.eigvalsh(inertia)
     moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0  # round-off

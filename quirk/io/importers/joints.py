@@ -62,7 +62,7 @@ def elements(
     coordinate: JointCoordinate,
     kind: str,
     names: DescriptionNames,
-    where: Any,
+    location: Any,
     name: str,
 ) -> list[Constraint | ForceElement]:
     """Return the stop, damper, friction and spring of a joint coordinate.
@@ -73,12 +73,12 @@ def elements(
     coordinate : properties of its coordinate
     kind : "rotation" or "translation"
     names : names that the system already uses
-    where : location in the file, for messages
+    location : location in the file, for messages
     name : name of the joint in the file, with which the names of the elements begin
     """
     made: list[Constraint | ForceElement] = []
     both = {"coordinate": kind}
-    with at(where):
+    with at(location):
         if coordinate.lower is not None or coordinate.upper is not None:
             limits = {"lower": coordinate.lower, "upper": coordinate.upper}
             made.append(Stop(names.part(name, "limits"), joint, **limits, **both))  # type: ignore[arg-type]

@@ -13,9 +13,9 @@ class LeftOut:
     def __init__(self) -> None:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
-    def note(self, what: str, where: str) -> None:
-        """Record an omission: `what` is the omitted content, and `where` the element of the file in which it occurs."""
-        self._found.setdefault(what, {})[where] = None
+    def note(self, omission: str, location: str) -> None:
+        """Record the omitted content `omission` of the element of the file at `location`."""
+        self._found.setdefault(omission, {})[location] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
         """Record all elements and attributes of a file that were not read.

@@ -149,7 +149,7 @@ class Element:
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
 
-    def _numbers(self, what: str, text: str, counts: tuple[int, ...], infinite: bool = False) -> np.ndarray:
+    def _numbers(self, attribute: str, text: str, counts: tuple[int, ...], infinite: bool = False) -> np.ndarray:
         try:
             # Python accepts 1_000 as a number, which none of these formats does.
             values = [math.nan if "_" in word else float(word) for word in text.split()]
@@ -160,7 +160,7 @@ class Element:
             kind = "number" if counts == (1,) else "numbers"
             needed = " or ".join(map(str, counts))
             bound = "" if infinite else f" up to {LARGEST:g}"
-            raise self.error(f"{what} must be {needed} {kind}{bound}; got {shortened(text)!r}")
+            raise self.error(f"{attribute} must be {needed} {kind}{bound}; got {shortened(text)!r}")
         return np.array(values)
 
     def walk(self) -> Iterator[Element]:

@@ -24,7 +24,7 @@ from .description import DescriptionNames, Link, Weld
 from .geometry import Placed, ball, capsule, fewer, placed
 from .imported import Imported, checked_limits, checked_path, checked_shapes, finished
 from .left_out import LeftOut
-from .mjcf_joints import MadeJoints, connect
+from .mjcf_joints import ImportedJoints, connect
 from .mjcf_model import MjcfModel, pose
 from .mjcf_relations import relations
 from .mjcf_stack import Stack
@@ -84,14 +84,14 @@ def load_mjcf(
     gravity = np.array(model.m.opt.gravity)
     if model.m.opt.disableflags & model.code("DisableBit", "GRAVITY"):
         gravity = np.zeros(3)
-    made = MadeJoints()
+    made = ImportedJoints()
     for stack in stacks:
         connect(stack, bodies, names, with_limits, left_out, made)
     others = [*made.parts, *relations(model, bodies, made, names, left_out)]
-    others += _lifted(model, bodies, names, gravity)
+    others += _gravity_compensation(model, bodies, names, gravity)
     if wanted:
         others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
-    _note_the_rest(model, left_out, bool(wanted))
+    _note_omissions(model, left_out, bool(wanted))
     for text in model.warnings:
         left_out.note("warnings of MuJoCo", " ".join(text.split()))
     imported = finished(file.name, bodies, others, gravity, names, left_out)
@@ -128,17 +128,17 @@ def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
     return links, welds, stacks
 
 
-def _add_shapes(model: MjcfModel, links: list[Link], shown: str, left_out: LeftOut) -> None:
+def _add_shapes(model: MjcfModel, links: list[Link], shape_source: str, left_out: LeftOut) -> None:
     """Add shapes to the links for the geoms that MuJoCo's viewer shows, or for those that can be in contact.
 
-    `shown` is "visual" or "collision".
+    `shape_source` is "visual" or "collision".
     """
     m = model.m
     for geom in range(m.ngeom):
         body = int(m.geom_bodyid[geom])
         where = f'geom "{model.name("GEOM", geom)}"'
         touches = bool(m.geom_contype[geom] or m.geom_conaffinity[geom])
-        if (m.geom_group[geom] > LAST_SHOWN_GROUP) if shown == "visual" else not touches:
+        if (m.geom_group[geom] > LAST_SHOWN_GROUP) if shape_source == "visual" else not touches:
             continue
         shapes = _shapes(model, geom, left_out)
         if shapes is None:
@@ -167,14 +167,16 @@ def _shapes(model: MjcfModel, geom: int, left_out: LeftOut) -> list[Placed] | No
     return makers[kind]() if kind in makers else None
 
 
-def _mesh(model: MjcfModel, geom: int, where: str, place: Pose, color: Any, left_out: LeftOut) -> Placed:
+def _mesh(model: MjcfModel, geom: int, location: str, place: Pose, color: Any, left_out: LeftOut) -> Placed:
     m, mesh = model.m, model.m.geom_dataid[geom]
     vertices = m.mesh_vert[m.mesh_vertadr[mesh] :][: m.mesh_vertnum[mesh]].astype(float)
     faces = m.mesh_face[m.mesh_faceadr[mesh] :][: m.mesh_facenum[mesh]].astype(np.int64)
-    return placed(where, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
+    return placed(location, Mesh, place, color, *fewer(vertices, faces, model.name("MESH", mesh), left_out))
 
 
-def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray) -> Iterator[Force]:
+def _gravity_compensation(
+    model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray
+) -> Iterator[Force]:
     """Yield forces that compensate the weight of bodies, as their MJCF attribute gravcomp specifies.
 
     `gravity` (3,) is in m/s^2, inertial frame.
@@ -188,7 +190,7 @@ def _lifted(model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: 
             yield Force(names.part(model.name("BODY", number), "lift"), body, force, point=point)
 
 
-def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
+def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
     """Record as omissions all other properties of the MuJoCo model that affect the motion.
 
     `with_contacts` is whether contacts are imported.
@@ -218,14 +220,14 @@ def _note_the_rest(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> 
         left_out.note("forces of a medium", "density, viscosity and wind")
 
 
-def _set_turns(model: MjcfModel, made: MadeJoints, imported: Imported) -> None:
+def _set_turns(model: MjcfModel, imported_joints: ImportedJoints, imported: Imported) -> None:
     """Set the initial joint angles that exceed half a turn, because poses determine angles only up to full turns.
 
-    `made` has the joints of the file, and `imported` the system.
+    `imported_joints` has the joints of the file, and `imported` the system.
     """
     far = {
         joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])
-        for k, joint in made.handle.items()
+        for k, joint in imported_joints.handle.items()
         if joint.rotation_axis is not None and abs(model.d.qpos[model.m.jnt_qposadr[k]]) > np.pi
     }
     if far:

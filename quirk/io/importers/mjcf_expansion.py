@@ -49,8 +49,8 @@ class _Expansion:
         expanded = self._total(root)
         if expanded - written > MOST_ELEMENTS:
             raise root.error(
-                f"replication and included files produce {_said(expanded)} elements, more than {MOST_ELEMENTS} beyond "
-                f"the {written} in the file; lower the counts of <replicate>, <composite> or <flexcomp>, or the "
+                f"replication and included files produce {_count_text(expanded)} elements, more than {MOST_ELEMENTS} "
+                f"beyond the {written} in the file; lower the counts of <replicate>, <composite> or <flexcomp>, or the "
                 "number of <attach>"
             )
 
@@ -69,22 +69,22 @@ class _Expansion:
         totals: dict[int, int] = {}
         for element in reversed(list(root.walk())):
             inside = sum(totals.pop(id(child)) for child in element.children)
-            totals[id(element)] = 1 + self._times(element, inside, models)
+            totals[id(element)] = 1 + self._expanded_count(element, inside, models)
         return totals[id(root)]
 
-    def _times(self, element: Element, inside: int, models: Mapping[str | None, Path]) -> int:
-        """Return the number of elements that an element expands to, if its children expand to `inside` elements.
+    def _expanded_count(self, element: Element, child_count: int, models: Mapping[str | None, Path]) -> int:
+        """Return the number of elements that an element expands to, if its children expand to `child_count` elements.
 
         `models` are the paths of other files by the names under which they are attached.
         """
         self._check_sizes(element, SIZES.get(element.tag, ()))
         if element.tag in REPEATED:
-            return _product(element.attributes.get("count")) * max(inside, 1)
+            return _product(element.attributes.get("count")) * max(child_count, 1)
         if element.tag == "include":
-            return inside + self._of_file(element, Path(element.attributes.get("file", "")))
+            return child_count + self._of_file(element, Path(element.attributes.get("file", "")))
         if element.tag == "attach" and element.attributes.get("model") in models:
-            return inside + self._of_file(element, models[element.attributes.get("model")])
-        return inside
+            return child_count + self._of_file(element, models[element.attributes.get("model")])
+        return child_count
 
     def _of_file(self, element: Element, file: Path) -> int:
         path = next((found for folder in self._folders if (found := (folder / file).resolve()).is_file()), None)
@@ -102,7 +102,7 @@ class _Expansion:
         sizes = [_product(element.attributes.get(name)) for name in names]
         size = max(sizes, default=0) if element.tag == "size" else math.prod(sizes)
         if size > MOST_NUMBERS:
-            raise element.error(f"allocates {_said(size)} numbers; the limit is {_said(MOST_NUMBERS)}")
+            raise element.error(f"allocates {_count_text(size)} numbers; the limit is {_count_text(MOST_NUMBERS)}")
 
 
 def _product(text: str | None) -> int:
@@ -118,7 +118,7 @@ def _product(text: str | None) -> int:
     return found
 
 
-def _said(number: int) -> str:
+def _count_text(number: int) -> str:
     """Return a number of elements as text, approximated if it is large."""
     if number < 10**6:
         return str(number)

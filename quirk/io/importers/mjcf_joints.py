@@ -29,7 +29,7 @@ from .rotors import Rotor, ball_rotor, rotor
 
 
 @dataclass
-class MadeJoints:
+class ImportedJoints:
     """Parts of the system that represent the joints of the file.
 
     Attributes
@@ -43,9 +43,14 @@ class MadeJoints:
 
 
 def connect(
-    stack: Stack, bodies: Bodies, names: DescriptionNames, limits: bool, left_out: LeftOut, made: MadeJoints
+    stack: Stack,
+    bodies: Bodies,
+    names: DescriptionNames,
+    limits: bool,
+    left_out: LeftOut,
+    imported_joints: ImportedJoints,
 ) -> None:
-    """Create the joint of a body, with its limits, springs and other elements, and append them to `made`.
+    """Create the joint of a body, with its limits, springs and other elements, and append them to `imported_joints`.
 
     Parameters
     ----------
@@ -53,11 +58,11 @@ def connect(
     bodies, names : bodies and names of the import
     limits : whether limits are imported
     left_out : list of omissions
-    made : parts created so far
+    imported_joints : parts created so far
     """
     model = stack.model
     if stack.frees:
-        _float(stack, bodies, names, left_out, made)
+        _connect_free(stack, bodies, names, left_out, imported_joints)
         return
     fault = stack.fault()
     if fault is not None:
@@ -69,15 +74,15 @@ def connect(
     with at(stack.where):
         if stack.two_hinges_alone:
             hinged = two_hinges(stack, bodies, names)
-            made.parts += hinged.parts
-            _add_handles(stack, hinged.frames, bodies, names, made)
+            imported_joints.parts += hinged.parts
+            _add_handles(stack, hinged.frames, bodies, names, imported_joints)
         else:
-            _connect_as_one(stack, bodies, names, made)
+            _connect_as_one(stack, bodies, names, imported_joints)
         for k in stack.numbers:
-            _act(stack, k, bodies, names, limits, left_out, made)
+            _add_forces(stack, k, bodies, names, limits, left_out, imported_joints)
 
 
-def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, made: MadeJoints) -> None:
+def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, imported_joints: ImportedJoints) -> None:
     """Create the joint that is equivalent to all MJCF joints of a body, and handles if there are several."""
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
@@ -87,24 +92,24 @@ def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, made:
     ends = (stack.parent, i), (stack.link, j)
     one, two = ends[::-1] if stack.hinge_first else ends
     joint = joints.make(kind, name, bodies, one, two, **arguments)
-    made.parts.append(joint)
+    imported_joints.parts.append(joint)
     if stack.skew_slide:
         along = axes_with_z(stack.axis(stack.slides[0]))
         rail = (stack.parent, Pose(stack.home.axes @ along, i.origin)), (stack.link, Pose(along, j.origin))
         one, two = rail[::-1] if stack.hinge_first else rail
-        made.parts.append(joints.make(PointOnLine, names.part(stack.link, "rail"), bodies, one, two))
+        imported_joints.parts.append(joints.make(PointOnLine, names.part(stack.link, "rail"), bodies, one, two))
     if not single:
-        _add_handles(stack, (i, j), bodies, names, made)
+        _add_handles(stack, (i, j), bodies, names, imported_joints)
     elif not stack.balls:
-        made.handle[stack.numbers[0]] = joint
+        imported_joints.handle[stack.numbers[0]] = joint
 
 
 def _add_handles(
-    stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames, made: MadeJoints
+    stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames, imported_joints: ImportedJoints
 ) -> None:
     found = handles(stack, frames, bodies, names)
-    made.handle.update(found)
-    made.parts += [found[k] for k in stack.numbers if k in found]
+    imported_joints.handle.update(found)
+    imported_joints.parts += [found[k] for k in stack.numbers if k in found]
 
 
 def _coordinate(stack: Stack, k: int, limits: bool) -> JointCoordinate:
@@ -121,26 +126,26 @@ def _coordinate(stack: Stack, k: int, limits: bool) -> JointCoordinate:
     return coordinate
 
 
-def _act(
+def _add_forces(
     stack: Stack,
     k: int,
     bodies: Bodies,
     names: DescriptionNames,
     limits: bool,
     left_out: LeftOut,
-    made: MadeJoints,
+    imported_joints: ImportedJoints,
 ) -> None:
-    """Add the limits, damping, friction and springs of the MJCF joint with number `k` to `made`."""
+    """Add the limits, damping, friction and springs of the MJCF joint with number `k` to `imported_joints`."""
     model, coordinate = stack.model, _coordinate(stack, k, limits)
     name = model.name("JOINT", k)
     kind = "translation" if k in stack.slides else "rotation"
-    if k in made.handle:
-        handle = made.handle[k]
-        made.parts += joints.elements(handle, coordinate, kind, names, model.where("JOINT", k), name)
-        _add_rotor(stack, k, kind, names, made)
+    if k in imported_joints.handle:
+        handle = imported_joints.handle[k]
+        imported_joints.parts += joints.elements(handle, coordinate, kind, names, model.where("JOINT", k), name)
+        _add_rotor(stack, k, kind, names, imported_joints)
         return
     if k in stack.balls:
-        _act_at_ball(stack, k, coordinate, bodies, names, made)
+        _add_ball_forces(stack, k, coordinate, bodies, names, imported_joints)
         coordinate.stiffness = coordinate.damping = 0.0
     armature = 0.0 if k in stack.balls else model.m.dof_armature[model.m.jnt_dofadr[k]]
     for what, there in (
@@ -157,7 +162,7 @@ def _act(
             )
 
 
-def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, made: MadeJoints) -> None:
+def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, imported_joints: ImportedJoints) -> None:
     """Add a flywheel for the rotor inertia of the hinge or slide with number `k`.
 
     `kind` is "rotation" or "translation".
@@ -166,11 +171,18 @@ def _add_rotor(stack: Stack, k: int, kind: str, names: DescriptionNames, made: M
     dof = m.jnt_dofadr[k]
     inertia, value, rate = float(m.dof_armature[dof]), float(d.qpos[m.jnt_qposadr[k]]), float(d.qvel[dof])
     if inertia > 0:
-        made.parts += rotor(made.handle[k], kind, inertia, value, rate, stack.model.name("JOINT", k), names)
+        imported_joints.parts += rotor(
+            imported_joints.handle[k], kind, inertia, value, rate, stack.model.name("JOINT", k), names
+        )
 
 
-def _act_at_ball(
-    stack: Stack, k: int, coordinate: JointCoordinate, bodies: Bodies, names: DescriptionNames, made: MadeJoints
+def _add_ball_forces(
+    stack: Stack,
+    k: int,
+    coordinate: JointCoordinate,
+    bodies: Bodies,
+    names: DescriptionNames,
+    imported_joints: ImportedJoints,
 ) -> None:
     """Add the spring and the damper of the ball joint with number `k`; `coordinate` has their coefficients."""
     m, name = stack.model.m, stack.model.name("JOINT", k)
@@ -182,24 +194,26 @@ def _act_at_ball(
         j = bodies.place(stack.link)[1] @ Pose(np.eye(3), np.array(m.jnt_pos[k]))
         stiffness = [0.0] * 3 + [coordinate.stiffness] * 3
         spring = names.part(name, "spring")
-        made.parts.append(Bushing(spring, *ends, frame_i=i.frame, frame_j=j.frame, stiffness=stiffness))
+        imported_joints.parts.append(Bushing(spring, *ends, frame_i=i.frame, frame_j=j.frame, stiffness=stiffness))
     dof = m.jnt_dofadr[k]
     if m.dof_armature[dof]:
         spin = stack.model.body_pose(stack.number).axes @ np.array(stack.model.d.qvel[dof : dof + 3])
-        made.parts += ball_rotor(*ends, float(m.dof_armature[dof]), spin, name, names)
+        imported_joints.parts += ball_rotor(*ends, float(m.dof_armature[dof]), spin, name, names)
     if coordinate.damping:
         damper = names.part(name, "friction")
         torque = f"-{coordinate.damping!r} * angular_velocity"  # as text, so that model files can store it
-        made.parts.append(Interaction(damper, *ends, torque=torque))
+        imported_joints.parts.append(Interaction(damper, *ends, torque=torque))
 
 
-def _float(stack: Stack, bodies: Bodies, names: DescriptionNames, left_out: LeftOut, made: MadeJoints) -> None:
+def _connect_free(
+    stack: Stack, bodies: Bodies, names: DescriptionNames, left_out: LeftOut, imported_joints: ImportedJoints
+) -> None:
     """Create the joint and the damping of a body that moves freely in space."""
     k = stack.frees[0]
     m = stack.model.m
     with at(stack.where):
         name = names.take(stack.model.name("JOINT", k), "joint")
-        made.parts.append(joints.make(Free, name, bodies, (None, Pose()), (stack.link, Pose())))
+        imported_joints.parts.append(joints.make(Free, name, bodies, (None, Pose()), (stack.link, Pose())))
         dofs = slice(m.jnt_dofadr[k], m.jnt_dofadr[k] + 6)
         damping = np.array(m.dof_damping[dofs])
         centered = not np.abs(m.body_ipos[stack.number]).any()
@@ -207,7 +221,7 @@ def _float(stack: Stack, bodies: Bodies, names: DescriptionNames, left_out: Left
             body, _ = bodies.place(stack.link)
             assert isinstance(body, Body)
             values = {"translational": float(damping[0]), "rotational": float(damping[3])}
-            made.parts.append(Damping(names.part(name, "friction"), [body], **values))
+            imported_joints.parts.append(Damping(names.part(name, "friction"), [body], **values))
         elif damping.any():
             left_out.note("damping of free joints whose center of mass is not at their origin", f'joint "{name}"')
         if np.any(m.dof_frictionloss[dofs]) or m.jnt_stiffness[k]:

@@ -20,7 +20,7 @@ from quirk.functions.motion import Motion
 from .bodies import Bodies
 from .description import DescriptionNames, at
 from .left_out import LeftOut
-from .mjcf_joints import MadeJoints
+from .mjcf_joints import ImportedJoints
 from .mjcf_model import SLIDE, MjcfModel, pose
 from .pose import Pose
 
@@ -28,11 +28,11 @@ End = tuple[Body | Ground, Frame]
 
 
 def relations(
-    model: MjcfModel, bodies: Bodies, made: MadeJoints, names: DescriptionNames, left_out: LeftOut
+    model: MjcfModel, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames, left_out: LeftOut
 ) -> Iterator[Constraint | ForceElement]:
     """Yield the constraints and forces equivalent to equalities, tendons and actuators.
 
-    Elements that QuIRK does not support are recorded as omissions. `made` has the joints of the file.
+    Elements that QuIRK does not support are recorded as omissions. `imported_joints` has the joints of the file.
     """
     m = model.m
     makers = (
@@ -43,7 +43,7 @@ def relations(
     for kind, count, make in makers:
         for number in range(count):
             with at(model.where(kind, number)):
-                parts = make(model, number, bodies, made, names)
+                parts = make(model, number, bodies, imported_joints, names)
             if isinstance(parts, str):
                 left_out.note(parts, f'{kind.lower()} "{model.name(kind, number)}"')
             else:
@@ -73,7 +73,7 @@ def _ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose]
 
 
 def _equality(
-    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+    model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
     m = model.m
     kind, data = int(m.eq_type[number]), np.array(m.eq_data[number])
@@ -81,7 +81,7 @@ def _equality(
     active = bool(m.eq_active0[number])
     name = model.name("EQUALITY", number)
     if kind == model.code("Eq", "JOINT"):
-        return _coupled(model, names.take(name, "equality"), pair, data[:5], made, active)
+        return _coupled(model, names.take(name, "equality"), pair, data[:5], imported_joints, active)
     if kind not in (model.code("Eq", "CONNECT"), model.code("Eq", "WELD")):
         return "equalities of tendons and flexible bodies"
     at_site = m.eq_objtype[number] == model.code("Obj", "SITE")
@@ -98,7 +98,7 @@ def _equality(
 
 
 def _coupled(
-    model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, made: MadeJoints, active: bool
+    model: MjcfModel, name: str, pair: tuple[int, int], data: np.ndarray, imported_joints: ImportedJoints, active: bool
 ) -> list[Any] | str:
     """Return a constraint that makes a joint coordinate constant, or a polynomial of another joint coordinate.
 
@@ -110,14 +110,14 @@ def _coupled(
     name : name of the constraint
     pair : numbers of the dependent and the independent joint, -1 for no independent joint
     data : (5,) coefficients, for coordinates relative to the reference position
-    made : joints of the file
+    imported_joints : joints of the file
     active : whether the constraint is enabled
     """
     m = model.m
-    if any(k >= 0 and k not in made.handle for k in pair):
+    if any(k >= 0 and k not in imported_joints.handle for k in pair):
         return "equalities of parallel hinges on one body, and of a middle hinge of three with a ref"
     home = [float(m.qpos0[m.jnt_qposadr[k]]) if k >= 0 else 0.0 for k in pair]
-    follower = made.handle[pair[0]]
+    follower = imported_joints.handle[pair[0]]
     if pair[1] < 0:
         return [Drive(name, follower, Motion.polynomial([home[0] + data[0]]), active=active)]
     powers = np.polynomial.Polynomial(data)(np.polynomial.Polynomial([-home[1], 1.0])).coef
@@ -125,11 +125,11 @@ def _coupled(
     powers[0] += home[0]
     if not powers[1:].any():
         return [Drive(name, follower, Motion.polynomial([float(powers[0])]), active=active)]
-    return [Coupling(name, made.handle[pair[1]], follower, coefficients=powers, active=active)]
+    return [Coupling(name, imported_joints.handle[pair[1]], follower, coefficients=powers, active=active)]
 
 
 def _tendon(
-    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+    model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
     """Return the spring and the rope equivalent to a straight tendon between two sites, or over several sites.
 
@@ -200,7 +200,7 @@ def _rows(model: MjcfModel, array: str, number: int) -> bool:
 
 
 def _actuator(
-    model: MjcfModel, number: int, bodies: Bodies, made: MadeJoints, names: DescriptionNames
+    model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
     """Return the motor or servo of one joint coordinate, with its initial control as a constant input.
 
@@ -212,7 +212,7 @@ def _actuator(
     affine = m.actuator_biastype[number] in (model.code("Bias", "NONE"), model.code("Bias", "AFFINE"))
     plain = m.actuator_gaintype[number] == model.code("Gain", "FIXED") and affine
     plain = plain and m.actuator_dyntype[number] == model.code("Dyn", "NONE")
-    if not (joint_transmission and plain and k in made.handle):
+    if not (joint_transmission and plain and k in imported_joints.handle):
         return "actuators other than motors and servos without dynamics at hinges and slides"
     if any(
         _rows(model, array, number)
@@ -230,7 +230,7 @@ def _actuator(
     return [
         _servo(
             names.take(model.name("ACTUATOR", number), "actuator"),
-            made.handle[k],
+            imported_joints.handle[k],
             constant,
             kp,
             kd,

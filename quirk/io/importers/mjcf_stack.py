@@ -103,8 +103,8 @@ class Stack:
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
         return across and len(late) == len(self.slides) and not self.balls
 
-    def _parallel(self, one: int, two: int) -> bool:
-        return float(np.linalg.norm(np.cross(self.axis(one), self.axis(two)))) <= ALIGNED
+    def _parallel(self, j: int, k: int) -> bool:
+        return float(np.linalg.norm(np.cross(self.axis(j), self.axis(k)))) <= ALIGNED
 
     def _fits(self, axes: np.ndarray) -> bool:
         """Whether a joint with these axes (3, 3) represents the slides.

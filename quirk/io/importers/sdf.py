@@ -261,13 +261,13 @@ def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
 
 
-def _link(contents: SdfContents, name: str, short: str, meshes: MeshFiles, shown: str | None) -> Link:
+def _link(contents: SdfContents, name: str, short_name: str, meshes: MeshFiles, shape_source: str | None) -> Link:
     element = contents.links[name]
-    link = Link(short, str(element), contents.frames.pose(name))
+    link = Link(short_name, str(element), contents.frames.pose(name))
     read_inertial(link, element, meshes)
-    if shown != "visual":
+    if shape_source != "visual":
         element.ignore("visual")
-    for visual in element.all(shown) if shown else ():
+    for visual in element.all(shape_source) if shape_source else ():
         visual.get("name")
         link.shapes += visual_shapes(visual, meshes)
     if not flag(element.one("gravity"), True):
@@ -284,7 +284,7 @@ def _add_frames(contents: SdfContents, links: dict[str, Link]) -> None:
             links[link].frames[frame.element.attribute("name")] = links[link].pose.inverse @ frames.pose(name)
 
 
-def _static(contents: SdfContents, short: dict[str, str]) -> Iterator[Weld]:
+def _static(contents: SdfContents, short_names: dict[str, str]) -> Iterator[Weld]:
     for name in contents.links:
         if any(name.startswith(f"{model}::") for model in contents.static):
-            yield Weld(None, short[name])
+            yield Weld(None, short_names[name])

@@ -130,8 +130,8 @@ class _Writer:
             self._add_visual(link, body, shape, inside)
         return link
 
-    def _add_visual(self, link: ElementTree.Element, body: Body, shape: Shape, inside: Pose) -> None:
-        place, geometry = inside @ of_frame(shape.frame), ElementTree.Element("geometry")
+    def _add_visual(self, link: ElementTree.Element, body: Body, shape: Shape, pose: Pose) -> None:
+        place, geometry = pose @ of_frame(shape.frame), ElementTree.Element("geometry")
         if isinstance(shape, Box):
             ElementTree.SubElement(geometry, "box", size=_text(*shape.size))
         elif isinstance(shape, Cylinder):

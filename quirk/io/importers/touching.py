@@ -115,26 +115,26 @@ def _axes(body: Any) -> np.ndarray:
 
 
 def _surfaces(
-    one: Collider, two: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
+    first: Collider, second: Collider, placed: tuple[Pose, Pose], in_space: tuple[Pose, ...]
 ) -> list[tuple[Surface, Surface]] | None:
     """Return pairs of surfaces whose contacts are equivalent to a contact of two geometries, or None.
 
     `placed` are the poses of the geometries in their bodies, `in_space` those in the inertial frame.
     """
-    kinds = one.kind, two.kind
+    kinds = first.kind, second.kind
     if kinds == ("sphere", "sphere"):
-        return [(_ball(one, placed[0]), _ball(two, placed[1]))]
-    if two.kind == "plane" or kinds == ("sphere", "box"):
-        turned = _surfaces(two, one, (placed[1], placed[0]), (in_space[1], in_space[0]))
+        return [(_ball(first, placed[0]), _ball(second, placed[1]))]
+    if second.kind == "plane" or kinds == ("sphere", "box"):
+        turned = _surfaces(second, first, (placed[1], placed[0]), (in_space[1], in_space[0]))
         return None if turned is None else [(b, a) for a, b in turned]
     if kinds == ("box", "sphere"):
-        ball = _ball(two, placed[1])
-        return [(face, ball) for face in _faces(one, placed[0])]
-    if one.kind != "plane":
+        ball = _ball(second, placed[1])
+        return [(face, ball) for face in _faces(first, placed[0])]
+    if first.kind != "plane":
         return None
     plane = surface.plane(placed[0].origin, placed[0].axes[:, 2])
     lean = float(np.linalg.norm(np.cross(in_space[0].axes[:, 2], in_space[1].axes[:, 2])))
-    solids = _solids(two, placed[1], upright=lean < UPRIGHT)
+    solids = _solids(second, placed[1], upright=lean < UPRIGHT)
     return None if solids is None else [(plane, solid) for solid in solids]
 
 
@@ -177,12 +177,12 @@ def _faces(box: Collider, place: Pose) -> list[Surface]:
     return found
 
 
-def _overlap(one: Collider, two: Collider, in_space: tuple[Pose, ...]) -> bool:
+def _overlap(first: Collider, second: Collider, in_space: tuple[Pose, ...]) -> bool:
     """Whether a sphere and a sphere or box overlap; `in_space` are their poses in the inertial frame."""
-    if one.kind == "box":
-        one, two, in_space = two, one, (in_space[1], in_space[0])
+    if first.kind == "box":
+        first, second, in_space = second, first, (in_space[1], in_space[0])
     apart = in_space[1].inverse.point(in_space[0].origin)
-    if two.kind == "box":
-        half = 0.5 * np.array(two.sizes)
-        return float(np.linalg.norm(apart - np.clip(apart, -half, half))) < one.sizes[0]
-    return float(np.linalg.norm(apart)) < one.sizes[0] + two.sizes[0]
+    if second.kind == "box":
+        half = 0.5 * np.array(second.sizes)
+        return float(np.linalg.norm(apart - np.clip(apart, -half, half))) < first.sizes[0]
+    return float(np.linalg.norm(apart)) < first.sizes[0] + second.sizes[0]

@@ -74,23 +74,23 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
                 used.add(joint.name)
                 other = joint.body_j if joint.body_i is body else joint.body_i
                 if id(other) in held:
-                    raise InputError(_loop(joint, held))
-                reached.append(_held(Edge(body, _as_body(other), joint), edges, held))
-        edge = next((_across(joint, held) for joint in free if _across(joint, held) is not None), None)
+                    raise InputError(_loop_message(joint, held))
+                reached.append(_attach(Edge(body, _as_body(other), joint), edges, held))
+        edge = next((_tree_edge(joint, held) for joint in free if _tree_edge(joint, held) is not None), None)
         if edge is None:
             floating = next((body for body in system.bodies if id(body) not in held), None)
             if floating is None:
                 return edges
             edge = Edge(GROUND, floating, None)
-        reached = [_held(edge, edges, held)]
+        reached = [_attach(edge, edges, held)]
 
 
-def _held(edge: Edge, edges: list[Edge], held: dict[int, Edge | None]) -> Body:
-    """Append an edge to the spanning tree `edges`, record it in `held`, and return its child.
+def _attach(edge: Edge, edges: list[Edge], parent_edges: dict[int, Edge | None]) -> Body:
+    """Append an edge to the spanning tree `edges`, record it in `parent_edges`, and return its child.
 
-    `held` maps ``id(body)`` of each body in the tree to the edge to its parent, and that of the ground to None.
+    `parent_edges` maps ``id(body)`` of each body in the tree to the edge to its parent, and that of the ground to None.
     """
-    held[id(edge.child)] = edge
+    parent_edges[id(edge.child)] = edge
     edges.append(edge)
     return edge.child
 
@@ -100,29 +100,29 @@ def _as_body(body: Body | Ground) -> Body:
     return body
 
 
-def _across(joint: Joint, held: dict[int, Edge | None]) -> Edge | None:
+def _tree_edge(joint: Joint, parent_edges: dict[int, Edge | None]) -> Edge | None:
     """Return the edge of a joint between a connected and an unconnected body; None for all other joints.
 
-    `held` contains the edge of each connected body, by the id of the body.
+    `parent_edges` contains the edge of each connected body, by the id of the body.
     """
     i, j = joint.body_i, joint.body_j
-    if (id(i) in held) == (id(j) in held):
+    if (id(i) in parent_edges) == (id(j) in parent_edges):
         return None
-    return Edge(i, _as_body(j), joint) if id(i) in held else Edge(j, _as_body(i), joint)
+    return Edge(i, _as_body(j), joint) if id(i) in parent_edges else Edge(j, _as_body(i), joint)
 
 
-def _loop(joint: Joint, held: dict[int, Edge | None]) -> str:
+def _loop_message(joint: Joint, parent_edges: dict[int, Edge | None]) -> str:
     """Return an error message for a joint that closes a loop, with the joints on both paths between its bodies.
 
-    `held` contains the edge of each connected body, by the id of the body.
+    `parent_edges` contains the edge of each connected body, by the id of the body.
     """
     ways = []
     for body in joint.bodies:
         way: list[str] = []
-        edge = held[id(body)]
+        edge = parent_edges[id(body)]
         while edge is not None:
             way.append(f'"{edge.joint.name}"' if edge.joint is not None else "the ground")
-            edge = held[id(edge.parent)]
+            edge = parent_edges[id(edge.parent)]
         ways.append(way)
     shared = set(ways[0]) & set(ways[1])
     loop = [name for way in ways for name in way if name not in shared]

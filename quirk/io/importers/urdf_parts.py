@@ -66,14 +66,14 @@ class UrdfJoint:
         return self.origin @ Pose(self.axes @ turned(2, self.start) @ self.axes.T)
 
 
-def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bool) -> dict[str, Link]:
+def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touching: bool) -> dict[str, Link]:
     """Return all links by name, whose poses are not yet set.
 
     Parameters
     ----------
     root : root element
     meshes : mesh files that the description refers to
-    shown : geometry that becomes shapes, "visual", "collision" or None
+    shape_source : geometry that becomes shapes, "visual", "collision" or None
     touching : whether to add the geometries for contacts
     """
     colors = {}
@@ -90,9 +90,9 @@ def read_links(root: Element, meshes: MeshFiles, shown: str | None, touching: bo
         inertial = element.one("inertial")
         if inertial is not None:
             _read_inertial(link, inertial, meshes.left_out)
-        if shown != "visual":
+        if shape_source != "visual":
             element.ignore("visual")
-        for geometry in element.all(shown) if shown else ():
+        for geometry in element.all(shape_source) if shape_source else ():
             link.shapes += _shapes(geometry, colors, meshes)
         if touching:
             link.colliders = _colliders(link, element)

@@ -40,7 +40,7 @@ def makers() -> Mapping[str, Maker]:
             if isinstance(made, ConstructorMeta):
                 if made not in BASES:
                     found[prefix + name] = made
-                found.update({f"{prefix}{name}.{way}": getattr(made, way) for way in _ways(made)})
+                found.update({f"{prefix}{name}.{way}": getattr(made, way) for way in _constructors(made)})
             elif made is quirk.sensors or getattr(made, "remembers", False):
                 found[prefix + name] = made
     return found
@@ -52,10 +52,10 @@ def kinds() -> Mapping[Maker, str]:
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
-def kinds_of(wanted: type) -> list[str]:
-    """Return the kinds that create objects of the class `wanted`."""
+def kinds_of(cls: type) -> list[str]:
+    """Return the kinds in model files that create objects of a class."""
     classes = {kind: getattr(maker, "__self__", maker) for kind, maker in makers().items()}
-    return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, wanted)]
+    return [kind for kind, made in classes.items() if isinstance(made, type) and issubclass(made, cls)]
 
 
 @functools.cache
@@ -94,5 +94,5 @@ def _own_names(module: Any) -> list[str]:
     ]
 
 
-def _ways(made: Any) -> list[str]:
-    return [name for name in dir(made) if getattr(getattr(made, name), "remembers", False)]
+def _constructors(cls: Any) -> list[str]:
+    return [name for name in dir(cls) if getattr(getattr(cls, name), "remembers", False)]

@@ -18,8 +18,8 @@ class Mistakes:
     lines : line number of each table and key, by path
     """
 
-    def __init__(self, where: str, lines: Lines) -> None:
-        self.where, self.lines = where, lines
+    def __init__(self, location: str, lines: Lines) -> None:
+        self.where, self.lines = location, lines
         self.found: list[tuple[int, str]] = []
 
     def add(self, path: Path, text: str) -> None:

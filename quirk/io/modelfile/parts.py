@@ -64,14 +64,14 @@ class PartMaker:
             self._checked_part(path)
         return [item for item in items if item is not FLAWED]
 
-    def part(self, name: str, asked_at: Path, what: str = "") -> Any:
+    def part(self, name: str, reference: Path, description: str = "") -> Any:
         """Return the part with this name, created on first use; FLAWED if its table has a mistake.
 
-        `asked_at` is the path of the argument that refers to it, `what` the argument's description in messages.
+        `reference` is the path of the argument that refers to it, `description` the argument's description in messages.
         """
         if name not in self.made and name in self.declared:
             if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
-                self.mistakes.add(asked_at, f'{what}: "{name}" depends on itself, or is nested too deeply')
+                self.mistakes.add(reference, f'{description}: "{name}" depends on itself, or is nested too deeply')
                 return FLAWED
             self._in_the_making.add(name)
             self.made[name] = made = self._checked_part(self.declared[name])
@@ -81,7 +81,7 @@ class PartMaker:
         found = self.made.get(name, self._companions.get(name))
         if found is None:
             known = [GROUND.name, *self.declared, *self._companions]
-            self.mistakes.add(asked_at, f'{what}: there is no part "{name}"; {suggestion(name, known)}')
+            self.mistakes.add(reference, f'{description}: there is no part "{name}"; {suggestion(name, known)}')
             return FLAWED
         return found
 
@@ -97,7 +97,7 @@ class PartMaker:
         title: str,
         default: str | None = None,
         depth: int = 0,
-        wanted: Any = None,
+        expected: Any = None,
     ) -> Any:
         """Return the object described by a table, or FLAWED after recording a mistake in the table.
 
@@ -107,14 +107,14 @@ class PartMaker:
         title : description of the object in messages
         default : kind if the table has none
         depth : number of tables that contain this one
-        wanted : class of the object; messages suggest kinds that create it
+        expected : class of the object; messages suggest kinds that create it
         """
         kind = table.get("kind", default)
         if kind is None:
             self.mistakes.add(path, f'{title}: it has no kind, such as kind = "Revolute"')
             return FLAWED
         if not isinstance(kind, str) or kind not in makers():
-            hint = suggestion(str(kind), makers() if wanted is None else kinds_of(wanted))
+            hint = suggestion(str(kind), makers() if expected is None else kinds_of(expected))
             self.mistakes.add((*path, "kind"), f"{title}: there is no kind {kind!r}; {hint}")
             return FLAWED
         maker, known = makers()[kind], parameters(makers()[kind])
@@ -217,7 +217,7 @@ class PartMaker:
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:
             table = {**table, "name": "?"}  # the missing name has been recorded
         wanted: Any = Event if family == "event" else FAMILIES[family]
-        made = self.object(table, path, title, DEFAULT_KINDS.get(family), wanted=wanted)
+        made = self.object(table, path, title, DEFAULT_KINDS.get(family), expected=wanted)
         for one in made if isinstance(made, list) else [made]:
             if one is not FLAWED and not isinstance(one, wanted):
                 what = f"kind {kind!r} creates a {type(one).__name__}"

@@ -16,15 +16,15 @@ HEADER = re.compile(r"\s*(\[{1,2})\s*([\w.]+)\s*\]{1,2}\s*(?:#.*)?")
 REPEATED = (*FAMILIES, "state.body", "run.event")
 
 
-def tables_of(text: str, where: str) -> dict[str, Any]:
-    """Return the tables of a TOML text; an InputError is raised for invalid TOML. `where` names the text in it."""
+def tables_of(text: str, location: str) -> dict[str, Any]:
+    """Return the tables of a TOML text; an InputError is raised for invalid TOML. `location` names the text in it."""
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise InputError(f"{where} is not a model file: its lists or tables are nested too deeply") from None
+        raise InputError(f"{location} is not a model file: its lists or tables are nested too deeply") from None
     except ValueError as error:
         why = _in_single_brackets(text) or f"is not valid TOML: {error}"
-    raise InputError(f"{where} {why}")
+    raise InputError(f"{location} {why}")
 
 
 def _in_single_brackets(text: str) -> str:

@@ -89,18 +89,18 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     return tables
 
 
-def _table(made: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
+def _table(item: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
     """Return the table of an object: kind, unless it is `default`, and arguments.
 
     `names` are the names of the parts by id, which replace parts in arguments.
     """
-    call = made_with(made)
+    call = made_with(item)
     kind = None if call is None else kinds().get(call.maker)
     if call is None or kind is None:
-        raise UnwritableError(f"{type(made).__name__} was not created by a public class or function of quirk: use one")
+        raise UnwritableError(f"{type(item).__name__} was not created by a public class or function of quirk: use one")
     given = dict(call.arguments)
-    if isinstance(made, Body) and made.frames:
-        given["frames"] = made.frames  # frames can be added after construction
+    if isinstance(item, Body) and item.frames:
+        given["frames"] = item.frames  # frames can be added after construction
     table: dict[str, Any] = {"kind": kind} if kind != default or not given else {}
     known = parameters(call.maker)
     if "name" in given and default != NESTED:

@@ -57,12 +57,12 @@ def _derivative(
     table: VariableTable,
     chosen: Chosen,
     names: tuple[str, str],
-    found: tuple[np.ndarray, np.ndarray],
+    rates: tuple[np.ndarray, np.ndarray],
     units: tuple[str, str],
 ) -> None:
     table.labels["body"] = [body.name for body in chosen.bodies]
     rows = body_rows(chosen)
-    for name, values, unit, frame in zip(names, found, units, (INERTIAL, BODY), strict=True):
+    for name, values, unit, frame in zip(names, rates, units, (INERTIAL, BODY), strict=True):
         what = name.replace("_", " ") + (f" {OF_COM}" if frame == INERTIAL else ", derivative of body components")
         table.add(name, "time body axis", values[:, rows], what, unit, frame)
 

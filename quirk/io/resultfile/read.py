@@ -173,12 +173,12 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
     return made
 
 
-def _options(given: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
+def _options(arguments: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of the run, in which events replace their names; `events` are the events by name.
 
-    `given` are the saved arguments.
+    `arguments` are the saved arguments.
     """
-    return {**given, "events": [events.get(name, name) for name in given.get("events", ())]}
+    return {**arguments, "events": [events.get(name, name) for name in arguments.get("events", ())]}
 
 
 def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, events: Any) -> list[Segment]:
@@ -236,15 +236,17 @@ def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = T
     return found
 
 
-def _statistics(given: Mapping[str, Any]) -> Statistics:
-    made = Statistics()
+def _statistics(entries: Mapping[str, Any]) -> Statistics:
+    statistics = Statistics()
     for part in fields(Statistics):
         if part.name not in ("in_python", "methods"):
-            setattr(made, part.name, type(getattr(made, part.name))(given[part.name]))
-    made.in_python = {str(name): (int(calls), float(spent)) for name, (calls, spent) in given["in_python"].items()}
+            setattr(statistics, part.name, type(getattr(statistics, part.name))(entries[part.name]))
+    statistics.in_python = {
+        str(name): (int(calls), float(spent)) for name, (calls, spent) in entries["in_python"].items()
+    }
     # Files of earlier versions do not contain it.
-    made.methods = [(float(t), str(name)) for t, name in given.get("methods", [])]
-    return made
+    statistics.methods = [(float(t), str(name)) for t, name in entries.get("methods", [])]
+    return statistics
 
 
 def _events(root: Any) -> list[EventRecord]:

@@ -94,10 +94,10 @@ def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
     return tuple(group for group in GROUPS if group in named)
 
 
-def _listed(owner: str, argument: str, given: Any) -> list[Any]:
-    if not isinstance(given, Iterable):
-        raise InputError(f"{owner}: {argument} must be a name or a list of names; got {given!r}")
-    return list(given)
+def _listed(owner: str, argument: str, selection: Any) -> list[Any]:
+    if not isinstance(selection, Iterable):
+        raise InputError(f"{owner}: {argument} must be a name or a list of names; got {selection!r}")
+    return list(selection)
 
 
 def check_names(owner: str, result: Result) -> None:

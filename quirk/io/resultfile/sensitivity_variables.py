@@ -103,9 +103,9 @@ def _per(units: str) -> str:
     return f"{units} per unit of the parameter"
 
 
-def _event_times(found: Sensitivities) -> np.ndarray:
+def _event_times(results: Sensitivities) -> np.ndarray:
     """Return the derivatives of event times, (number of events, D)."""
-    times = [found[key].event_times for key in found]
+    times = [results[key].event_times for key in results]
     return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in times], axis=1)
 
 
@@ -141,28 +141,28 @@ def _numbers(parameter: Parameter) -> list[list[Any]]:
     return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
 
-def add_to_result(result: Result, root: Any, run: Any, told: Mapping[str, Any], array: Any) -> None:
+def add_to_result(result: Result, root: Any, run: Any, data: Mapping[str, Any], array: Any) -> None:
     """Add the derivatives in a file to a result.
 
     Parameters
     ----------
     root, run : groups of the file
-    told : the JSON data of `told_of`
+    data : the JSON data of `told_of`
     array : function that reads an array and checks its shape
     """
-    if "parameters" in told:
-        result._sensitivities = _sensitivities(result, root, run, told["parameters"], array)
-    if "objective" in told:
-        given = told["objective"]
+    if "parameters" in data:
+        result._sensitivities = _sensitivities(result, root, run, data["parameters"], array)
+    if "objective" in data:
+        given = data["objective"]
         parameters = [Parameter(_key(one["key"]), tuple(one["shape"]), ()) for one in given["parameters"]]
         values = array(run, "gradient", (sum(parameter.size for parameter in parameters),))
         result._judged = Gradient(float(given["value"]), parameters, values)
 
 
-def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -> Sensitivities:
+def _sensitivities(result: Result, root: Any, run: Any, data: Any, array: Any) -> Sensitivities:
     system, nt, n = result.system, len(result.time), len(result.system.bodies)
-    parameters = parameters_of(system, result.segments[0].state_at(0), [_key(one["key"]) for one in told])
-    for one, given in zip(parameters, told, strict=True):
+    parameters = parameters_of(system, result.segments[0].state_at(0), [_key(one["key"]) for one in data])
+    for one, given in zip(parameters, data, strict=True):
         if list(one.shape) != given["shape"] or not _same(_numbers(one), given["numbers"]):
             raise ValueError(f"{one.key} has another meaning in this system")
     D = sum(parameter.size for parameter in parameters)
@@ -177,11 +177,11 @@ def _sensitivities(result: Result, root: Any, run: Any, told: Any, array: Any) -
     return Sensitivities(result, parameters, found, times)
 
 
-def _same(made: Any, given: Any) -> bool:
+def _same(first: Any, second: Any) -> bool:
     """Whether two lists of `_numbers` refer to the same numbers, with equal derivatives up to a tolerance."""
-    if len(made) != len(given):
+    if len(first) != len(second):
         return False
-    for one, other in zip(made, given, strict=True):
+    for one, other in zip(first, second, strict=True):
         if [key[:3] for key in one] != [key[:3] for key in other]:
             return False
         for (*_, by), (*_, wanted) in zip(one, other, strict=True):
@@ -191,5 +191,5 @@ def _same(made: Any, given: Any) -> bool:
     return True
 
 
-def _key(given: Any) -> Any:
-    return tuple(given) if isinstance(given, list) else given
+def _key(key: Any) -> Any:
+    return tuple(key) if isinstance(key, list) else key

@@ -66,15 +66,15 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     return target
 
 
-def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> VariableTable:
+def _of_run(result: Result, data: dict[str, Any], text: str, failure: str) -> VariableTable:
     """Return the variables that are needed to load a result, in addition to the states of its bodies.
 
     Parameters
     ----------
     result : Result
-    told : JSON data of the result
+    data : JSON data of the result
     text : the system as text
-    trouble : the reason if the system could not be written as text
+    failure : the reason if the system could not be written as text
     """
     table, segments, model = VariableTable(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
@@ -86,7 +86,7 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
     for name, of, what in (
         ("count", [len(segment.time) for segment in segments], "number of times"),
         ("rank", [segment.rank for segment in segments], "number of independent rows"),
-        ("configuration", told.pop("configuration_of"), "number of what is active, in details"),
+        ("configuration", data.pop("configuration_of"), "number of what is active, in details"),
     ):
         table.add(name, "segment", np.array(of, dtype=np.int64), f"{what} of each segment")
     if isinstance(result, KinematicResult):
@@ -99,27 +99,27 @@ def _of_run(result: Result, told: dict[str, Any], text: str, trouble: str) -> Va
     if isinstance(result, InverseDynamicsResult):
         table.add("effort", "row actuator", np.stack([*result.effort.values()], axis=1), "what each actuator exerts")
     add_to_run(table, result)
-    table.add("details", "", np.array(json.dumps(told)), "versions, options, statistics and what is active, as JSON")
+    table.add("details", "", np.array(json.dumps(data)), "versions, options, statistics and what is active, as JSON")
     table.add("model", "", np.array(text), "the system as a model file, or nothing where it could not be written")
-    table.add("missing", "", np.array(trouble), "why the system could not be written as a model file")
+    table.add("missing", "", np.array(failure), "why the system could not be written as a model file")
     return table
 
 
-def _warn_of(target: Path, trouble: str, lost: list[str]) -> None:
+def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
     """Warn if a file lacks parts of the system, which would otherwise be noticed only when it is loaded.
 
-    `trouble` is the reason if the system is missing; `lost` are parts that functions of events have created. `target`
-    is the file.
+    `failure` is the reason if the system is missing; `missing_parts` are parts that functions of events have created.
+    `target` is the file.
     """
     said = []
-    if trouble:
+    if failure:
         said.append(
-            f"{trouble}\n  Result.load then requires the system from your script: Result.load(path, system=system)"
+            f"{failure}\n  Result.load then requires the system from your script: Result.load(path, system=system)"
         )
-    if lost:
+    if missing_parts:
         said.append(
-            f"parts created by functions of events cannot be written: {', '.join(lost)}; Result.load will reject the "
-            "file. Use actions of events instead of functions to replace parts"
+            f"parts created by functions of events cannot be written: {', '.join(missing_parts)}; Result.load will "
+            "reject the file. Use actions of events instead of functions to replace parts"
         )
     if said:
         line = "\n".join(said)
@@ -173,15 +173,15 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _model(result: Result, told: dict[str, Any]) -> tuple[str, str]:
+def _model(result: Result, data: dict[str, Any]) -> tuple[str, str]:
     """Return (text of the system, ""), or ("", error message) if the system cannot be written.
 
-    The text includes the events of the run that have replaced parts. `told` is the JSON data of the result.
+    The text includes the events of the run that have replaced parts. `data` is the JSON data of the result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system
-    if told["run_events"]:
-        system = system.with_parts(*(events[name] for name in told["run_events"]))
+    if data["run_events"]:
+        system = system.with_parts(*(events[name] for name in data["run_events"]))
     try:
         return modelfile.text_of(system), ""
     except InputError as error:

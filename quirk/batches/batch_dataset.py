@@ -28,11 +28,11 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
     times : (nt,) output times, s
     run : the computed member
     """
-    from ..sweeps.run import Outcome, said
+    from ..sweeps.run import Outcome, error_text
     from ..sweeps.table import SweepTable, of_result
 
     table = SweepTable() if run.result is None else of_result(run.result, quantities, times)
-    return Outcome(run.number, run.status, "" if run.error is None else said(run.error), table)
+    return Outcome(run.number, run.status, "" if run.error is None else error_text(run.error), table)
 
 
 def outcomes_of_lanes(states: np.ndarray, completed: np.ndarray, sample: Any) -> dict[int, Any]:

@@ -17,10 +17,10 @@ from ..functions.motion import Motion
 from ..simulation.sensitivity.parameters import (
     GRAVITY_NAME,
     STATES,
-    near_pairs,
     numeric_arguments,
     parameter_hint,
     parameter_names,
+    similar_pairs,
 )
 from ..simulation.sensitivity.part_parameters import remade
 from ..system.system import System
@@ -82,7 +82,7 @@ def _varied(system: System, count: int, key: Any, values: Any) -> VariedNumber:
     if not (isinstance(key, tuple) and len(key) == 2 and isinstance(key[1], str)):
         raise InputError(
             f'{OWNER}: vary: keys must be pairs (part, parameter) such as ("rod", "mass"), or "gravity"; got {key!r}'
-            f"{near_pairs(system, key)}"
+            f"{similar_pairs(system, key)}"
         )
     part, parameter = system[key[0]], key[1]
     if isinstance(part, Body) and parameter in STATES:

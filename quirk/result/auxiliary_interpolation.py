@@ -23,31 +23,31 @@ COEFFICIENTS = np.linalg.inv(legendre.legvander(NODES, COUNT - 1))
 SWEEPS, CONVERGED = 8, 1e-13
 
 
-def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.ndarray:
+def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.ndarray) -> np.ndarray:
     """Return flat states (p, 13 n + k) at p points between recorded times, with interpolated auxiliary states.
 
-    `between` interpolates the motion, `place` gives the points, and `flat` the states without auxiliary states. The
-    rates are integrated along the motion. The integral over an interval differs from the recorded change by the
+    `interpolant` interpolates the motion, `points` gives the points, and `flat` the states without auxiliary states.
+    The rates are integrated along the motion. The integral over an interval differs from the recorded change by the
     interpolation error, which is distributed in proportion to time.
     """
-    model = between.segment.model
+    model = interpolant.segment.model
     carried = model.carried
     if not carried.size:
         return flat
-    left, where = np.unique(place.left, return_inverse=True)
+    left, where = np.unique(points.left, return_inverse=True)
     nodes = Abscissa(np.repeat(left, COUNT), np.tile(PARTS, len(left)))
-    along = between.states(nodes)
-    rows = between.segment.flat[:, STATE_SIZE * carried.bodies :]
-    before, after, h = rows[left], rows[left + 1], np.diff(between.segment.time)[left][:, None]
-    angles = between.angles(nodes, along) if model.reads_angles else None
-    times, first = between.time(nodes), STATE_SIZE * carried.bodies
+    along = interpolant.states(nodes)
+    rows = interpolant.segment.flat[:, STATE_SIZE * carried.bodies :]
+    before, after, h = rows[left], rows[left + 1], np.diff(interpolant.segment.time)[left][:, None]
+    angles = interpolant.angles(nodes, along) if model.reads_angles else None
+    times, first = interpolant.time(nodes), STATE_SIZE * carried.bodies
     held = before[:, None] + PARTS[:, None] * (after - before)[:, None]
     last = np.inf
     for _ in range(SWEEPS if carried.internal else 1):
         along[:, first:] = held.reshape(len(along), -1)
-        found = dynamics_along(between.solver, times, along, angles).carried
+        found = dynamics_along(interpolant.solver, times, along, angles).carried
         rates = found.reshape(held.shape)
-        better = before[:, None] + _sums(PARTS, rates, before, after, h)
+        better = before[:, None] + _integrated_rates(PARTS, rates, before, after, h)
         change = np.abs(better - held).max()
         if not change < last:
             break  # rates that depend strongly on the variables: the iteration does not converge
@@ -57,30 +57,32 @@ def with_carried(between: Interpolant, place: Abscissa, flat: np.ndarray) -> np.
     flat = flat.copy()
     flat[:, first:] = before[where] + np.array(
         [
-            _sums(np.array([x]), rates[k : k + 1], before[k : k + 1], after[k : k + 1], h[k : k + 1])[0, 0]
-            for k, x in zip(where, place.x, strict=True)
+            _integrated_rates(np.array([x]), rates[k : k + 1], before[k : k + 1], after[k : k + 1], h[k : k + 1])[0, 0]
+            for k, x in zip(where, points.x, strict=True)
         ]
     )
     return flat
 
 
-def _sums(x: np.ndarray, rates: np.ndarray, before: np.ndarray, after: np.ndarray, h: np.ndarray) -> np.ndarray:
+def _integrated_rates(
+    x: np.ndarray, rates: np.ndarray, start_values: np.ndarray, end_values: np.ndarray, h: np.ndarray
+) -> np.ndarray:
     """Return the changes (i, p, k) of k auxiliary states from the start of each of i intervals to p points in it.
 
     Parameters
     ----------
     x : (p,) fractions of the interval, 0 to 1
     rates : (i, 8, k) rates at the 8 quadrature points
-    before, after : (i, k) recorded values at both ends of the interval
+    start_values, end_values : (i, k) recorded values at both ends of the interval
     h : (i, 1) lengths of the intervals, s
     """
     weights, whole = (_integrals(2 * at - 1) @ COEFFICIENTS for at in (x, np.ones(1)))
     sums, total = (h[:, None] * np.einsum("pn,ink->ipk", of, rates) for of in (weights, whole))
-    return sums + x[:, None] * ((after - before)[:, None] - total)
+    return sums + x[:, None] * ((end_values - start_values)[:, None] - total)
 
 
-def _integrals(at: np.ndarray) -> np.ndarray:
-    """Return half the integrals (p, 8) of the first 8 Legendre polynomials from -1 to the points `at` (p,)."""
-    values = legendre.legvander(at, COUNT)
-    lower = np.concatenate([-np.ones((len(at), 1)), values[:, : COUNT - 1]], axis=1)
+def _integrals(points: np.ndarray) -> np.ndarray:
+    """Return half the integrals (p, 8) of the first 8 Legendre polynomials from -1 to `points` (p,)."""
+    values = legendre.legvander(points, COUNT)
+    lower = np.concatenate([-np.ones((len(points), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

@@ -87,14 +87,14 @@ class BeamView:
 
         The forces include damping. The part of the beam towards its end exerts them on the part towards its start.
         """
-        return self._turned(self._loads[..., :3], frame)
+        return self._in_inertial_axes(self._loads[..., :3], frame)
 
     def moment(self, frame: str = "section") -> np.ndarray:
         """Return section moments (nt, N, 3), N m: torsion, and bending about y and z.
 
         `frame` selects the axes, and the sign is that of `force`.
         """
-        return self._turned(self._loads[..., 3:], frame)
+        return self._in_inertial_axes(self._loads[..., 3:], frame)
 
     @property
     def energy(self) -> np.ndarray:
@@ -112,11 +112,11 @@ class BeamView:
         segment = self.of.segments[0]
         return self.strains @ segment.stiffness + self.strain_rates @ segment.damping
 
-    def _coordinates(self, which: int) -> np.ndarray:
-        found = [self._result[segment.name].exerted.coordinates[:, :, which] for segment in self.of.segments]
+    def _coordinates(self, axis: int) -> np.ndarray:
+        found = [self._result[segment.name].exerted.coordinates[:, :, axis] for segment in self.of.segments]
         return np.stack(found, axis=1)
 
-    def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
+    def _in_inertial_axes(self, vectors: np.ndarray, frame: str) -> np.ndarray:
         if validate.choice(f"{self.of}", "frame", frame, FRAMES) == "section":
             return vectors
         middle = between_nodes(self.center_line, self.orientation, 2)[1][:, 1::2]

@@ -13,7 +13,7 @@ from ..dynamics.model.joint_angles import Turns
 from ..errors import InputError, SensitivityWarning, outside
 from ..events import Event
 from ..integrators import Statistics
-from ..system.comparison import differences, likeness, said
+from ..system.comparison import difference_text, differences, likeness
 from ..system.system import System
 from ..util.misuse import explained
 from .resampling import ResampledResult
@@ -75,11 +75,11 @@ def join(first: Result, *others: Result) -> Result:
         if result.system is not first.system:
             found = differences(likeness(first.system), likeness(result.system))
             if found:
-                raise InputError(f"{which} is of another system: {said(found)}")
-            taken = [_of(segment, first.system, result) for segment in taken]
+                raise InputError(f"{which} is of another system: {difference_text(found)}")
+            taken = [_in_system(segment, first.system, result) for segment in taken]
         _check_time(which, end, result)
         _check_state(which, end.state_at(), result.state_at(0), first._model.length)
-        segments += _from(taken, float(end.time[-1]))
+        segments += _starting_at(taken, float(end.time[-1]))
         end = result
     if any(result._sensitivities is not None or result._judged is not None for result in results):
         warnings.warn(
@@ -101,7 +101,7 @@ def run_events(result: Result) -> list[Event]:
     return [*result.system.events, *given]
 
 
-def _of(segment: Segment, system: System, result: Result) -> Segment:
+def _in_system(segment: Segment, system: System, result: Result) -> Segment:
     """Return a copy of a segment in which constraints and forces of `system` replace equal ones of the result."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
@@ -110,7 +110,7 @@ def _of(segment: Segment, system: System, result: Result) -> Segment:
     return Segment(plant, segment.time, segment.flat, turns, segment.rank, changes, segment.changed)
 
 
-def _from(segments: list[Segment], start: float) -> list[Segment]:
+def _starting_at(segments: list[Segment], start: float) -> list[Segment]:
     """Return the segments of a run, with its start time set exactly to the end `start` (s) of the previous run."""
     first = segments[0]
     if first.time[0] == start:
@@ -122,50 +122,50 @@ def _from(segments: list[Segment], start: float) -> list[Segment]:
     return [moved, *segments[1:]]
 
 
-def _check_time(which: str, before: Result, after: Result) -> None:
-    end, start = float(before.time[-1]), float(after.time[0])
-    if abs(start - end) > SAME_TIME * max(abs(end), abs(after.time[-1]), float(np.ptp(before.time))):
+def _check_time(title: str, previous: Result, following: Result) -> None:
+    end, start = float(previous.time[-1]), float(following.time[0])
+    if abs(start - end) > SAME_TIME * max(abs(end), abs(following.time[-1]), float(np.ptp(previous.time))):
         raise InputError(
-            f"{which} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: start it there, "
+            f"{title} starts at t = {start:.9g} s, and the one before ends at {end:.9g} s: start it there, "
             "with start=before.time[-1]"
         )
 
 
-def _check_state(which: str, before: State, after: State, length: float) -> None:
+def _check_state(title: str, final: State, initial: State, length: float) -> None:
     """Raise an InputError if a run does not start in the final state of the previous one.
 
-    `which` names the run in the message; `length` is the length of the system, m. `before` is the final state, and
-    `after` the initial one.
+    `title` names the run in the message; `length` is the length of the system, m. `final` is the final state, and
+    `initial` the initial one.
     """
     cure = "start it there, with initial_state=before.state_at()"
-    speed = max(float(np.abs(before.velocity).max()), length * float(np.abs(before.angular_velocity).max()))
-    far = max(length, 1e-6 * float(np.abs(before.position).max()))
-    sign = np.sign((before.orientation * after.orientation).sum(axis=1, keepdims=True))
+    speed = max(float(np.abs(final.velocity).max()), length * float(np.abs(final.angular_velocity).max()))
+    far = max(length, 1e-6 * float(np.abs(final.position).max()))
+    sign = np.sign((final.orientation * initial.orientation).sum(axis=1, keepdims=True))
     for what, missed, size in (
-        ("positions", before.position - after.position, far),
-        ("orientations", before.orientation - sign * after.orientation, 1.0),
-        ("velocities", before.velocity - after.velocity, speed),
-        ("angular velocities", before.angular_velocity - after.angular_velocity, speed / length),
+        ("positions", final.position - initial.position, far),
+        ("orientations", final.orientation - sign * initial.orientation, 1.0),
+        ("velocities", final.velocity - initial.velocity, speed),
+        ("angular velocities", final.angular_velocity - initial.angular_velocity, speed / length),
     ):
         worst = float(np.abs(missed).max(initial=0.0))
         if not worst <= SAME_STATE * max(size, np.finfo(float).tiny / SAME_STATE):
             raise InputError(
-                f"{which} starts with {what} that differ by {worst:.3g} from the end of the run before: {cure}"
+                f"{title} starts with {what} that differ by {worst:.3g} from the end of the run before: {cure}"
             )
-    for name, angles in before.angles.items():
-        if np.abs(angles - after.angles[name]).max() > SAME_TURN:
-            raise InputError(f'{which} starts with other turns of joint "{name}" than the run before has made: {cure}')
-    for name, numbers in before.internal.items():
+    for name, angles in final.angles.items():
+        if np.abs(angles - initial.angles[name]).max() > SAME_TURN:
+            raise InputError(f'{title} starts with other turns of joint "{name}" than the run before has made: {cure}')
+    for name, numbers in final.internal.items():
         size = max(float(np.abs(numbers).max(initial=0.0)), 1.0)
-        if np.abs(numbers - after.internal[name]).max(initial=0.0) > SAME_STATE * size:
-            raise InputError(f'{which} starts with other internal variables of "{name}": {cure}')
+        if np.abs(numbers - initial.internal[name]).max(initial=0.0) > SAME_STATE * size:
+            raise InputError(f'{title} starts with other internal variables of "{name}": {cure}')
 
 
-def _add(total: Statistics, more: Statistics) -> None:
-    """Add the statistics `more` of one run to `total`, in place."""
+def _add(total: Statistics, run_statistics: Statistics) -> None:
+    """Add the statistics of one run to `total`, in place."""
     for part in fields(Statistics):
         if part.name != "in_python":
-            setattr(total, part.name, getattr(total, part.name) + getattr(more, part.name))
-    for name, (calls, spent) in more.in_python.items():
+            setattr(total, part.name, getattr(total, part.name) + getattr(run_statistics, part.name))
+    for name, (calls, spent) in run_statistics.in_python.items():
         before: Any = total.in_python.get(name, (0, 0.0))
         total.in_python[name] = before[0] + calls, before[1] + spent

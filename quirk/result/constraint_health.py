@@ -130,39 +130,40 @@ def check_kept(result: Result, owner: str) -> None:
         unknown = segment.changed and not segment.recorded
         if not here.size or not segment.model.rows or unknown:
             continue
-        miss = _missed(segment, here)
+        miss = _violations(segment, here)
         wrong = ~(miss.max(axis=1) <= CONTRADICTION * segment.model.rank_tolerance)
         if wrong.any():
             row = int(np.argmax(wrong))
             _contradiction(result, owner, segment, int(here[row]), int(np.argmax(miss[row])))
 
 
-def _missed(segment: Segment, here: np.ndarray) -> np.ndarray:
+def _violations(segment: Segment, rows: np.ndarray) -> np.ndarray:
     """Return the violation of each of m constraint rows at k selected times, (k, m).
 
-    Angles are in rad, lengths are relative to the size of the system; `here` are the indices of the times.
+    Angles are in rad, lengths are relative to the size of the system; `rows` are the indices of the times.
     """
-    state, model = State(*(part[here] for part in segment.state.parts)), segment.model
+    state, model = State(*(part[rows] for part in segment.state.parts)), segment.model
     if segment.recorded:
-        residuals = segment.residuals[here]
+        residuals = segment.residuals[rows]
     else:
-        residuals = residuals_along(segment.plant.for_residuals, segment.time[here], state)
+        residuals = residuals_along(segment.plant.for_residuals, segment.time[rows], state)
     amount, _ = missing(model, residuals)
     reach = np.abs(state.position).max(axis=(1, 2))
     return np.asarray(amount / np.where(model.row_torque, 1.0, model.length + FAR * reach[:, None]))
 
 
-def _contradiction(result: Result, owner: str, segment: Segment, row: int, worst: int) -> None:
+def _contradiction(result: Result, owner: str, segment: Segment, row: int, violated_row: int) -> None:
     """Raise a SimulationError because redundant constraints contradict each other.
 
-    `worst` is the index of the violated constraint row, and `row` the output index of the state in the segment.
+    `violated_row` is the index of the violated constraint row, and `row` the output index of the state in the segment.
     """
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)
     amount, _, angular = violations(system, state, t)
+    rows = others(system, state, t, violated_row)
     raise SimulationError(
-        f"{owner}: at t = {t:.9g} s {constraint_of(system, worst)} is violated by {amount[worst]:.3g} "
-        f"{'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}): {others(system, state, t, worst)}"
+        f"{owner}: at t = {t:.9g} s {constraint_of(system, violated_row)} is violated by {amount[violated_row]:.3g} "
+        f"{'rad' if angular[violated_row] else 'm'} (row {system.model.labels[violated_row]}): {rows}"
         f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; the result is in this error's .result",
         time=t,
         result=result,

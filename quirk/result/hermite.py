@@ -7,12 +7,14 @@ from math import comb, factorial
 import numpy as np
 
 
-def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def hermite_interpolants(
+    start_values: np.ndarray, end_values: np.ndarray, x: np.ndarray, h: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return Hermite interpolants of degree 2 K + 1, and their rates, at one point in each of p intervals.
 
     Parameters
     ----------
-    before, after : (p, K + 1, ...)
+    start_values, end_values : (p, K + 1, ...)
         The value at the start and at the end of each interval, with its first K time derivatives.
     x : (p,)
         Fraction of each interval, 0 to 1.
@@ -23,12 +25,12 @@ def between(before: np.ndarray, after: np.ndarray, x: np.ndarray, h: np.ndarray)
     -------
     value, rate : (p, ...)
     """
-    terms = before.shape[1]
-    start, shape = before[:, 0], (len(x),) + (1,) * (before.ndim - 2)
+    terms = start_values.shape[1]
+    start, shape = start_values[:, 0], (len(x),) + (1,) * (start_values.ndim - 2)
     value, rate = np.zeros_like(start), np.zeros_like(start)
     for k in range(terms):
         scale = h**k
-        for ends, at, sign in ((before, x, 1.0), (after, 1.0 - x, -1.0)):
+        for ends, at, sign in ((start_values, x, 1.0), (end_values, 1.0 - x, -1.0)):
             weight, slope = _basis(k, terms, at)
             # The value at the start is added at the end, because the increment has higher precision.
             given = ends[:, k] - start if k == 0 else ends[:, k]

@@ -59,19 +59,19 @@ RATE_OF = {
 }
 
 
-def curves(owner: str, result: Result, what: Any) -> list[Curve]:
-    """Return the quantity that `what` names as a list of one `Curve`, or three for Euler angles.
+def curves(owner: str, result: Result, quantity: Any) -> list[Curve]:
+    """Return the quantity that `quantity` names as a list of one `Curve`, or three for Euler angles.
 
     A name such as "rod.euler_zxz" stands for all three Euler angles. `owner` names the caller in errors.
     """
-    name = what.removesuffix(DEGREES) if isinstance(what, str) else ""
+    name = quantity.removesuffix(DEGREES) if isinstance(quantity, str) else ""
     body, _, rest = name.rpartition(".")
     if rest.startswith(EULER) and body in {one.name for one in result.system.bodies}:
-        return [curve(owner, result, f"{name}.{number}{what[len(name) :]}") for number in NUMBERS]
-    return [curve(owner, result, what)]
+        return [curve(owner, result, f"{name}.{number}{quantity[len(name) :]}") for number in NUMBERS]
+    return [curve(owner, result, quantity)]
 
 
-def curve(owner: str, result: Result, what: Any) -> Curve:
+def curve(owner: str, result: Result, quantity: Any) -> Curve:
     """Return a quantity by name, or given as (label, values) or (label, values, unit).
 
     Names are "time", "energy.kinetic", ".potential" and ".total", or start with the name of a body, joint or force:
@@ -89,45 +89,47 @@ def curve(owner: str, result: Result, what: Any) -> Curve:
 
     With ".deg" at the end, angles and their rates are in degrees.
     """
-    if isinstance(what, tuple | list):
-        return _given(owner, result, what)
-    if not isinstance(what, str):
-        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
-    if what == "time":
-        return Curve(what, "s", result.time)
-    name, _, rest = what.rpartition(".")
+    if isinstance(quantity, tuple | list):
+        return _user_curve(owner, result, quantity)
+    if not isinstance(quantity, str):
+        raise InputError(
+            f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {quantity!r}'
+        )
+    if quantity == "time":
+        return Curve(quantity, "s", result.time)
+    name, _, rest = quantity.rpartition(".")
     known = {part.name for group in (result.system.bodies, result.system.constraints, result.system.forces)
              for part in group}  # fmt: skip
-    if what in known:
-        return _alone(owner, result, what)
-    if what.endswith(DEGREES):
-        return _in_degrees(owner, result, what)
+    if quantity in known:
+        return _default_quantity(owner, result, quantity)
+    if quantity.endswith(DEGREES):
+        return _in_degrees(owner, result, quantity)
     if name == "energy" and name not in known and rest in ENERGIES:
         return Curve(f"{rest} energy", "J", getattr(result.energy, rest))
     letter = None
     if rest in LETTERS + NUMBERS and name not in known:
         letter, (name, _, rest) = rest, name.rpartition(".")
-    found = _of(result, name, rest) if name in known else None
+    found = _values_of(result, name, rest) if name in known else None
     if found is None:
-        raise InputError(f'{owner}: there is no quantity "{what}"{_hint(result, what, known)}')
+        raise InputError(f'{owner}: there is no quantity "{quantity}"{_hint(result, quantity, known)}')
     values, unit = found
     if values.ndim == 1:
         if letter is not None:
             raise InputError(f'{owner}: "{name}.{rest}" is a scalar and has no component {letter}')
-        return Curve(what, unit, values)
+        return Curve(quantity, unit, values)
     letters = NUMBERS if rest.startswith(EULER) else LETTERS
     if (letters == NUMBERS) if letter is None else (letter not in letters):
         raise InputError(f'{owner}: select a component of "{name}.{rest}" by .{", .".join(letters)}')
     of_axis = np.linalg.norm(values, axis=1) if letter is None else values[:, letters.index(letter)]
-    return Curve(f"|{what}|" if letter is None and rest not in SHORT else what, unit, of_axis)
+    return Curve(f"|{quantity}|" if letter is None and rest not in SHORT else quantity, unit, of_axis)
 
 
-def rate_of(owner: str, result: Result, what: Any) -> str:
+def rate_of(owner: str, result: Result, quantity: Any) -> str:
     """Return the name of the time derivative of a named quantity, such as "hinge.angle_rate" for "hinge.angle"."""
-    names = [what] if isinstance(what, str) else []
+    names = [quantity] if isinstance(quantity, str) else []
     for name in names:
         if name in {c.name for c in result.system.constraints}:
-            return f"{_alone(owner, result, name).name}_rate"
+            return f"{_default_quantity(owner, result, name).name}_rate"
         head, _, rest = name.rpartition(".")
         letter = ""
         if rest in LETTERS and rest:
@@ -137,75 +139,81 @@ def rate_of(owner: str, result: Result, what: Any) -> str:
         element = {f.name: f for f in result.system.forces}.get(head)
         if element is not None and rest in element.coordinates:
             return f"{name}_rate"
-    raise InputError(f"{owner}: the rate of {what!r} is not available; give the quantity of the vertical axis as `y`")
+    raise InputError(
+        f"{owner}: the rate of {quantity!r} is not available; give the quantity of the vertical axis as `y`"
+    )
 
 
-def _given(owner: str, result: Result, what: Any) -> Curve:
-    if len(what) not in (2, 3) or not isinstance(what[0], str):
-        raise InputError(f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {what!r}')
-    label, values, unit = (*what, "")[:3]
+def _user_curve(owner: str, result: Result, quantity: Any) -> Curve:
+    if len(quantity) not in (2, 3) or not isinstance(quantity[0], str):
+        raise InputError(
+            f'{owner}: a quantity must be a name such as "hinge.angle", or (label, values); got {quantity!r}'
+        )
+    label, values, unit = (*quantity, "")[:3]
     return Curve(label, str(unit), validate.array(owner, f"values of {label!r}", values, result.time.shape))
 
 
-def _in_degrees(owner: str, result: Result, what: str) -> Curve:
-    found = curve(owner, result, what.removesuffix(DEGREES)).in_degrees(what)
+def _in_degrees(owner: str, result: Result, quantity: str) -> Curve:
+    found = curve(owner, result, quantity.removesuffix(DEGREES)).in_degrees(quantity)
     if found is None:
-        raise InputError(f"{owner}: {what!r} must be an angle or the rate of one to be in degrees")
+        raise InputError(f"{owner}: {quantity!r} must be an angle or the rate of one to be in degrees")
     return found
 
 
-def _alone(owner: str, result: Result, name: str) -> Curve:
+def _default_quantity(owner: str, result: Result, name: str) -> Curve:
     """Return the quantity for the name of a joint without attribute: its angle or, without angle, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
-        found = _of(result, name, kind)
+        found = _values_of(result, name, kind)
         if found is not None:
             return Curve(f"{name}.{kind}", found[1], found[0])
     raise InputError(f'{owner}: select a quantity of "{name}"; there are: {", ".join(_choices(result, name))}')
 
 
-def _of(result: Result, name: str, rest: str) -> tuple[np.ndarray, str] | None:
+def _values_of(result: Result, name: str, attribute: str) -> tuple[np.ndarray, str] | None:
     """Return the values (nt,) or (nt, 3) and the unit of a quantity; None if there is no such quantity.
 
-    `name` is the name of a body, joint or force, `rest` the part of the quantity's name after it.
+    `name` is the name of a body, joint or force, `attribute` the part of the quantity's name after it.
     """
     view = result[name]
-    if rest == "power" and name in result.power:
+    if attribute == "power" and name in result.power:
         return result.power[name], "W"
-    vector = SHORT.get(rest, rest)
+    vector = SHORT.get(attribute, attribute)
     if isinstance(view, BodyView):
-        if rest.startswith(EULER) and rest.removeprefix(EULER) in SEQUENCES:
-            return view.euler_angles(rest.removeprefix(EULER)), "rad"
+        if attribute.startswith(EULER) and attribute.removeprefix(EULER) in SEQUENCES:
+            return view.euler_angles(attribute.removeprefix(EULER)), "rad"
         return (getattr(view, vector), OF_BODIES[vector]) if vector in OF_BODIES else None
     if isinstance(view, JointView):
-        if rest.removesuffix("_rate") in FREE:
-            return _free(view, rest)
-        if rest == "effort" and view.of.effort_unit is not None:
+        if attribute.removesuffix("_rate") in FREE:
+            return _free_coordinate(view, attribute)
+        if attribute == "effort" and view.of.effort_unit is not None:
             return view.effort, view.of.effort_unit
         if vector not in OF_JOINTS:
             return None
         values = getattr(view, vector)
         return (values() if callable(values) else values), OF_JOINTS[vector]
-    if rest in OF_FORCES:
-        return getattr(view, rest)(), OF_FORCES[rest]
-    if rest == "energy":
+    if attribute in OF_FORCES:
+        return getattr(view, attribute)(), OF_FORCES[attribute]
+    if attribute == "energy":
         return view.energy, "J"
-    if rest == "effort" and isinstance(view.of, Actuated | Controller):
+    if attribute == "effort" and isinstance(view.of, Actuated | Controller):
         return view.effort, "N m" if view.of.rotates else "N"
-    coordinate = rest.removesuffix("_rate")
+    coordinate = attribute.removesuffix("_rate")
     if coordinate in getattr(view.of, "coordinates", ()):
         unit = unit_of_coordinate(view.of, coordinate)
         return (
-            (view.rate(coordinate), UNITS[unit]["m/s"]) if rest != coordinate else (view.coordinate(coordinate), unit)
+            (view.rate(coordinate), UNITS[unit]["m/s"])
+            if attribute != coordinate
+            else (view.coordinate(coordinate), unit)
         )
     return None
 
 
-def _free(view: JointView, rest: str) -> tuple[np.ndarray, str] | None:
-    kind = rest.removesuffix("_rate")
+def _free_coordinate(view: JointView, attribute: str) -> tuple[np.ndarray, str] | None:
+    kind = attribute.removesuffix("_rate")
     if getattr(view.of, FREE[kind], None) is None:
         return None
-    return getattr(view, rest), OF_FREE[kind] + ("/s" if rest != kind else "")
+    return getattr(view, attribute), OF_FREE[kind] + ("/s" if attribute != kind else "")
 
 
 def _choices(result: Result, name: str) -> list[str]:
@@ -224,23 +232,23 @@ def _choices(result: Result, name: str) -> list[str]:
     return [f"{name}.{word}" for word in words]
 
 
-def _hint(result: Result, what: str, known: Collection[str]) -> str:
+def _hint(result: Result, unknown: str, available: Collection[str]) -> str:
     """Return text for an error message: the likely meaning of an unknown name, and available names."""
-    pieces = what.split(".")
+    pieces = unknown.split(".")
     heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
-    name = next((head for head in heads if head in known), None)
+    name = next((head for head in heads if head in available), None)
     if name is None:
-        close = nearest_names(pieces[0], known)
+        close = nearest_names(pieces[0], available)
         if not close:
             return (
                 '; a quantity is "time", "energy.total", or a part and one of its quantities, such as "rod.position.x"'
             )
         name = close[0]
-        what = ".".join([name, *pieces[1:]])
+        unknown = ".".join([name, *pieces[1:]])
     choices = _choices(result, name)
     every = choices + [
         f"{choice[:-1]}{letter}" for choice in choices if choice.endswith(".x") for letter in LETTERS[1:]
     ]
-    if what in every:
-        return f'; did you mean "{what}"? There are: {", ".join(choices)}'
-    return f"; {suggestion(what, choices, every=True)}"
+    if unknown in every:
+        return f'; did you mean "{unknown}"? There are: {", ".join(choices)}'
+    return f"; {suggestion(unknown, choices, every=True)}"

@@ -19,8 +19,8 @@ def orientations(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarr
     """
     view = result[name]
     rates = rotation.rate(view.orientation, view.angular_velocity)
-    position = _between(result, view.position, view.velocity, times)
-    q = _between(result, view.orientation, rates, times)
+    position = _interpolated(result, view.position, view.velocity, times)
+    q = _interpolated(result, view.orientation, rates, times)
     return position, q / np.linalg.norm(q, axis=1, keepdims=True)
 
 
@@ -43,23 +43,23 @@ def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
 
     Events have two outputs at the same time, between which the values jump.
     """
-    start, end, s = _stretched(result, times)
+    start, end, s = _neighbors(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])
 
 
-def _between(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+def _interpolated(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
     """Return values (nt, k) at other `times` by cubic interpolation.
 
     `values` and `rates` (outputs, k) are those at the output times.
     """
-    start, end, fraction = _stretched(result, times)
+    start, end, fraction = _neighbors(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
     ahead = s**2 * (3 - 2 * s)
     bent = h * s * (1 - s) * ((1 - s) * rates[start] - s * rates[end])
     return values[start] + ahead * (values[end] - values[start]) + bent
 
 
-def _stretched(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _neighbors(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return, for each of `times` (nt,), the indices (nt,) of the outputs before and after it.
 
     The third result (nt,) is the fraction of the interval at which each time lies, 0 to 1.

@@ -42,12 +42,12 @@ class Power(Mapping[str, np.ndarray]):
 
     def __init__(
         self,
-        of: dict[str, np.ndarray],
-        done: Callable[[], tuple[dict[str, np.ndarray], float]],
+        powers: dict[str, np.ndarray],
+        compute_work: Callable[[], tuple[dict[str, np.ndarray], float]],
         kinetic: np.ndarray,
         stored: dict[str, np.ndarray],
     ) -> None:
-        self.of, self._done = of, done
+        self.of, self._done = powers, compute_work
         self._kinetic, self._stored = kinetic, stored
 
     def __repr__(self) -> str:
@@ -102,10 +102,10 @@ class Power(Mapping[str, np.ndarray]):
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
-def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
+def power_of(result: Result, compute_work: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
     """Return the power of all forces and constraints of a run, with their work.
 
-    `done` is a function that returns work and its uncertainty, in place of the usual computation.
+    `compute_work` is a function that returns work and its uncertainty, in place of the usual computation.
     """
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
@@ -126,7 +126,7 @@ def power_of(result: Result, done: Callable[[], tuple[dict[str, np.ndarray], flo
         work, uncertainty = work_of(result, of, stored)
         return work | work_of_impacts(result, kinetic), uncertainty
 
-    return Power(of, usual if done is None else done, kinetic, stored)
+    return Power(of, usual if compute_work is None else compute_work, kinetic, stored)
 
 
 def work_of(
@@ -167,17 +167,17 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.cumsum([0.0, *np.where(np.diff(time) == 0, np.diff(values), 0.0)])
 
 
-def integrals(time: np.ndarray, powers: np.ndarray, degree: int, at: np.ndarray | None = None) -> np.ndarray:
+def integrals(time: np.ndarray, powers: np.ndarray, degree: int, points: np.ndarray | None = None) -> np.ndarray:
     """Return the time integrals (nt, k) of k functions from the first time on, by splines.
 
-    `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `at` gives
-    other times of evaluation.
+    `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `points`
+    gives other times of evaluation.
     """
-    at = time if at is None else at
+    points = time if points is None else points
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 
     degree = min(degree, len(time) - 1)
     if degree < 1:
-        return np.zeros((len(at), powers.shape[1]))
+        return np.zeros((len(points), powers.shape[1]))
     found = make_interp_spline(time, powers, k=degree).antiderivative()
-    return np.asarray(found(at) - found(time[0]))
+    return np.asarray(found(points) - found(time[0]))

@@ -13,7 +13,7 @@ from ..dynamics.model.joint_angles import Turns
 from ..errors import InputError
 from ..util import validate
 from ..util.misuse import explained
-from .auxiliary_interpolation import with_carried
+from .auxiliary_interpolation import with_auxiliary_states
 from .power import DEGREE, GRAVITY, IMPACTS, Power, integrals, power_of
 from .result import Result
 from .segment import Segment, joined
@@ -93,14 +93,14 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
     return ResampledResult(run, segments, rows, np.concatenate(apart))
 
 
-def _rows(known: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
+def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
     """Return the index (nt,) of the output at each of `times`, or of the last one before it.
 
-    At an event there are two outputs; `side` selects the one "before" or "after". `known` are the output times.
+    At an event there are two outputs; `side` selects the one "before" or "after". `output_times` are the output times.
     """
-    last = np.searchsorted(known, times, side="right") - 1
-    first = np.searchsorted(known, times, side="left")
-    exact = known[last] == times
+    last = np.searchsorted(output_times, times, side="right") - 1
+    first = np.searchsorted(output_times, times, side="left")
+    exact = output_times[last] == times
     return np.where(exact & (side == "before"), first, last)
 
 
@@ -111,37 +111,37 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
     """
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
     uncertainty = np.zeros(len(times))
-    for path, here in _paths(segment, rows, np.flatnonzero(segment.time[rows] != times)):
+    for path, here in _interpolants(segment, rows, np.flatnonzero(segment.time[rows] != times)):
         left = rows[here]
         before, after = segment.time[left], segment.time[left + 1]
         place = Abscissa(left, (times[here] - before) / (after - before))
         uncertainty[here] = path.uncertainty(place)
         _check(segment, place, times[here], uncertainty[here])
-        flat[here] = with_carried(path, place, path.states(place))
+        flat[here] = with_auxiliary_states(path, place, path.states(place))
         quadrants[here] = path.quadrants(place, flat[here])
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
     return Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed), uncertainty
 
 
-def _paths(segment: Segment, rows: np.ndarray, between: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
+def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `between` are the indices of the times that lie between outputs. Jerk and snap are expensive to compute with force
+    `inner` are the indices of the times that lie between outputs. Jerk and snap are expensive to compute with force
     elements; where outputs are closely spaced, the interpolants use accelerations only.
     """
-    if not len(between):
+    if not len(inner):
         return
-    left = rows[between]
+    left = rows[inner]
     if left[-1] + 1 >= len(segment.time):
         raise InputError(f"Result.at: the run is not known between t = {segment.time[-1]:g} s and its next segment")
     rough = Interpolant(segment, left, order=1)
     # The difference of the polynomials is largest in the middle of intervals.
     near = rough.uncertainty(Abscissa(left, np.full(len(left), 0.5))) <= WELL_KNOWN * segment.model.length
     if near.any():
-        yield rough, between[near]
+        yield rough, inner[near]
     if not near.all():
-        yield Interpolant(segment, left[~near]), between[~near]
+        yield Interpolant(segment, left[~near]), inner[~near]
 
 
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:

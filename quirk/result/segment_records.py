@@ -90,7 +90,7 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
         If a constraint or force cannot be reconstructed in this system.
     """
     actions = dict(replacing_actions(events))
-    others = {one["name"]: _made(one, system, actions) for one in description["others"]}
+    others = {one["name"]: _reconstructed(one, system, actions) for one in description["others"]}
     active, idle = frozenset(description["active"]), frozenset(description["idle"])
     for name in (*active, *idle):
         system[name]
@@ -140,7 +140,7 @@ def described_part(part: Any, system: System) -> dict[str, Any]:
 
 def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
     """Return the constraint or force from the data of `described_part`."""
-    return _made(description, system, {})
+    return _reconstructed(description, system, {})
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
@@ -186,49 +186,52 @@ def _side(slip: Any) -> int:
     return slip.side if isinstance(slip, OfSurfaces | OfGap) else 1
 
 
-def _made(one: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
-    """Return the constraint or force described by the plain data `one`.
+def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
+    """Return the constraint or force described by the plain data `record`.
 
     `actions` are the replacing actions, by the name of their event and their index in this event.
     """
-    own: Any = system[one["name"]]
-    match one["by"]:
+    own: Any = system[record["name"]]
+    match record["by"]:
         case "sticking":
-            which, value = tuple(int(c) for c in one["which"]), one.get("value")
+            which, value = tuple(int(c) for c in record["which"]), record.get("value")
             at = None if value is None else float(value)
-            return own.sticking(which, int(one["side"]), int(one.get("part", 0)), at)
+            return own.sticking(which, int(record["side"]), int(record.get("part", 0)), at)
         case "sliding":
-            direction, on = tuple(float(x) for x in one["direction"]), (int(one["side"]), int(one.get("part", 0)))
-            shares = one.get("shares")
+            direction, on = (
+                tuple(float(x) for x in record["direction"]),
+                (int(record["side"]), int(record.get("part", 0))),
+            )
+            shares = record.get("shares")
             if shares is not None:
                 shares = tuple((str(held), int(row), float(weight)) for held, row, weight in shares)
-            return own.sliding(direction, float(one["floor"]), *on, shares)
+            return own.sliding(direction, float(record["floor"]), *on, shares)
         case "flank":
-            return own.on_side(int(one["side"]))
+            return own.on_side(int(record["side"]))
         case "rope":
-            return own.in_state(tuple(int(state) for state in one["states"]))
+            return own.in_state(tuple(int(state) for state in record["states"]))
         case "closed":
-            return own.closed[int(one["gap"])]
+            return own.closed[int(record["gap"])]
         case "length":
             ends = {"point_i": own.frame_i.origin, "point_j": own.frame_j.origin}
-            return Distance(own.name, own.body_i, own.body_j, **ends, length=float(one["length"]))
+            return Distance(own.name, own.body_i, own.body_j, **ends, length=float(record["length"]))
         case "frame":
-            return with_frame_i(own, _frame(one["origin"], one["rotation"]))
+            return with_frame_i(own, _frame(record["origin"], record["rotation"]))
         case "action":
-            return _put_in(one, own, actions)
+            return _after_action(record, own, actions)
     raise LostPartError(
-        f'the replacement of "{one["name"]}" by a function of an event during the run ({one.get("what")}) cannot '
+        f'the replacement of "{record["name"]}" by a function of an event during the run ({record.get("what")}) cannot '
         "be reconstructed: use actions of events instead of functions to replace parts"
     )
 
 
-def _put_in(one: Mapping[str, Any], own: Any, actions: Mapping[tuple[str, int], Any]) -> Any:
-    action = actions.get((one["event"], int(one["action"])))
+def _after_action(record: Mapping[str, Any], part: Any, actions: Mapping[tuple[str, int], Any]) -> Any:
+    action = actions.get((record["event"], int(record["action"])))
     if isinstance(action, Follow):
-        return own.following(action.motion)
+        return part.following(action.motion)
     if not isinstance(action, Replace):
         raise LostPartError(
-            f'event "{one["event"]}" of the run has replaced "{one["name"]}", but there is no '
+            f'event "{record["event"]}" of the run has replaced "{record["name"]}", but there is no '
             "such event in the system: add it to its parts"
         )
     return action.force

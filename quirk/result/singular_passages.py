@@ -92,23 +92,23 @@ def _factors(segment: Segment, solver: Solver | None, row: int) -> _Factors:
     return _Factors(t, U[:, : segment.rank], s[: segment.rank] / s[0], Vt[: segment.rank])
 
 
-def _crossed(before: _Factors, now: _Factors) -> list[tuple[int, int]]:
+def _crossed(first: _Factors, second: _Factors) -> list[tuple[int, int]]:
     """Return the indices, in the earlier and later state, of singular values that pass through zero between them."""
-    left, right = before.U.T @ now.U, before.Vt @ now.Vt.T
+    left, right = first.U.T @ second.U, first.Vt @ second.Vt.T
     alike = np.minimum(np.abs(left), np.abs(right))
     pairs = []
-    for one in np.flatnonzero(before.s < LOW):
+    for one in np.flatnonzero(first.s < LOW):
         other = int(np.argmax(alike[one]))
-        if alike[one, other] >= ALIKE and now.s[other] < LOW and left[one, other] * right[one, other] < 0:
+        if alike[one, other] >= ALIKE and second.s[other] < LOW and left[one, other] * right[one, other] < 0:
             pairs.append((int(one), other))
     return pairs
 
 
-def _passage(segment: Segment, before: _Factors, now: _Factors, one: int, other: int) -> Passage:
-    share = before.s[one] / (before.s[one] + now.s[other])
-    vector = before.U[:, one] if share < 0.5 else now.U[:, other]
+def _passage(segment: Segment, first: _Factors, second: _Factors, index: int, next_index: int) -> Passage:
+    share = first.s[index] / (first.s[index] + second.s[next_index])
+    vector = first.U[:, index] if share < 0.5 else second.U[:, next_index]
     parts = {name: float(np.linalg.norm(vector[rows])) for name, rows in segment.model.joint_rows.items()}
-    return Passage(float(before.time + share * (now.time - before.time)), _named(parts))
+    return Passage(float(first.time + share * (second.time - first.time)), _named(parts))
 
 
 def _named(parts: dict[str, float]) -> tuple[str, ...]:

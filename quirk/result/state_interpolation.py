@@ -17,7 +17,7 @@ from ..dynamics.sparse.solver.along_states import dynamics_along, residuals_alon
 from ..dynamics.sparse.solver.derivatives import HIGHEST_ORDER, Differentiator, highest_order, require_order
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import InputError
-from .hermite import between
+from .hermite import hermite_interpolants
 from .segment import Segment
 
 # Residual of the constraints, relative to the system's size, up to which states count as satisfying them.
@@ -88,16 +88,16 @@ class Interpolant:
         apart = np.zeros(len(h))
         for tower, size in ((self._position, 1.0), (self._quaternion, 2 * self.segment.model.length)):
             before, after = self._ends(place, tower)
-            values, _ = between(before, after, place.x, h)
-            coarser, _ = between(before[:, :terms], after[:, :terms], place.x, h)
+            values, _ = hermite_interpolants(before, after, place.x, h)
+            coarser, _ = hermite_interpolants(before[:, :terms], after[:, :terms], place.x, h)
             apart = np.maximum(apart, size * np.abs(values - coarser).max(axis=(1, 2), initial=0.0))
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
         """Return flat states (p, 13 n + k) at the points, with the auxiliary states of the outputs before them."""
         h = self._lengths(place)
-        r, v = between(*self._ends(place, self._position), place.x, h)
-        q, q_dot = between(*self._ends(place, self._quaternion), place.x, h)
+        r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
+        q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)
         norm = np.linalg.norm(q, axis=-1, keepdims=True)
         q, q_dot = q / norm, q_dot / norm
         omega = 2 * rotation.multiply(rotation.conjugate(q), q_dot)[..., 1:]
@@ -117,7 +117,7 @@ class Interpolant:
             return turns.quadrants[self._rows[self._index(place)]]
         half, rate = self._half_angles()
         towers = np.stack([half, rate], axis=1)
-        near, _ = between(*self._ends(place, towers), place.x, self._lengths(place))
+        near, _ = hermite_interpolants(*self._ends(place, towers), place.x, self._lengths(place))
         # A quadrant is a quarter turn, with its nominal angle in the middle.
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 

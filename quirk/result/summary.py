@@ -28,8 +28,8 @@ MOST_LOADS, MOST_NAMED = 16, 8
 IDLE = 1e-9
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -38,7 +38,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + more
 
 
-def _said(remarks: Sequence[str]) -> str:
+def _remarks(remarks: Sequence[str]) -> str:
     """Return remarks in one line of text, shortened if there are many."""
     more = [f"and {len(remarks) - MOST_NAMED} more"] if len(remarks) > MOST_NAMED else []
     return "; ".join([*remarks[:MOST_NAMED], *more])
@@ -61,7 +61,7 @@ def _passages(result: Result) -> list[str]:
     """Return a line, in a list, that names the singular configurations of the run, at which branches of motion meet."""
     passed = singular_passages(result.segments)
     return (
-        [f"singular configurations passed, where branches of motion meet: {_said([*map(str, passed)])}"]
+        [f"singular configurations passed, where branches of motion meet: {_remarks([*map(str, passed)])}"]
         if passed
         else []
     )
@@ -128,7 +128,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
     return [name for name in loads if name in kept]
 
 
-def _books(result: Result) -> list[str]:
+def _energy_balance(result: Result) -> list[str]:
     """Return a line with the error of the energy balance, in a list; empty if no energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
@@ -153,7 +153,7 @@ def summary(result: Result) -> str:
         f"energy drift           {energy.drift:.1e} of the largest kinetic energy, {energy.kinetic.max():.6g} J"
         if result.conservative
         else f"energy                 {energy.total[0]:.6g} J at the start, {energy.total[-1]:.6g} J at the end",
-        *_books(result),
+        *_energy_balance(result),
         f"constraint residual    {result.residual.position.max():.1e} at position level, "
         f"{result.residual.velocity.max():.1e} at velocity level",
     ]
@@ -164,11 +164,11 @@ def summary(result: Result) -> str:
             lines.append(f"not unique, shared by least squares: {_listed(result.mobility.shared)}")
     if result.statistics.methods:
         changes = [f"{name} at t = {t:.6g} s" for t, name in result.statistics.methods]
-        lines.append(f"methods that took over: {_said(changes)}")
+        lines.append(f"methods that took over: {_remarks(changes)}")
     called = result.statistics.in_python
     if called:
         listed = [f"{who}: {calls} calls, {spent:.2g} s" for who, (calls, spent) in called.items()]
-        lines.append(f"functions that ran in Python, not as machine code: {_said(listed)}")
+        lines.append(f"functions that ran in Python, not as machine code: {_remarks(listed)}")
     lines += _passages(result)
     near = nearly_dependent(result._model, result._verdict)
     if near:

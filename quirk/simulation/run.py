@@ -464,7 +464,7 @@ class Run:
             self._sample()
         while True:
             kept = np.inf if self._keep is None else self._next_kept(t)
-            sampler.meet(min(t, kept))
+            sampler.snap_to(min(t, kept))
             until = min(t, kept, sampler.next)
             run.current.request(min(until, self._queue.next))
             if not run.current.resume():

@@ -184,10 +184,10 @@ def copied(inputs: Sequence[LoopInput]) -> list[LoopInput]:
     return [replace(one, element=elements[id(one.element)]) for one in inputs]
 
 
-def same_value(one: Any, other: np.ndarray) -> bool:
+def same_value(value: Any, current: np.ndarray) -> bool:
     """Whether two values of an input, numbers or vectors of the same shape, are equal."""
-    equal = one == other
-    return bool(equal.all() if other.ndim else equal)
+    equal = value == current
+    return bool(equal.all() if current.ndim else equal)
 
 
 def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:

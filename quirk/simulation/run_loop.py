@@ -56,7 +56,7 @@ def computed(
     state: State,
     factory: RunFactory,
     sampler: Sampler,
-    written: Checkpoint | None,
+    checkpoint: Checkpoint | None,
     progress: bool | None,
     varied: Sequence[Parameter] = (),
     objective: Objective | None = None,
@@ -68,12 +68,12 @@ def computed(
     system : System
     state : initial state
     factory : factory of run objects, one for each set of active constraints and forces
-    written : checkpoint from which the run continues, or None
+    checkpoint : checkpoint from which the run continues, or None
     progress : whether a progress line is shown; None for the default
     varied : parameters for sensitivities or, with an objective, for its gradient
     objective : Objective, or None
     """
-    course = _Course(system, state, factory, sampler, written)
+    course = _SimulatedRun(system, state, factory, sampler, checkpoint)
     try:
         completed = course.completed(progress)
         if varied:
@@ -89,23 +89,23 @@ def computed(
             raise  # this run is within a user function of another run, which is the one to interrupt
         return course.result("interrupted")
     except WriteError as error:
-        if written is None:
+        if checkpoint is None:
             raise
-        raise course.unwritten(written, error) from error
+        raise course.unwritten(checkpoint, error) from error
     except IntegrationError as error:
         raise course.failed(error) from error
     finally:
         course.close()
 
 
-class _Course:
+class _SimulatedRun:
     """A run of `simulate`, with its partial result at any time."""
 
     def __init__(
-        self, system: System, state: State, factory: RunFactory, sampler: Sampler, written: Checkpoint | None
+        self, system: System, state: State, factory: RunFactory, sampler: Sampler, checkpoint: Checkpoint | None
     ) -> None:
         self._system, self._state, self._factory = system, state, factory
-        self._sampler, self._written = sampler, written
+        self._sampler, self._checkpoint = sampler, checkpoint
         self._started, self._before = time.perf_counter(), factory.statistics.wall_time
         self.run: HybridRun | CheckpointedRun | None = None
         self._line: ProgressLine | None = None
@@ -114,7 +114,7 @@ class _Course:
         """Advance the run to its end, and return its result."""
         system, factory, sampler, settings = self._system, self._factory, self._sampler, self._factory.settings
         with DeferredInterrupt():
-            self.run = run = begun(system, self._state, factory, self._written)
+            self.run = run = begun(system, self._state, factory, self._checkpoint)
             if isinstance(run, HybridRun):
                 sampler.begin(run, sampler.inputs.serve, called_beside(system, factory.events))
             self._started = time.perf_counter()
@@ -147,11 +147,11 @@ class _Course:
             whole, segments = as_driven(system, segments, run.configurations, [self._sampler.history], changed)
         return Result(whole, segments, statistics, status, run.happenings, [factory.options])
 
-    def unwritten(self, written: Checkpoint, error: WriteError) -> SimulationError:
+    def unwritten(self, checkpoint: Checkpoint, error: WriteError) -> SimulationError:
         """Return the error of a run whose checkpoint could not be written."""
-        factory, kept = self._factory, written.segments
-        t = factory.settings.start if written.restart_point is None else written.restart_point.t
-        events, options = written.happenings, [factory.options]
+        factory, kept = self._factory, checkpoint.segments
+        t = factory.settings.start if checkpoint.restart_point is None else checkpoint.restart_point.t
+        events, options = checkpoint.happenings, [factory.options]
         return SimulationError(
             f"simulate: {error}, up to t = {t:.9g} s; the same call goes on from there once there is room",
             time=t,
@@ -179,17 +179,17 @@ def described_failure(
     system: System,
     run: HybridRun | CheckpointedRun,
     factory: RunFactory,
-    last: State,
+    last_state: State,
     error: IntegrationError,
 ) -> tuple[str, str | None]:
     """Return the error message for a run that cannot continue, and the name of the body concerned, or None.
 
-    `last` is the last accepted state, and `error` the failure of the integration.
+    `last_state` is the last accepted state, and `error` the failure of the integration.
     """
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
-        cause = lost_ahead(run.plant.model, last, error.time, settings.step if settings.fixed else 0)
+        cause = lost_ahead(run.plant.model, last_state, error.time, settings.step if settings.fixed else 0)
     because = "" if cause is None else f" ({cause})"
     if cause is None and system.sampled:
         because = HINT_OF_SAMPLED.format(system.sampled[0])
@@ -202,16 +202,16 @@ def described_failure(
 
 
 def begun(
-    system: System, state: State, factory: RunFactory, written: Checkpoint | None = None, owner: str = "simulate"
+    system: System, state: State, factory: RunFactory, checkpoint: Checkpoint | None = None, owner: str = "simulate"
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
 
-    `written` is the checkpoint or None, and `owner` the name of the caller in errors. `factory` is the factory of the
-    runs.
+    `checkpoint` is the checkpoint or None, and `owner` the name of the caller in errors. `factory` is the factory of
+    the runs.
     """
-    run = HybridRun(system, factory) if written is None else CheckpointedRun(system, factory, written)
-    if written is not None and written.restart_point is not None:
-        run.start(written.restart_point)
+    run = HybridRun(system, factory) if checkpoint is None else CheckpointedRun(system, factory, checkpoint)
+    if checkpoint is not None and checkpoint.restart_point is not None:
+        run.start(checkpoint.restart_point)
         return run
     settings, configuration = factory.settings, system.configuration_of(state)
     plant, start = system.plant_for(configuration), settings.start

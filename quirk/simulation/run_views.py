@@ -23,14 +23,14 @@ class Observers:
     beside : Python functions that are called during the run in addition to the user functions of the model
     """
 
-    def __init__(self, serve: Callable[[Solver], None], beside: list[Any]) -> None:
-        self._serve, self._beside = serve, beside
+    def __init__(self, serve: Callable[[Solver], None], functions: list[Any]) -> None:
+        self._serve, self._functions = serve, functions
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
         """Return the solver of a compiled model; it is created when first needed."""
         if plant not in self._solvers:
-            self._solvers[plant] = solver = plant.solver(self._beside)
+            self._solvers[plant] = solver = plant.solver(self._functions)
             self._serve(solver)
         return self._solvers[plant]
 
@@ -72,12 +72,12 @@ class CurrentView:
         return f"<{self._view.of} now>" if hasattr(self._view, "of") else repr(self._view)
 
 
-def without_time(found: Any) -> Any:
+def without_time(data: Any) -> Any:
     """Return data for a single time with the time axis removed, in arrays, dicts and tuples."""
-    if isinstance(found, np.ndarray):
-        return found[0] if found.ndim > 1 or found.dtype == object else found[0].item()
-    if isinstance(found, dict):
-        return {name: without_time(value) for name, value in found.items()}
-    if isinstance(found, tuple):
-        return tuple(without_time(value) for value in found)
-    return found
+    if isinstance(data, np.ndarray):
+        return data[0] if data.ndim > 1 or data.dtype == object else data[0].item()
+    if isinstance(data, dict):
+        return {name: without_time(value) for name, value in data.items()}
+    if isinstance(data, tuple):
+        return tuple(without_time(value) for value in data)
+    return data

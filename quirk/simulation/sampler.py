@@ -76,14 +76,14 @@ class Sampler:
         self.next = np.inf
         self._state: SampledState | None = None
 
-    def begin(self, run: HybridRun, serve: Callable[[Solver], None], beside: list[Any]) -> None:
+    def begin(self, run: HybridRun, serve: Callable[[Solver], None], functions: list[Any]) -> None:
         """Call all functions at the start of a run, after their `reset`.
 
         Parameters
         ----------
         run : HybridRun
         serve : function that connects a solver to the inputs
-        beside : user functions that the run calls in addition to those of the model
+        functions : user functions that the run calls in addition to those of the model
         """
         self._run = run
         if not self._sampled:
@@ -92,11 +92,11 @@ class Sampler:
             reset = getattr(_holder(sampled), "reset", None)
             if callable(reset):
                 reset()
-        self._state = SampledState(Present(self.system, run, Observers(serve, beside)))
+        self._state = SampledState(Present(self.system, run, Observers(serve, functions)))
         self.next = self._start
         self.sample()
 
-    def meet(self, t: float) -> None:
+    def snap_to(self, t: float) -> None:
         """Move the next call to time t (s) if the two times differ only by round-off."""
         if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
             self.next = t

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..io.resultfile.dataset import library
-from .run import Job, Outcome, SweepRun, outcome, said
+from .run import Job, Outcome, SweepRun, error_text, outcome
 
 if TYPE_CHECKING:
     import distributed
@@ -87,4 +87,4 @@ def _outcome(future: distributed.Future, number: int) -> Outcome:
     try:
         return future.result()
     except Exception as error:  # from the cluster; errors of the run are part of its outcome
-        return Outcome(number, "failed", said(error))
+        return Outcome(number, "failed", error_text(error))

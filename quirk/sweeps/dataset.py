@@ -19,9 +19,9 @@ RUN = "run"
 
 def dataset(
     parameters: Sequence[Mapping[str, Any]],
-    found: Sequence[Outcome | None],
+    results: Sequence[Outcome | None],
     times: np.ndarray | None,
-    beside: Mapping[str, Any],
+    run_variables: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> xarray.Dataset:
     """Return a Dataset with all runs in their order.
@@ -31,14 +31,14 @@ def dataset(
     Parameters
     ----------
     parameters : parameters of each run
-    found : outcome of each run, None if it was not computed
+    results : outcome of each run, None if it was not computed
     times : common output times (nt,), s, or None
-    beside : further coordinates of the runs, by name
+    run_variables : further coordinates of the runs, by name
     attributes : attributes of the Dataset
     """
     import xarray
 
-    outcomes = [Outcome(k, NOT_RUN) if one is None else one for k, one in enumerate(found)]
+    outcomes = [Outcome(k, NOT_RUN) if one is None else one for k, one in enumerate(results)]
     kinds: dict[str, SweepVariable] = {}
     for one in outcomes:
         _refuse_other_kinds(one, kinds)
@@ -48,7 +48,7 @@ def dataset(
     coordinates = {
         **{name: _common(name, variables.pop(name), outcomes) for name in described},
         **{name: (RUN, _coordinate([row[name] for row in parameters])) for name in parameters[0]},
-        **{name: (RUN, values) for name, values in beside.items()},
+        **{name: (RUN, values) for name, values in run_variables.items()},
         "status": (RUN, np.array([outcome.status for outcome in outcomes])),
         "error": (RUN, np.array([outcome.error for outcome in outcomes])),
         RUN: np.arange(len(outcomes)),
@@ -60,19 +60,19 @@ def dataset(
     return made
 
 
-def _refuse_other_kinds(one: Outcome, kinds: dict[str, SweepVariable]) -> None:
+def _refuse_other_kinds(outcome: Outcome, kinds: dict[str, SweepVariable]) -> None:
     """Mark a run as failed if its arrays do not fit those of earlier runs; otherwise add its variables to `kinds`."""
-    for name, variable in one.table.variables.items():
+    for name, variable in outcome.table.variables.items():
         first = kinds.get(name, variable)
         text = [v.array.dtype.kind == "U" for v in (first, variable)]
         if first.dims != variable.dims or text[0] != text[1]:
-            one.status, one.table = "failed", SweepTable()
-            one.error = (
+            outcome.status, outcome.table = "failed", SweepTable()
+            outcome.error = (
                 f"sweep: reduce returned {name!r} with dimensions {variable.dims} and type {variable.array.dtype}, in "
                 f"earlier runs with {first.dims} and {first.array.dtype}"
             )
             return
-    for name, variable in one.table.variables.items():
+    for name, variable in outcome.table.variables.items():
         kinds.setdefault(name, variable)
 
 
@@ -110,7 +110,7 @@ def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels
     places = {dim: {label: k for k, label in enumerate(all_of.tolist())} for dim, all_of in labels.items()}
     for k, table in rows.items():
         where = [
-            _places(table.labels[dim], labels[dim], places[dim]) if dim in table.labels else np.arange(size)
+            _label_indices(table.labels[dim], labels[dim], places[dim]) if dim in table.labels else np.arange(size)
             for dim, size in zip(kind.dims, arrays[k].shape, strict=True)
         ]
         block: Any = (k, *np.ix_(*where))
@@ -126,14 +126,14 @@ def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
     return (dims[1:], of_runs[0], attributes) if same else variable
 
 
-def _places(own: np.ndarray, all_of: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
-    """Return the indices of the labels of one run, `own`, among those of all runs, `all_of`.
+def _label_indices(labels: np.ndarray, all_labels: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
+    """Return the indices of the `labels` of one run among the labels of all runs.
 
     `places` has the index of each label.
     """
-    if own is all_of or np.array_equal(own, all_of[: len(own)]):
-        return np.arange(len(own))
-    return np.array([places[label] for label in own.tolist()], dtype=int)
+    if labels is all_labels or np.array_equal(labels, all_labels[: len(labels)]):
+        return np.arange(len(labels))
+    return np.array([places[label] for label in labels.tolist()], dtype=int)
 
 
 def _coordinate(values: Sequence[Any]) -> np.ndarray:

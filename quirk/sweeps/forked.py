@@ -47,11 +47,11 @@ class Forked:
     others : file descriptors that the fork closes, so that both ends of each pipe have one owner
     """
 
-    def __init__(self, serve: Callable[[BinaryIO, BinaryIO], None], others: list[int]) -> None:
+    def __init__(self, serve: Callable[[BinaryIO, BinaryIO], None], inherited: list[int]) -> None:
         requests, replies = os.pipe(), os.pipe()
         mine = [requests[1], replies[0]]
         self._process: Any = multiprocessing.get_context("fork").Process(
-            target=_served, args=(serve, requests[0], replies[1], [*others, *mine])
+            target=_served, args=(serve, requests[0], replies[1], [*inherited, *mine])
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # about threads of BLAS, which support forking
@@ -84,11 +84,11 @@ class Forked:
             raise subprocess.TimeoutExpired("a worker of sweep", timeout or 0.0)
 
 
-def _served(serve: Callable[[BinaryIO, BinaryIO], None], requests: int, replies: int, others: list[int]) -> None:
+def _served(serve: Callable[[BinaryIO, BinaryIO], None], requests: int, replies: int, inherited: list[int]) -> None:
     """Answer requests in the fork; `requests` and `replies` are the file descriptors of the pipes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for end in others:
+    for end in inherited:
         with contextlib.suppress(OSError):
             os.close(end)
     # Without new seeds all forks would generate the same random numbers.

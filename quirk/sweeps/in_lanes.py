@@ -102,32 +102,32 @@ class Computer:
         assert self._job.times is not None
         return self._job.times
 
-    def _known(self, key: Hashable, first: Built) -> tuple[BuiltMembers, SweepTable] | None:
+    def _known(self, key: Hashable, example: Built) -> tuple[BuiltMembers, SweepTable] | None:
         """Return the solver for systems with the structure `key`, and a table with the layout of the stored data.
 
-        The table contains the data of the run `first` at one time. The result is None if the structure is unsuited.
+        The table contains the data of the run `example` at one time. The result is None if the structure is unsuited.
         """
         if key not in self._members:
             while len(self._members) >= MOST_STRUCTURES:
                 del self._members[next(iter(self._members))]
-            found = guarded(first.run, lambda: self._prepared(first))
+            found = guarded(example.run, lambda: self._prepared(example))
             self._members[key] = None if isinstance(found, Outcome) else found
         return self._members[key]
 
-    def _prepared(self, first: Built) -> tuple[BuiltMembers, SweepTable] | None:
+    def _prepared(self, example: Built) -> tuple[BuiltMembers, SweepTable] | None:
         assert self._options is not None
         checked_settings(
-            "sweep", first.system, self._options["method"], self._options["start"], self._job.duration, rtol=None,
+            "sweep", example.system, self._options["method"], self._options["start"], self._job.duration, rtol=None,
             atol=None, baumgarte=(0.0, 0.0), every=False,
             **{name: self._options[name] for name in ("step", "stabilization", "projection_interval")},
         )  # fmt: skip
-        members = BuiltMembers.of(first.system, first.state, self._options)
+        members = BuiltMembers.of(example.system, example.state, self._options)
         if members is None:
             return None
-        model, time = first.system.model, self._times[:1]
-        flat = model.carried.flat(first.state)[None]
-        segment = Segment(first.system.plant, time, flat, Turns.at_rest(model.joints, first.state), 0)
-        result = Result(first.system, [segment], Statistics(), "completed", options=[{}])
+        model, time = example.system.model, self._times[:1]
+        flat = model.carried.flat(example.state)[None]
+        segment = Segment(example.system.plant, time, flat, Turns.at_rest(model.joints, example.state), 0)
+        result = Result(example.system, [segment], Statistics(), "completed", options=[{}])
         return members, of_result(result, self._job.quantities, time)
 
 

@@ -100,17 +100,19 @@ def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
     try:
         return compute()
     except BaseException as error:  # user functions may raise any error
-        return Outcome(run.number, "failed", said(error))
+        return Outcome(run.number, "failed", error_text(error))
 
 
-def simulated(job: Job, run: SweepRun, system: System, own: Mapping[str, Any]) -> Outcome:
+def simulated(job: Job, run: SweepRun, system: System, run_options: Mapping[str, Any]) -> Outcome:
     """Compute one run with its own options; if it fails, the data computed before are stored."""
     try:
-        result = simulate(system, **{"duration": job.duration, **job.options, **own})
+        result = simulate(system, **{"duration": job.duration, **job.options, **run_options})
     except SimulationError as error:
         partial = error.result if job.reduce is None else None
-        return Outcome(run.number, "failed", said(error), SweepTable() if partial is None else _kept(job, partial))
-    return Outcome(run.number, result.status, "", _kept(job, result))
+        return Outcome(
+            run.number, "failed", error_text(error), SweepTable() if partial is None else _stored(job, partial)
+        )
+    return Outcome(run.number, result.status, "", _stored(job, result))
 
 
 def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
@@ -128,7 +130,7 @@ def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
     return system, {"progress": False, **own}
 
 
-def _kept(job: Job, result: Result) -> SweepTable:
+def _stored(job: Job, result: Result) -> SweepTable:
     """Return the data of a result that the sweep stores."""
     if job.reduce is None:
         assert job.times is not None
@@ -136,7 +138,7 @@ def _kept(job: Job, result: Result) -> SweepTable:
     return kept_of(job.reduce(result), result.time, job.times).beside(job.taken)
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return an error as one line of text.
 
     For errors that QuIRK does not raise deliberately, the text contains the place in the code.

@@ -221,10 +221,12 @@ def _pickled(job: Job) -> bytes:
         ) from None
 
 
-def _warn_of_failures(found: Sequence[Outcome]) -> None:
+def _warn_of_failures(outcomes: Sequence[Outcome]) -> None:
     """Warn if all runs have failed, which suggests an error in the call of `sweep`."""
-    if found and all(one.status == "failed" for one in found):
-        warnings.warn(f"{OWNER}: all {len(found)} runs failed, the first with {found[0].error}", stacklevel=outside())
+    if outcomes and all(one.status == "failed" for one in outcomes):
+        warnings.warn(
+            f"{OWNER}: all {len(outcomes)} runs failed, the first with {outcomes[0].error}", stacklevel=outside()
+        )
 
 
 def _collected(

@@ -25,7 +25,7 @@ import numpy as np
 from ..errors import QuirkError
 from .forked import Forked, safe
 from .in_lanes import Computer
-from .run import Job, Outcome, SweepRun, said
+from .run import Job, Outcome, SweepRun, error_text
 
 # Program of a new worker, with the same import path.
 START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); from quirk.sweeps.workers import serve; serve()"
@@ -78,7 +78,7 @@ class Worker:
             try:
                 outcome = pickle.loads(received)
             except Exception as error:  # classes of the user may raise any error
-                outcome = Outcome(run.number, "failed", f"the stored data cannot be transferred: {said(error)}")
+                outcome = Outcome(run.number, "failed", f"the stored data cannot be transferred: {error_text(error)}")
             yield outcome
 
     def kill(self) -> None:
@@ -147,19 +147,19 @@ class Crew:
         for thread in self._threads:
             thread.join(GONE)
 
-    def _work(self, own: int) -> None:
-        """Compute runs in the thread with the index `own` until no run is left."""
+    def _work(self, thread: int) -> None:
+        """Compute runs in the thread with index `thread` until all runs are taken."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         end: BaseException | None = None
         try:
             while batch := self._next():
-                self._compute(own, batch)
+                self._compute(thread, batch)
         except BaseException as error:
             end = error  # passed to the waiting thread
-        if own in self._workers:
-            self._workers[own].leave()
+        if thread in self._workers:
+            self._workers[thread].leave()
         self.found.put(end)
 
     def _next(self) -> list[SweepRun]:
@@ -168,19 +168,19 @@ class Crew:
             share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
             return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
 
-    def _compute(self, own: int, batch: list[SweepRun]) -> None:
+    def _compute(self, thread: int, batch: list[SweepRun]) -> None:
         """Compute several runs; a run whose process dies is repeated in another process."""
         deaths: list[str] = []  # of the first run
         sought = False  # whether the first run is computed alone, to find out which one ends the process
         while batch and not self._ended:
             portion = batch[:1] if sought else batch[:]
             try:
-                for outcome in self._worker(own, batch).compute(tuple(portion)):
+                for outcome in self._worker(thread, batch).compute(tuple(portion)):
                     self.found.put(outcome)
                     del batch[0], deaths[:]
                 sought = False
             except WorkerDiedError as death:
-                del self._workers[own]
+                del self._workers[thread]
                 sought = self._lanes
                 if self._lanes and len(portion) > 1:
                     continue  # the runs are computed together
@@ -190,20 +190,20 @@ class Crew:
                     self.found.put(Outcome(batch.pop(0).number, "failed", error))
                     deaths = []
 
-    def _worker(self, own: int, batch: Sequence[SweepRun]) -> Worker:
-        """Return the worker process of the thread with the index `own`; it is started when first needed."""
-        if own not in self._workers:
+    def _worker(self, thread: int, batch: Sequence[SweepRun]) -> Worker:
+        """Return the worker process of the thread with the index `thread`; it is started when first needed."""
+        if thread not in self._workers:
             try:
                 with self._lock:
                     if self._ended:
                         raise WorkerDiedError
-                    self._workers[own] = Worker(self._copies.pop() if self._copies else None)
-                self._workers[own].start(self._job)
+                    self._workers[thread] = Worker(self._copies.pop() if self._copies else None)
+                self._workers[thread].start(self._job)
             except (WorkersError, OSError):
                 with self._lock:
                     self.left.extendleft(reversed(batch))
                 raise
-        return self._workers[own]
+        return self._workers[thread]
 
 
 def _copies(count: int) -> list[Forked]:
@@ -276,7 +276,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
         job: Job = pickle.loads(pickle.load(requests))
         computer = Computer(job)
     except BaseException as error:
-        _reply(replies, said(error))
+        _reply(replies, error_text(error))
         return
     _reply(replies, "")
     with contextlib.suppress(EOFError, BrokenPipeError):
@@ -285,7 +285,7 @@ def _serve(requests: BinaryIO, replies: BinaryIO) -> None:
                 try:
                     _reply(replies, outcome)
                 except (pickle.PicklingError, TypeError, AttributeError) as error:
-                    _reply(replies, Outcome(outcome.number, "failed", f"stored data: {said(error)}"))
+                    _reply(replies, Outcome(outcome.number, "failed", f"stored data: {error_text(error)}"))
 
 
 def _reply(replies: Any, content: Any) -> None:

@@ -62,50 +62,55 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return {"name": part.name, "kind": type(part).__name__, "bodies": [name for name, _ in ends], "frames": frames}
 
 
-def differences(one: Any, other: Any, where: str = "") -> list[str]:
+def differences(saved: Any, current: Any, location: str = "") -> list[str]:
     """Return a text for each difference between two descriptions from `likeness`.
 
-    In the texts `one` is the saved value and `other` the value in the user's system. `where` names the entry that
-    contains both.
+    In the texts `saved` is the saved value and `current` the value in the user's system. `location` names the entry
+    that contains both.
     """
-    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-        return [found for key in one for found in differences(one[key], other[key], _said(where, one, key))]
-    if _numbers(one) and _numbers(other) and len(one) == len(other):
-        return [] if _alike(one, other) else [f"{where}: {one} was saved, {other} is given"]
-    if isinstance(one, list) and isinstance(other, list):
-        if len(one) != len(other):
-            return [f"{where}: {_names(one)} was saved, {_names(other)} is given"]
-        return [found for a, b in zip(one, other, strict=True) for found in differences(a, b, where)]
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return [] if _alike([one], [other]) else [f"{where}: {one} was saved, {other} is given"]
-    return [] if one == other else [f"{where}: {one!r} was saved, {other!r} is given"]
+    if isinstance(saved, dict) and isinstance(current, dict) and saved.keys() == current.keys():
+        return [
+            found
+            for key in saved
+            for found in differences(saved[key], current[key], _entry_title(location, saved, key))
+        ]
+    if _is_numeric(saved) and _is_numeric(current) and len(saved) == len(current):
+        return [] if _is_equal(saved, current) else [f"{location}: {saved} was saved, {current} is given"]
+    if isinstance(saved, list) and isinstance(current, list):
+        if len(saved) != len(current):
+            return [f"{location}: {_listed_names(saved)} was saved, {_listed_names(current)} is given"]
+        return [found for a, b in zip(saved, current, strict=True) for found in differences(a, b, location)]
+    if isinstance(saved, float | int) and isinstance(current, float | int):
+        return [] if _is_equal([saved], [current]) else [f"{location}: {saved} was saved, {current} is given"]
+    return [] if saved == current else [f"{location}: {saved!r} was saved, {current!r} is given"]
 
 
-def _alike(one: list[float], other: list[float]) -> bool:
-    """Whether two lists of numbers, `one` and `other`, are equal up to round-off of the largest."""
-    largest = np.abs([one, other]).max(initial=0.0)
-    return one == other or bool((np.abs(np.subtract(one, other)) <= SAME * largest).all())
+def _is_equal(first: list[float], second: list[float]) -> bool:
+    """Whether two lists of numbers, `first` and `second`, are equal up to round-off of the largest."""
+    largest = np.abs([first, second]).max(initial=0.0)
+    return first == second or bool((np.abs(np.subtract(first, second)) <= SAME * largest).all())
 
 
-def _said(where: str, of: dict[str, Any], key: str) -> str:
+def _entry_title(location: str, entry: dict[str, Any], key: str) -> str:
     """Return the name of an entry for messages, with the name of the part that contains it.
 
-    `of` is the dict that describes the part and contains `key`; `where` names the part if `of` has no entry "name".
+    `entry` is the dict that describes the part and contains `key`; `location` names the part if `entry` has no entry
+    "name".
     """
-    owner = f'"{of["name"]}"' if isinstance(of.get("name"), str) else where
+    owner = f'"{entry["name"]}"' if isinstance(entry.get("name"), str) else location
     return f"{key} of {owner}" if owner else key
 
 
-def _numbers(found: Any) -> bool:
-    return isinstance(found, list) and all(isinstance(x, float | int) for x in found)
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(x, float | int) for x in value)
 
 
-def _names(found: list[Any]) -> str:
-    names = [x.get("name", x) if isinstance(x, dict) else x for x in found]
+def _listed_names(items: list[Any]) -> str:
+    names = [x.get("name", x) if isinstance(x, dict) else x for x in items]
     return ", ".join(map(str, names[:20])) + (", ..." if len(names) > 20 else "") if names else "nothing"
 
 
-def said(found: list[str]) -> str:
+def difference_text(differing: list[str]) -> str:
     """Return at most MOST_NAMED differences as one text, with the number of further ones."""
-    more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return "; ".join(found[:MOST_NAMED]) + more
+    more = f"; and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
+    return "; ".join(differing[:MOST_NAMED]) + more

@@ -61,15 +61,15 @@ def needs(part: Part, system: System) -> list[object]:
     return [*bodies, *joints]
 
 
-def carried_over(old: System, new: System) -> State:
-    """Return the initial state of the system `new`, in which parts that are also in `old` keep their state."""
-    before, start = old.initial_state(), new.initial_state()
-    rows = {id(body): row for row, body in enumerate(old.bodies)}
-    for row, body in enumerate(new.bodies):
+def carried_over(original: System, changed: System) -> State:
+    """Return the initial state of the system `changed`, in which parts that are also in `original` keep their state."""
+    before, start = original.initial_state(), changed.initial_state()
+    rows = {id(body): row for row, body in enumerate(original.bodies)}
+    for row, body in enumerate(changed.bodies):
         if id(body) in rows:
             for to, given in zip(start.parts, before.parts, strict=True):
                 to[row] = given[rows[id(body)]]
-    shared = {part.name for part in old if part.name in new and new[part.name] is part}
+    shared = {part.name for part in original if part.name in changed and changed[part.name] is part}
     start.angles = {name: angles for name, angles in before.angles.items() if name in shared}
     start.internal = {name: numbers for name, numbers in before.internal.items() if name in shared}
     return start

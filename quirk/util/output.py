@@ -31,19 +31,22 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def writing(owner: str, path: Path, kept: str) -> Iterator[None]:
+def writing(owner: str, path: Path, remaining: str) -> Iterator[None]:
     """Context manager in which an OSError becomes a WriteError.
 
-    The message names the function `owner` and the file `path`, and ends with `kept`, a text about the data that remain.
+    The message names the function `owner` and the file `path`, and ends with `remaining`, a text about the data that
+    remain.
     """
     try:
         yield
     except OSError as error:
         reason = error.strerror or f"{error}"
-        raise WriteError(f"{owner}: {str(path)!r} cannot be written: {reason}{_room(path)}; {kept}") from error
+        raise WriteError(
+            f"{owner}: {str(path)!r} cannot be written: {reason}{_disk_space_hint(path)}; {remaining}"
+        ) from error
 
 
-def _room(path: Path) -> str:
+def _disk_space_hint(path: Path) -> str:
     """Return the free space on the disk that holds `path`, as text; an empty string if it is unknown."""
     try:
         return f" ({shutil.disk_usage(path.parent).free / 1e6:.1f} MB are free there)"

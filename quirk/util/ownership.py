@@ -47,12 +47,12 @@ def check_file(path: Path, descriptor: int) -> None:
         _check(path, os.fstat(descriptor), sticky=False)
 
 
-def _check(path: Path, found: os.stat_result, *, sticky: bool) -> None:
+def _check(path: Path, status: os.stat_result, *, sticky: bool) -> None:
     user = os.geteuid()
-    if found.st_uid not in (user, ROOT):
+    if status.st_uid not in (user, ROOT):
         raise UntrustedError(f"{path} belongs to another user: give another folder, or take it over with chown")
-    writable = found.st_mode & OTHERS_WRITE
-    if sticky or not writable or (writable == stat.S_IWGRP and _own_group(found.st_gid, user)):
+    writable = status.st_mode & OTHERS_WRITE
+    if sticky or not writable or (writable == stat.S_IWGRP and _own_group(status.st_gid, user)):
         return
     raise UntrustedError(f"other users may write to {path}: chmod go-w {path}, or give another folder")
 

@@ -17,29 +17,29 @@ class ProgressLine:
     ----------
     start, end : initial and final time of the run, s
     patience : wall time, s, after which the line appears; a run that ends earlier shows none
-    told : function that returns the text for a time, s; default: the time itself
+    describe : function that returns the text for a time, s; default: the time itself
     """
 
     def __init__(
-        self, start: float, end: float, patience: float = 0.0, told: Callable[[float], str] | None = None
+        self, start: float, end: float, patience: float = 0.0, describe: Callable[[float], str] | None = None
     ) -> None:
         self.start, self.end, self.patience = start, end, patience
-        self.told = told or (lambda t: f"t = {t:.3f} of {end:g} s")
+        self.describe = describe or (lambda t: f"t = {t:.3f} of {end:g} s")
         self.first = self.reached = start
         self.started = self.last = time.perf_counter()
 
     @classmethod
     def shown(
-        cls, asked: bool | None, start: float, end: float, told: Callable[[float], str] | None = None
+        cls, requested: bool | None, start: float, end: float, describe: Callable[[float], str] | None = None
     ) -> ProgressLine | None:
         """Return a new progress line, or None if no line is to be shown.
 
-        The line is shown if `asked` is True, or if `asked` is None and standard error is a terminal. The other
+        The line is shown if `requested` is True, or if it is None and standard error is a terminal. The other
         arguments are those of the class.
         """
-        if asked is None:
-            return cls(start, end, PATIENCE, told) if sys.stderr is not None and sys.stderr.isatty() else None
-        return cls(start, end, told=told) if asked else None
+        if requested is None:
+            return cls(start, end, PATIENCE, describe) if sys.stderr is not None and sys.stderr.isatty() else None
+        return cls(start, end, describe=describe) if requested else None
 
     def update(self, t: float) -> None:
         """Rewrite the line for time t (s), unless it was rewritten less than PROGRESS_INTERVAL ago."""
@@ -54,10 +54,10 @@ class ProgressLine:
         if now - self.started >= self.patience:
             self._write(t, now, end="\n")
 
-    def _write(self, t: float, now: float, end: str) -> None:
+    def _write(self, t: float, clock: float, end: str) -> None:
         share = (t - self.start) / (self.end - self.start) if self.end > self.start else 1.0
-        bar, spent = "#" * int(30 * share), now - self.started
+        bar, spent = "#" * int(30 * share), clock - self.started
         here = (t - self.first) / (self.end - self.first) if self.end > self.first else 1.0
         left = f", {spent * (1 - here) / here:.0f} s left" if 0 < here < 1 else ""
-        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  {self.told(t)}, {spent:.1f} s{left}   {end}")
+        sys.stderr.write(f"\r[{bar:<30}] {share:4.0%}  {self.describe(t)}, {spent:.1f} s{left}   {end}")
         sys.stderr.flush()

@@ -28,26 +28,26 @@ class Renamed:
             return getattr(self, now)
 
 
-def with_earlier_arguments(**now: str) -> Callable[[F], F]:
+def with_earlier_arguments(**present_names: str) -> Callable[[F], F]:
     """Decorator that declares deprecated names of a function's arguments, such as ``centre="center"``.
 
     `present_arguments` replaces them in a call.
     """
 
     def noted(function: F) -> F:
-        function.earlier_arguments = now  # type: ignore[attr-defined]
+        function.earlier_arguments = present_names  # type: ignore[attr-defined]
         return function
 
     return noted
 
 
-def present_arguments(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def present_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return keyword arguments with deprecated names replaced by the present ones, each with a warning.
 
-    `given` are the arguments of the call.
+    `arguments` are the arguments of the call.
     """
     earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
-    for name in given.keys() & earlier.keys():
+    for name in arguments.keys() & earlier.keys():
         said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"
         warnings.warn(said, DeprecationWarning, stacklevel=3)
-    return {earlier.get(name, name): value for name, value in given.items()}
+    return {earlier.get(name, name): value for name, value in arguments.items()}

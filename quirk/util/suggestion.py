@@ -62,12 +62,12 @@ SHORTEST, SHORTEST_WORD = 2, 3
 MOST_MEANT = 2
 
 
-def nearest_names(given: str, known: Iterable[str]) -> list[str]:
-    """Return at most two of the known names that are most similar to the name `given`.
+def nearest_names(unknown: str, known: Iterable[str]) -> list[str]:
+    """Return at most two of the known names that are most similar to the name `unknown`.
 
     The list is empty if no name is similar.
     """
-    listed, folded = list(dict.fromkeys(known)), given.lower()
+    listed, folded = list(dict.fromkeys(known)), unknown.lower()
     lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
     close = difflib.get_close_matches(folded, lower.values(), n=1)
     ways = (

@@ -22,7 +22,7 @@ from quirk.result.segment import Segment
 from quirk.result.segment_records import LostPartError, rebuilt
 from quirk.simulation.prescribed.inverse_dynamics import InverseDynamicsResult
 from quirk.simulation.prescribed.kinematics import KinematicResult
-from quirk.system.comparison import differences, likeness, said
+from quirk.system.comparison import difference_text, differences, likeness
 from quirk.system.system import System
 
 from .. import modelfile
@@ -144,7 +144,7 @@ def _check(system: System, details: Mapping[str, Any]) -> None:
     """
     found = differences(details["likeness"], likeness(system))
     if found:
-        raise InputError(f"{OWNER}: the system differs from that of the result: {said(found)}")
+        raise InputError(f"{OWNER}: the system differs from that of the result: {difference_text(found)}")
     for name, on in details["switched_on"].items():
         if system.is_active(name) is not on:
             was, call = ("enabled", "enable") if on else ("disabled", "disable")

@@ -121,7 +121,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
         table.add("gradient", "parameter", values, "derivatives of the objective by parameters")
 
 
-def told_of(result: Result) -> dict[str, Any]:
+def sensitivity_data(result: Result) -> dict[str, Any]:
     """Return JSON data that describe the parameters of the derivatives, and the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
@@ -147,7 +147,7 @@ def add_to_result(result: Result, root: Any, run: Any, data: Mapping[str, Any], 
     Parameters
     ----------
     root, run : groups of the file
-    data : the JSON data of `told_of`
+    data : the JSON data of `sensitivity_data`
     array : function that reads an array and checks its shape
     """
     if "parameters" in data:

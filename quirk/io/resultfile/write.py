@@ -27,7 +27,7 @@ from .. import modelfile
 from . import checksum, netcdf
 from .dataset import attributes_of, dataset_of, library
 from .selection import check_names
-from .sensitivity_variables import add_to_run, told_of
+from .sensitivity_variables import add_to_run, sensitivity_data
 from .table import table_of
 from .variable import VariableTable
 
@@ -55,7 +55,7 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
     asked = [quantities] if isinstance(quantities, str) else quantities
     needed = NEEDED if result._sensitivities is None else (*NEEDED, "sensitivities")
     table = table_of(owner, result, None if asked is None else [*needed, *asked])
-    told = _told(result)
+    told = _json_data(result)
     text, trouble = _model(result, told)
     with netcdf.whole(owner, target) as aside:
         dataset_of(table, attributes_of(result)).to_netcdf(aside, engine="netcdf4")
@@ -129,7 +129,7 @@ def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
         )  # fmt: skip
 
 
-def _told(result: Result) -> dict[str, Any]:
+def _json_data(result: Result) -> dict[str, Any]:
     """Return the data of a result that are stored as JSON."""
     system, events = result.system, run_events(result)
     plants: dict[Any, int] = {}
@@ -158,7 +158,7 @@ def _told(result: Result) -> dict[str, Any]:
         },
         "run_events": sorted(used_events(descriptions) - own),
         "likeness": likeness(system),
-        **told_of(result),
+        **sensitivity_data(result),
     }
 
 

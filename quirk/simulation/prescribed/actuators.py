@@ -125,10 +125,10 @@ def _on_body(part: Force | Torque) -> Actuation:
     return Actuation(part.name, part.name, True, isinstance(part, Torque), exerting)
 
 
-def actuated(system: System, found: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
-    """Return the system in which the actuators `found` exert the given efforts over time."""
-    bare = system.without(*(actuation.element for actuation in found if actuation.replaces))
-    return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(found, efforts, strict=True)))
+def actuated(system: System, actuators: Sequence[Actuation], efforts: Sequence[Effort]) -> System:
+    """Return the system in which `actuators` exert the given efforts over time."""
+    bare = system.without(*(actuation.element for actuation in actuators if actuation.replaces))
+    return bare.with_parts(*(actuation.exerting(effort) for actuation, effort in zip(actuators, efforts, strict=True)))
 
 
 def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
@@ -140,14 +140,14 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
     return effort
 
 
-def costs(found: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
+def costs(actuators: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
     """Return the weights (k,) of the squares of k efforts; their weighted sum is minimized.
 
     By default a weight is 1 for a force and 1 / length^2 for a torque.
     """
     if weights is None:
-        return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in found])
-    names = [actuation.name for actuation in found]
+        return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in actuators])
+    names = [actuation.name for actuation in actuators]
     if isinstance(weights, Mapping):
         weight_by_name = {getattr(name, "name", name): weight for name, weight in weights.items()}
         if set(weight_by_name) != set(names):

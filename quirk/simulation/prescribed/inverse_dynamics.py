@@ -18,7 +18,7 @@ from quirk.system.system import System
 from quirk.util.misuse import explained
 
 from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_motions, over_time
-from .kinematics import MOST_ROWS, KinematicResult, kinematics, said_moving
+from .kinematics import MOST_ROWS, KinematicResult, kinematics, moving_bodies_text
 from .least_efforts import ActuatorMap, Push, UnreachedFreedomsError, applied_loads, inertia_loads
 
 # Fixed-point iteration for friction that depends on the efforts: relative change at convergence, and maximum number of
@@ -129,28 +129,28 @@ class _Problem:
     def __init__(
         self,
         system: System,
-        found: list[Actuation],
+        actuators: list[Actuation],
         weight: np.ndarray,
         replaced: list[str],
         motion: KinematicResult,
         probing: System,
     ) -> None:
-        self.given, self.found, self.weight, self.replaced = system, found, weight, replaced
+        self.user_system, self.actuators, self.weight, self.replaced = system, actuators, weight, replaced
         self.system, self.motion = probing, motion.segments[0]
-        self.needed = inertia_loads(self.motion.model, self.motion.state, *motion._accelerations)
+        self.required_loads = inertia_loads(self.motion.model, self.motion.state, *motion._accelerations)
         self.reach = ActuatorMap(probing.plant, self.motion.time, self.motion.flat)
-        self.elements = [actuation.element for actuation in found]
+        self.elements = [actuation.element for actuation in actuators]
 
     def efforts(self) -> np.ndarray:
         """Return the efforts (nt, k) at nt times, N or N m."""
         probed = self._along(self.system)
         pushes = [Push(probed.model, probed.dynamics.forces, name) for name in self.elements]
-        efforts = self._lifting(pushes, self._missing(probed, self.elements))
+        efforts = self._efforts(pushes, self._remaining_loads(probed, self.elements))
         if not any(isinstance(force, Friction) for force in self.system.forces):
             return efforts
         largest = np.abs(efforts).max()
         for _ in range(MOST_ROUNDS):
-            change = self._lifting(pushes, self._missing(self.acting(efforts)))
+            change = self._efforts(pushes, self._remaining_loads(self.acting(efforts)))
             efforts = efforts + change
             if np.abs(change).max() <= SETTLED * np.abs(efforts).max():
                 return efforts
@@ -166,7 +166,7 @@ class _Problem:
     def acting(self, efforts: np.ndarray) -> Segment:
         """Return the motion of the system with efforts (nt, k), N or N m, at its actuators."""
         over = [over_time(self.motion.time, effort) for effort in efforts.T]
-        self.system = actuated(self.given, self.found, over)
+        self.system = actuated(self.user_system, self.actuators, over)
         self.system.disable(*self.replaced)
         return self._along(self.system)
 
@@ -174,15 +174,15 @@ class _Problem:
         motion = self.motion
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
-    def _missing(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
+    def _remaining_loads(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
         """Return the loads (nt, n, 6), inertial frame, that actuators and constraints must exert on n bodies.
 
         These loads are the inertial loads minus gravity and the loads of all force elements, except those named in
         `but`.
         """
-        return self.needed - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
+        return self.required_loads - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 
-    def _lifting(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
+    def _efforts(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
         try:
             return self.reach.efforts(pushes, loads, self.weight)
         except UnreachedFreedomsError as trouble:
@@ -201,7 +201,7 @@ class _Problem:
             motions = null_motions(plant.solver(), self.motion.state_at(row), t)
             free = np.array([plant.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
             unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
-            moving = said_moving(self.system, np.tensordot(unreached.T, motions, 1))
+            moving = moving_bodies_text(self.system, np.tensordot(unreached.T, motions, 1))
             said += f"; bodies that move in the other freedoms: {moving}"
         return f"{said}: name further actuators, or in drivers= only the drivers that they replace"
 

@@ -43,11 +43,11 @@ class Gradient:
     value : value of the function
     """
 
-    def __init__(self, value: float, parameters: Sequence[Parameter], found: np.ndarray) -> None:
+    def __init__(self, value: float, parameters: Sequence[Parameter], derivatives: np.ndarray) -> None:
         ends = np.cumsum([0, *(parameter.size for parameter in parameters)])
         self.value = value
         self._found = {
-            parameter.key: found[ends[n] : ends[n + 1]].reshape(parameter.shape)
+            parameter.key: derivatives[ends[n] : ends[n + 1]].reshape(parameter.shape)
             for n, parameter in enumerate(parameters)
         }
 
@@ -95,7 +95,7 @@ def gradient_of(
     first, backwards = stretches[0], Backwards(result.system, stretches, factory, changes)
     if first.steps and backwards.course(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
-    counted = _rows_that_count(result, factory.asked)
+    counted = _evaluated_rows(result, factory.asked)
     judges = [
         ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
@@ -115,15 +115,15 @@ def gradient_of(
     )
 
 
-def _rows_that_count(result: Result, asked: np.ndarray | None) -> list[list[int]]:
+def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[list[int]]:
     """Return, for each segment, the indices of the outputs at which the objective is evaluated.
 
-    Each output time is used once; if two states are stored for the time of an event, the last one is used. `asked` are
-    the output times, (nt,), s, or None to use all stored times.
+    Each output time is used once; if two states are stored for the time of an event, the last one is used.
+    `output_times` are the output times, (nt,), s, or None to use all stored times.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
-    if asked is not None:
-        wanted = set(asked.tolist())
+    if output_times is not None:
+        wanted = set(output_times.tolist())
         last = {t: (t, s, row) for t, s, row in rows if t in wanted}
         rows = list(last.values())
     return [[row for _, s, row in rows if s == number] for number in range(len(result.segments))]

@@ -72,7 +72,7 @@ class Backwards:
     def along(
         self,
         result: Result,
-        held: Sequence[Sequence[int]],
+        output_rows: Sequence[Sequence[int]],
         counted: Sequence[Sequence[int]],
         sources: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -83,17 +83,17 @@ class Backwards:
         Parameters
         ----------
         result : result of the run
-        held : for each interval, the indices of the outputs of its segment that lie in the interval
+        output_rows : for each interval, the indices of the outputs of its segment that lie in the interval
         counted : for each segment, the indices of the outputs that enter the scalar function
         sources : for each segment, the partial derivatives (nt, 13 n + k) with respect to its states
         """
         counts = [set(rows) for rows in counted]
-        last = max(k for k, rows in enumerate(held) if counts[self._stretches[k].segment].intersection(rows))
+        last = max(k for k, rows in enumerate(output_rows) if counts[self._stretches[k].segment].intersection(rows))
         by_parameters, behind = np.zeros(len(self._changes)), np.zeros(self._stretches[last].end.size)
         for k in range(last, -1, -1):
             stretch = self._stretches[k]
             segment = result.segments[stretch.segment]
-            rows = [row for row in held[k] if row in counts[stretch.segment]]
+            rows = [row for row in output_rows[k] if row in counts[stretch.segment]]
             if k == last:
                 steps = _up_to(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
                 angles = segment.angles[rows[-1]]
@@ -112,7 +112,7 @@ class Backwards:
         times: np.ndarray,
         sources: np.ndarray,
         angles: np.ndarray,
-        behind: np.ndarray,
+        end_derivatives: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the scalar function with respect to the state at the start of a sequence of steps.
 
@@ -126,32 +126,32 @@ class Backwards:
         times, sources : (nt,) output times, s, and (nt, 13 n + k) partial derivatives with respect to the states at
             these times
         angles : joint angles at the end of the steps
-        behind : (13 n + k,) derivatives with respect to the state at the end of the steps
+        end_derivatives : (13 n + k,) derivatives with respect to the state at the end of the steps
         """
         by_parameters = np.zeros(len(self._changes))
         if not parts:
-            return behind + sources.sum(axis=0), by_parameters
+            return end_derivatives + sources.sum(axis=0), by_parameters
         course, model = self.course(stretch.plant), stretch.plant.model
         changes = in_force(self._changes, self._system, dict(stretch.base.others))
         directions, motions = directions_of(model, changes), motions_of(model, changes)
         for steps, rows in reversed(_with_rows(parts, times)):
-            behind, more = course.along(steps, rows, sources, directions, motions, angles, behind)
+            end_derivatives, more = course.along(steps, rows, sources, directions, motions, angles, end_derivatives)
             by_parameters, angles = by_parameters + more, steps.angles
-        return behind, by_parameters
+        return end_derivatives, by_parameters
 
-    def _over(self, k: int, behind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _over(self, k: int, derivatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
-        `behind` (13 n + k,) are the derivatives with respect to the state after the event. The derivatives with respect
-        to the state before the event (13 n + k,) and with respect to the D parameters (D,) are returned. The jump is
-        linear in variations that the constraints allow. It is therefore evaluated for a basis of these variations, and
-        for each parameter together with the smallest compatible variation of the state.
+        `derivatives` (13 n + k,) are the derivatives with respect to the state after the event. The derivatives with
+        respect to the state before the event (13 n + k,) and with respect to the D parameters (D,) are returned. The
+        jump is linear in variations that the constraints allow. It is therefore evaluated for a basis of these
+        variations, and for each parameter together with the smallest compatible variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
         unchanged = before.plant is after.plant and np.array_equal(before.end, after.start)
         if before.goes_on(after) or (unchanged and not before.hit):
-            return behind, none
+            return derivatives, none
         both = self.ahead(before.plant), self.ahead(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = NullSpaceBasis.at(point), point.model
@@ -161,7 +161,7 @@ class Backwards:
         internal = np.concatenate([smallest.internal, basis.internal], axis=1)
         changes = [*self._changes, *[ParameterChange()] * free.size]
         across = Jump(self._system, before, after, changes, both).across
-        gradient = across(as_changes(model, before.end, bodies, internal)) @ behind
+        gradient = across(as_changes(model, before.end, bodies, internal)) @ derivatives
         return self._by_state(free, gradient[parameters:]), gradient[:parameters]
 
     @staticmethod

@@ -42,10 +42,10 @@ class Instant:
         listed = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(quantity) for quantity in listed])
 
-    def _read(self, one: Named) -> np.ndarray:
-        if isinstance(one.of, Reading) and one.of.of is not None and one.of.of.name not in self._active:
+    def _read(self, quantity: Named) -> np.ndarray:
+        if isinstance(quantity.of, Reading) and quantity.of.of is not None and quantity.of.of.name not in self._active:
             return np.zeros(len(self._by))  # disabled parts exert no load
-        return one.read(self._changes)[1] + self._explicit(one)
+        return quantity.read(self._changes)[1] + self._explicit(quantity)
 
     @cached_property
     def _active(self) -> set[str]:
@@ -57,22 +57,24 @@ class Instant:
     def _changes(self) -> QuantityDerivatives:
         return QuantityDerivatives(self._point, self.variation)
 
-    def _explicit(self, one: Named) -> np.ndarray:
-        """Return the derivatives (D,) of the quantity `one` at constant state.
+    def _explicit(self, quantity: Named) -> np.ndarray:
+        """Return the derivatives (D,) of a quantity at constant state.
 
         The derivatives differ from zero if parameters displace joint frames on which the quantity depends.
         """
-        if not isinstance(one.of, Quantity) or not any(isinstance(part, Constraint) for part in one.of.parts.values()):
+        if not isinstance(quantity.of, Quantity) or not any(
+            isinstance(part, Constraint) for part in quantity.of.parts.values()
+        ):
             return np.zeros(len(self._by))
-        return explicit_changes(one.of, self._changes, self._by)
+        return explicit_changes(quantity.of, self._changes, self._by)
 
 
 def instants(
-    system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
+    system: System, segment: Segment, variations: np.ndarray, changes: Sequence[ParameterChange]
 ) -> Iterator[Instant]:
     """Yield the states of a segment at all its output times, with their derivatives.
 
-    `found` (nt, D, 13 n + k) are the derivatives of its state vectors, and `changes` those of the system.
+    `variations` (nt, D, 13 n + k) are the derivatives of its state vectors, and `changes` those of the system.
     """
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)
@@ -86,6 +88,6 @@ def instants(
             point.differential = differential
         differential = point.differential
         point.loaded  # noqa: B018  before the solver is used for tangents
-        bodies, internal = as_motions(model, segment.flat[row], found[row])
+        bodies, internal = as_motions(model, segment.flat[row], variations[row])
         parameters.bodies[:], parameters.internal[:] = bodies, internal
         yield Instant(point, point.variation(with_motions(parameters, motions, float(t))), changes)

@@ -82,12 +82,12 @@ def warn_of_splits(
 
     shapes = _shapes(directions, motions)
     for d in (int(place) for place in np.flatnonzero(shapes)):
-        for n in _near(course.extents[d], course.pivots):
+        for n in _candidates(course.extents[d], course.pivots):
             # The state at the end of step n has index n + 1.
             for before, after in ((n, n + 1), (n + 1, n + 2), (n, n + 2)):
                 if after > len(steps.trail) or names[d] in warned:
                     continue
-                t = _splits(rows(before), rows(after), d)
+                t = _branching_time(rows(before), rows(after), d)
                 if t is not None:
                     warned.add(names[d])
                     warnings.warn(
@@ -112,7 +112,7 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
     return mask
 
 
-def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
+def _candidates(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     """Return the indices of states near which there may be a singular configuration.
 
     At these states the size of the variation, `extents`, has a local maximum, or the smallest pivot a local minimum.
@@ -123,17 +123,17 @@ def _near(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     return np.flatnonzero(peaks | dips)
 
 
-def _splits(one: SingularRows, other: SingularRows, d: int) -> float | None:
+def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float | None:
     """Return the time (s) between two states at which the motion branches if parameter d varies, or None.
 
-    `one` and `other` are the smallest singular values, with their vectors, at the two states.
+    `first` and `second` are the smallest singular values, with their vectors, at the two states.
     """
-    same = one.left @ other.left, one.right @ other.right
+    same = first.left @ second.left, first.right @ second.right
     if min(np.abs(same)) < ALIKE or same[0] * same[1] > 0:
         return None
-    at = one.value / (one.value + other.value)
-    missed = (1 - at) * one.missed[d] + at * np.sign(same[0]) * other.missed[d]
-    return one.t + at * (other.t - one.t) if abs(missed) > ALONG else None
+    at = first.value / (first.value + second.value)
+    missed = (1 - at) * first.missed[d] + at * np.sign(same[0]) * second.missed[d]
+    return first.t + at * (second.t - first.t) if abs(missed) > ALONG else None
 
 
 def _rows(

@@ -60,19 +60,24 @@ class ParameterChange:
         return any(kind == RELATION or kind.startswith(GAP) for kind, _, _ in self.numbers)
 
 
-def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping[str, Any]) -> list[ParameterChange]:
+def in_force(
+    changes: Sequence[ParameterChange], system: System, replacements: Mapping[str, Any]
+) -> list[ParameterChange]:
     """Return the derivatives that apply after events have replaced constraints or forces.
 
-    `others` are the new constraints and forces, by name. A parameter belongs to the original object: a force element
-    that replaces this object does not depend on the parameter, nor does a motion that replaces that of a driver.
+    `replacements` are the new constraints and forces, by name. A parameter belongs to the original object: a force
+    element that replaces this object does not depend on the parameter, nor does a motion that replaces that of a
+    driver.
     """
-    replaced = {name for name, part in others.items() if isinstance(part, ForceElement) and _is_new(part, system[name])}
+    replaced = {
+        name for name, part in replacements.items() if isinstance(part, ForceElement) and _is_new(part, system[name])
+    }
 
     def goes_on(name: str, argument: str) -> bool:
         original = getattr(system[name], argument, None)
-        return name not in replaced and getattr(others.get(name, system[name]), argument, None) is original
+        return name not in replaced and getattr(replacements.get(name, system[name]), argument, None) is original
 
-    if not others:
+    if not replacements:
         return list(changes)
     return [
         replace(
@@ -84,9 +89,9 @@ def in_force(changes: Sequence[ParameterChange], system: System, others: Mapping
     ]
 
 
-def _is_new(part: ForceElement, own: Any) -> bool:
-    """Whether a force element was constructed independently of the system's element `own`, i.e. is not a copy of it."""
-    return made_with(part) is None or made_with(part) is not made_with(own)
+def _is_new(part: ForceElement, original: Any) -> bool:
+    """Whether a force element was constructed independently of the system's element `original`, not copied from it."""
+    return made_with(part) is None or made_with(part) is not made_with(original)
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:

@@ -32,7 +32,7 @@ from .change import FRAME, ParameterChange, as_changes, as_motions, directions_a
 from .geometry_derivatives import explicit_changes, gap_changes
 from .impulses import after_impulse
 from .part_parameters import GAP
-from .slipping import limit_is_reached, slip_ends
+from .slipping import limit_time, slip_end_time
 
 OWNER = "simulate: sensitivities"
 # Largest relative difference between the time variations of simultaneous events for which they stay simultaneous.
@@ -80,23 +80,23 @@ class Jump:
         """Return the operating point just before the event."""
         return self._point(self._before, self._before.end, self._courses[0])
 
-    def across(self, now: np.ndarray) -> np.ndarray:
+    def across(self, variations: np.ndarray) -> np.ndarray:
         """Return the variations (D, 13 n + k) after the event.
 
-        `now` (D, 13 n + k) are the variations before the event.
+        `variations` (D, 13 n + k) are the variations before the event.
         """
         before, after, model = self._before, self._after, self._before.plant.model
         point = self.point()
-        bodies, internal = as_motions(model, before.end, now)
+        bodies, internal = as_motions(model, before.end, variations)
         relevant = [guard for guard in before.hit if not self._continuous(guard)]
         if relevant:
-            self.later = self._when(point, bodies, internal, relevant)
+            self.later = self._event_time(point, bodies, internal, relevant)
         if before.goes_on(after):
-            return now
+            return variations
         same = np.array_equal(before.end, after.start)
         if same and before.plant is after.plant:
             if not relevant:
-                return now
+                return variations
             bodies, internal = self._past_loads(point, bodies, internal)
             return as_changes(model, after.start, bodies, internal)
         flow = _flow(point)
@@ -165,18 +165,20 @@ class Jump:
         point.differential = course.differential
         return point
 
-    def _when(
-        self, point: Point, bodies: np.ndarray, internal: np.ndarray, asked: Sequence[EventFunction]
+    def _event_time(
+        self, point: Point, bodies: np.ndarray, internal: np.ndarray, event_functions: Sequence[EventFunction]
     ) -> np.ndarray:
         """Return the variations (D,) of the time of the event, s.
 
-        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, `asked` the event functions that are
-        zero.
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, `event_functions` the event functions
+        that are zero.
         """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
         at = QuantityDerivatives(point, point.variation(directions))
-        by_guard = [self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in asked]
+        by_guard = [
+            self._of_friction(at, guard) if _of_slip(guard) else self._of_guard(at, guard) for guard in event_functions
+        ]
         for change in by_guard[1:]:
             if np.abs(change - by_guard[0]).max() > AT_ONCE * np.abs(by_guard[0]).max():
                 raise InputError(
@@ -185,21 +187,21 @@ class Jump:
                 )
         return by_guard[0]
 
-    def _of_guard(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        rate, change = self._quantity(at, guard)
+    def _of_guard(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
+        rate, change = self._quantity(derivatives, guard)
         if not np.isfinite(change).all():
             raise InputError(f"{OWNER}: {guard.title}: its function cannot be differentiated: use plain arithmetic")
         with np.errstate(divide="ignore", invalid="ignore"):  # a constant quantity at zero crosses by round-off
             return np.asarray(-change / rate)
 
-    def _quantity(self, at: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
+    def _quantity(self, derivatives: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
         """Return the rate of an event function along the motion, and the variations (D,) of its value.
 
-        `at` has the derivatives of the motion, and `guard` is the event function.
+        `derivatives` has the derivatives of the motion, and `guard` is the event function.
         """
         quantity = guard.quantity
         if isinstance(quantity, Reading):
-            of_element = self._of_element(at, quantity)
+            of_element = self._of_element(derivatives, quantity)
             if of_element is None:
                 raise InputError(
                     f"{OWNER}: {guard.title}: events on loads, energies and disabled elements are not "
@@ -208,36 +210,38 @@ class Jump:
             return of_element
         assert isinstance(quantity, Quantity | Gap)
         seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
-        terms, moved = at.coordinate_terms(quantity, rows_of(at.point, quantity), 0, seeds)
+        terms, moved = derivatives.coordinate_terms(quantity, rows_of(derivatives.point, quantity), 0, seeds)
         if isinstance(quantity, Gap):
-            return terms[1], moved[0] + gap_changes(quantity, at, numbers)
-        return terms[1], moved[0] + explicit_changes(quantity, at, self._changes)
+            return terms[1], moved[0] + gap_changes(quantity, derivatives, numbers)
+        return terms[1], moved[0] + explicit_changes(quantity, derivatives, self._changes)
 
     @staticmethod
-    def _of_element(at: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
+    def _of_element(derivatives: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
         """Return the rate and the variations (D,) of a force element's coordinate.
 
-        The result is None if the element is disabled, or the quantity is not a coordinate. `at` has the derivatives of
-        the motion, and `reading` names the element and its coordinate.
+        The result is None if the element is disabled, or the quantity is not a coordinate. `derivatives` has the
+        derivatives of the motion, and `reading` names the element and its coordinate.
         """
-        for element, rows in at.point.model.forces:
+        for element, rows in derivatives.point.model.forces:
             if element is reading.of and reading.what in element.coordinates:
-                terms, moved = at.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
+                terms, moved = derivatives.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
                 return terms[1], moved[0]
         return None
 
-    def _of_friction(self, at: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
+    def _of_friction(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
         """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking."""
         assert isinstance(guard.key, tuple)
         if guard.key[2] == "slip":
-            return slip_ends(at, str(guard.key[0]))
+            return slip_end_time(derivatives, str(guard.key[0]))
         assert isinstance(guard.quantity, Reading)
-        point = at.point
+        point = derivatives.point
         along = Directions.none(point.model, 1)
         along.bodies[:], along.internal[: point.internal], along.time[:] = (
             _flow(point)[..., None], point.internal_rates[:, None], 1.0,
         )  # fmt: skip
-        return limit_is_reached(at, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes)
+        return limit_time(
+            derivatives, QuantityDerivatives(point, point.variation(along)), guard.quantity, self._changes
+        )
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
         """Return the derivatives of a gap's frames, by index of the function input, and of its k parameters, (k, D)."""
@@ -260,14 +264,16 @@ def _of_border(guard: EventFunction) -> bool:
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
-def _jump_between(far_before: np.ndarray, before: np.ndarray, after: np.ndarray, far_after: np.ndarray) -> np.ndarray:
+def _jump_between(
+    far_before: np.ndarray, rate_before: np.ndarray, rate_after: np.ndarray, far_after: np.ndarray
+) -> np.ndarray:
     """Return the jump of rates at an event, extrapolated linearly from two values on each side of the event.
 
-    The jump counts as zero if it is no larger than the smooth changes between the two values. `far_before` and `before`
-    are rates before the event, `after` and `far_after` rates after it.
+    The jump counts as zero if it is no larger than the smooth changes between the two values. `far_before` and
+    `rate_before` are rates before the event, `rate_after` and `far_after` rates after it.
     """
-    jump = (2.0 * after - far_after) - (2.0 * before - far_before)
-    smooth = np.maximum(np.abs(before - far_before), np.abs(after - far_after)).max(axis=0, initial=0.0)
+    jump = (2.0 * rate_after - far_after) - (2.0 * rate_before - far_before)
+    smooth = np.maximum(np.abs(rate_before - far_before), np.abs(rate_after - far_after)).max(axis=0, initial=0.0)
     return np.where(np.abs(jump) > DISTINCT * smooth, jump, 0.0)
 
 

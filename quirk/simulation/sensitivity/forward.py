@@ -56,7 +56,7 @@ def sensitivities_of(
         some, rows = [stretches[k] for k in numbers], [kept[k] for k in numbers]
         into = derivatives[some[0].segment] if any(rows) else np.zeros((0, *derivatives[-1].shape[1:]))
         course = courses[some[0].plant]
-        ends = _along(result, some, rows, course, now, changes, names, into, first=numbers[0] == 0)
+        ends = _along(result, some, rows, course, now, changes, names, into, is_start=numbers[0] == 0)
         for k, end in zip(numbers, ends, strict=True):
             if k + 1 < len(stretches):
                 both = course, courses[stretches[k + 1].plant]
@@ -70,11 +70,11 @@ def _along(
     stretches: Sequence[Stretch],
     rows: Sequence[list[int]],
     course: Varied,
-    now: np.ndarray,
+    variations: np.ndarray,
     changes: Sequence[ParameterChange],
     names: Sequence[str],
-    into: np.ndarray,
-    first: bool,
+    out: np.ndarray,
+    is_start: bool,
 ) -> np.ndarray:
     """Compute the variations along consecutive intervals without jumps between them.
 
@@ -84,10 +84,10 @@ def _along(
     stretches : the intervals
     rows : for each interval, the indices of its outputs in the segment
     course : integrator of variations
-    now : (D, 13 n + k) variations at the start
+    variations : (D, 13 n + k) variations at the start
     changes, names : derivatives of the system with respect to the D parameters, and their names
-    into : array of the segment's variations, which is filled
-    first : whether the intervals are the first of the run
+    out : array of the segment's variations, which is filled
+    is_start : whether the intervals are the first of the run
 
     Returns
     -------
@@ -96,18 +96,18 @@ def _along(
     stretch, steps = stretches[0], steps_of(stretches)
     model, held = stretch.plant.model, [row for part in rows for row in part]
     if not steps:
-        into[held] = now
-        return np.array([now] * len(stretches))
+        out[held] = variations
+        return np.array([variations] * len(stretches))
     changes = in_force(changes, result.system, dict(stretch.base.others))
     directions, motions = directions_of(model, changes), motions_of(model, changes)
-    times, states, ends = _asked(result, stretches, rows)
-    at = np.zeros((len(now), len(times), states.shape[1]))
+    times, states, ends = _requested(result, stretches, rows)
+    at = np.zeros((len(variations), len(times), states.shape[1]))
     sizes, done = np.array([change.size for change in changes]), 0
     for part in steps:
         end = len(times) if part is steps[-1] else int(np.searchsorted(times, part.trail[-1, 1], side="right"))
         outputs = times[done:end], states[done:end]
-        at[:, done:end], now = course.along(part, now, directions, motions, outputs, sizes)
-        if first and done == 0:
+        at[:, done:end], variations = course.along(part, variations, directions, motions, outputs, sizes)
+        if is_start and done == 0:
             check_rows(stretch, course, at[:, 0], directions, motions, changes)
         # The variation of the slip direction is unbounded as the slip ends.
         if not (stretch.resting.rubbing and part is steps[-1] and course.coarse >= part.trail[-1, STEP_START]):
@@ -118,11 +118,11 @@ def _along(
         if interval.parts:
             warn_of_jumps(OWNER, AT_JUMPS, interval.steps, course.solver)
     by_time = np.moveaxis(at, 0, 1)
-    into[held] = np.delete(by_time, [0, *ends], axis=0)
-    return np.concatenate([by_time[ends], now[None]])
+    out[held] = np.delete(by_time, [0, *ends], axis=0)
+    return np.concatenate([by_time[ends], variations[None]])
 
 
-def _asked(
+def _requested(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """Return times (nt,), s, and state vectors (nt, 13 n + k) at which variations are needed.
@@ -169,21 +169,21 @@ def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
 def check_rows(
     stretch: Stretch,
     course: Varied,
-    now: np.ndarray,
+    variations: np.ndarray,
     directions: Directions,
     motions: Sequence[ChangedMotion],
     changes: Sequence[ParameterChange],
 ) -> None:
     """Raise an InputError if redundant rows contradict the independent rows when a parameter varies.
 
-    `now` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of variations;
-    `directions` and `motions` are the D parameters as directions, and variations of prescribed motions. `stretch` is
-    the interval, and `changes` are the derivatives of the system.
+    `variations` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of
+    variations; `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
+    `stretch` is the interval, and `changes` are the derivatives of the system.
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:
         return
-    bodies, internal = as_motions(model, stretch.start, now)
+    bodies, internal = as_motions(model, stretch.start, variations)
     directions.bodies[:], directions.internal[:] = bodies, internal
     lanes = solver.slots.state_to_lanes(stretch.start)
     tangent: Tangent = course.differential.at(lanes, stretch.t, with_motions(directions, motions, stretch.t))
@@ -206,13 +206,13 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
         k = 0
         for row, t in enumerate(segment.time):
-            while k < len(mine) - 1 and _behind(stretches[mine[k]], stretches[mine[k + 1]], t, segment.flat[row]):
+            while k < len(mine) - 1 and _follows(stretches[mine[k]], stretches[mine[k + 1]], t, segment.flat[row]):
                 k += 1
             held[mine[k]].append(row)
     return held
 
 
-def _behind(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
+def _follows(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
     """Whether a state vector y at time t (s) belongs to the interval `following` instead of the interval `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached

@@ -27,7 +27,7 @@ from .part_parameters import RELATION
 STEP, HALVINGS = 1e-2, 4
 
 
-def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
+def gap_changes(gap: Gap, derivatives: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
     """Return the variations (D,) of a gap at constant state.
 
     `numbers` (k, D) are the variations of the k parameters of the gap.
@@ -42,7 +42,7 @@ def gap_changes(gap: Gap, at: QuantityDerivatives, numbers: np.ndarray) -> np.nd
             moved = gap.numbers_of_gap.copy()
             moved[k] += x
             varied = gap.with_values({"numbers_of_gap": moved})
-            return at.coordinate(varied, rows_of(at.point, varied))[0]
+            return derivatives.coordinate(varied, rows_of(derivatives.point, varied))[0]
 
         table = [
             (at_distance(size * 0.5**j) - at_distance(-size * 0.5**j)) / (2 * size * 0.5**j) for j in range(HALVINGS)
@@ -57,7 +57,9 @@ def _extrapolated(table: list[float]) -> float:
     return table[0]
 
 
-def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Sequence[ParameterChange]) -> np.ndarray:
+def explicit_changes(
+    quantity: Quantity, derivatives: QuantityDerivatives, changes: Sequence[ParameterChange]
+) -> np.ndarray:
     """Return the variations (D,) of a quantity at constant state, if parameters displace its joint frames.
 
     `changes` are the derivatives of the system.
@@ -68,7 +70,7 @@ def explicit_changes(quantity: Quantity, at: QuantityDerivatives, changes: Seque
         moved = {name: frames for name, frames in moved.items() if frames is not None}
         if not moved:
             continue
-        total[d] = _extrapolated([_difference(quantity, at, moved, STEP * 0.5**k) for k in range(HALVINGS)])
+        total[d] = _extrapolated([_difference(quantity, derivatives, moved, STEP * 0.5**k) for k in range(HALVINGS)])
     return total
 
 
@@ -84,12 +86,12 @@ def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | Non
     return None
 
 
-def _difference(quantity: Quantity, at: QuantityDerivatives, moved: dict[str, Any], h: float) -> float:
+def _difference(quantity: Quantity, derivatives: QuantityDerivatives, moved: dict[str, Any], h: float) -> float:
     values = []
     for step in (h, -h):
         parts = {name: _with_frames(part, moved.get(name), step) for name, part in quantity.parts.items()}
         varied = quantity.with_values({"parts": parts})
-        values.append(at.coordinate(varied, rows_of(at.point, varied))[0])
+        values.append(derivatives.coordinate(varied, rows_of(derivatives.point, varied))[0])
     return (values[0] - values[1]) / (2 * h)
 
 

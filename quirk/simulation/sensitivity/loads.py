@@ -51,13 +51,15 @@ class SegmentLoads:
     accelerations : (nt, n, 6, D), linear in the inertial frame and angular in body axes
     """
 
-    def __init__(self, system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]) -> None:
-        self._model, self._state, self._found = segment.model, segment.state, found
+    def __init__(
+        self, system: System, segment: Segment, variations: np.ndarray, changes: Sequence[ParameterChange]
+    ) -> None:
+        self._model, self._state, self._variations = segment.model, segment.state, variations
         self._relations = as_relations(segment.model)
         self._elements = {element.name: k for k, (element, _) in enumerate(self._model.forces)}
         changes = in_force(changes, system, segment.replaced)
         self._directions = directions_of(self._model, changes)
-        course = Course(segment.time, segment.flat, segment.angles, found)
+        course = Course(segment.time, segment.flat, segment.angles, variations)
         motions = motions_of(self._model, changes)
         self._loads = changed_loads(Differential(segment.plant.solver()), course, self._directions, motions)
         self.accelerations = self._loads.accelerations
@@ -83,7 +85,7 @@ class SegmentLoads:
 
         `reading` is the quantity.
         """
-        model, none = self._model, np.zeros(self._found.shape[:2])
+        model, none = self._model, np.zeros(self._variations.shape[:2])
         if isinstance(reading.of, Constraint):
             names = list(model.joint_rows)
             if reading.of.name not in names:
@@ -115,12 +117,12 @@ class SegmentLoads:
         inputs = self._directions.relations.get(number, {})
         return self._inputs(inputs, layout.first_frame + layout.frame_size)
 
-    def _inputs(self, given: Mapping[int, np.ndarray], first: int) -> np.ndarray:
+    def _inputs(self, derivatives: Mapping[int, np.ndarray], first: int) -> np.ndarray:
         """Return the derivatives (3, D) of three consecutive inputs of a force law or relation, from index `first` on.
 
-        `given` has the derivatives of inputs by index.
+        `derivatives` has the derivatives of inputs by index.
         """
-        return np.array([given.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
+        return np.array([derivatives.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return loads with their derivatives (nt, 6, 1 + D), with moments about a point of the body.
@@ -128,12 +130,12 @@ class SegmentLoads:
         `loads` have moments about the center of mass. The point is at `origin` (3,) in the body, with derivatives
         `moved` (3, D).
         """
-        count = len(self._found)
+        count = len(self._variations)
         if body == len(self._model.mass):
             arm, moving = np.broadcast_to(origin, (count, 3)), np.broadcast_to(moved, (count, *moved.shape))
         else:
             q, first = self._state.orientation[:, body], STATE_SIZE * body + 3
-            change = self._found[:, :, first : first + 4]
+            change = self._variations[:, :, first : first + 4]
             R = rotation.matrix(q)
             # The rotation in body axes is twice the vector part of q* dq.
             turn = 2 * rotation.multiply(np.broadcast_to(rotation.conjugate(q)[:, None], change.shape), change)[..., 1:]
@@ -147,15 +149,15 @@ class SegmentLoads:
 
 
 def loads_along(
-    system: System, segment: Segment, found: np.ndarray, changes: Sequence[ParameterChange]
+    system: System, segment: Segment, variations: np.ndarray, changes: Sequence[ParameterChange]
 ) -> SegmentLoads | None:
     """Return the derivatives of accelerations and loads along a segment, with respect to D parameters.
 
-    The result is None if a derivative is not finite or a function fails. `found` (nt, D, 13 n + k) are the derivatives
-    of the state vectors, and `changes` those of the system.
+    The result is None if a derivative is not finite or a function fails. `variations` (nt, D, 13 n + k) are the
+    derivatives of the state vectors, and `changes` those of the system.
     """
     try:
-        loads = SegmentLoads(system, segment, found, changes)
+        loads = SegmentLoads(system, segment, variations, changes)
     except InputError:
         return None
     return loads if loads.complete else None

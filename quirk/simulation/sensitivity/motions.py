@@ -80,9 +80,9 @@ def _power(k: int) -> Motion:
     return Motion.polynomial([0.0] * k + [1.0])
 
 
-def _of_sinusoid(given: dict[str, Any]) -> dict[str, Motion]:
-    a, w = float(given["amplitude"]), float(given["angular_frequency"])
-    phase = float(given.get("phase", 0.0))
+def _of_sinusoid(arguments: dict[str, Any]) -> dict[str, Motion]:
+    a, w = float(arguments["amplitude"]), float(arguments["angular_frequency"])
+    phase = float(arguments.get("phase", 0.0))
     return {
         "amplitude": Motion.sinusoid(1.0, w, phase),
         "angular_frequency": Motion.function(f"{a!r}*t*cos({w!r}*t + {phase!r})"),

@@ -86,47 +86,45 @@ class ObjectiveDerivatives:
                     )
         return sources, by_parameters
 
-    def _check(self, one: Named) -> None:
-        of = one.of
+    def _check(self, quantity: Named) -> None:
+        of = quantity.of
         coordinate = isinstance(of, Reading) and of.of is not None and of.what in getattr(of.of, "coordinates", ())
         if not (isinstance(of, Quantity) or coordinate):
             raise InputError(
-                f'{OWNER}: "{one.name}": objectives must depend on poses and velocities only, not on loads or energies'
+                f'{OWNER}: "{quantity.name}": objectives must depend on poses and velocities only, not on loads or '
+                "energies"
             )
 
-    def _by_state(self, point: Point, one: Named, slope: float, into: np.ndarray) -> None:
-        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the state vector to `into`.
+    def _by_state(self, point: Point, quantity: Named, slope: float, out: np.ndarray) -> None:
+        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the state vector to `out`.
 
-        `one` is the quantity, and `point` the state.
+        `point` is the operating point at this state.
         """
         model = point.model
-        bodies = [row for row in _rows(point, one) if row < len(model.mass)]
+        bodies = [row for row in _rows(point, quantity) if row < len(model.mass)]
         internal = model.carried.size
         directions = Directions.none(model, FREEDOMS * len(bodies) + internal)
         for k, row in enumerate(bodies):
             directions.bodies[row, :, FREEDOMS * k : FREEDOMS * (k + 1)] = np.eye(FREEDOMS)
         directions.internal[:, FREEDOMS * len(bodies) :] = np.eye(internal)
-        moved = slope * one.read(_changes(point, directions))[1]
+        moved = slope * quantity.read(_changes(point, directions))[1]
         by_motions = np.zeros((len(model.mass), FREEDOMS))
         by_motions[bodies] = moved[: FREEDOMS * len(bodies)].reshape(-1, FREEDOMS)
-        into += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
+        out += as_weights(point.state.orientation, by_motions, moved[FREEDOMS * len(bodies) :])
 
-    def _varied(self, one: Named) -> list[int]:
-        """Return the indices of the parameters that affect the constraints and forces of a quantity.
-
-        `one` is the quantity.
-        """
-        names = {part.name for part in _parts(one) if not isinstance(part, Body)}
+    def _varied(self, quantity: Named) -> list[int]:
+        """Return the indices of the parameters that affect the constraints and forces of a quantity."""
+        names = {part.name for part in _parts(quantity) if not isinstance(part, Body)}
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
-    def _by_parameters(self, point: Point, one: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
+    def _by_parameters(self, point: Point, quantity: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
         """Return the derivatives of a quantity with respect to parameters, at constant state.
 
-        `one` is the quantity, `point` the state, and `changes` are the derivatives of the system.
+        `point` is the operating point, and `changes` are the derivatives of the system.
         """
         along = _changes(point, directions_of(point.model, changes))
-        moved = one.read(along)[1]
-        return moved + explicit_changes(one.of, along, changes) if isinstance(one.of, Quantity) else moved
+        moved = quantity.read(along)[1]
+        return moved + explicit_changes(quantity.of, along, changes) if isinstance(quantity.of, Quantity) else moved
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
@@ -138,15 +136,15 @@ def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
     )
 
 
-def _parts(one: Named) -> list[Any]:
-    return list(one.of.parts.values()) if isinstance(one.of, Quantity) else [_element(one)]
+def _parts(quantity: Named) -> list[Any]:
+    return list(quantity.of.parts.values()) if isinstance(quantity.of, Quantity) else [_element(quantity)]
 
 
-def _element(one: Named) -> Any:
+def _element(quantity: Named) -> Any:
     """Return the constraint or force element to which a quantity belongs."""
-    return one.of.of if isinstance(one.of, Reading) else one.of
+    return quantity.of.of if isinstance(quantity.of, Reading) else quantity.of
 
 
-def _rows(point: Point, one: Named) -> list[int]:
+def _rows(point: Point, quantity: Named) -> list[int]:
     """Return the indices of the bodies on which a quantity depends, in increasing order and without repetition."""
-    return sorted(set(rows_of(point, _element(one))))
+    return sorted(set(rows_of(point, _element(quantity))))

@@ -75,11 +75,11 @@ class Parameter:
         return math.prod(self.shape)
 
 
-def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
-    """Return the parameters in the user's list `given` of pairs (part, parameter), for a run from state `start`."""
-    if isinstance(given, str | dict) or not isinstance(given, Iterable):
-        raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {given!r}')
-    parameters = [_parameter(system, start, what) for what in given]
+def parameters_of(system: System, start: State, pairs: Any) -> list[Parameter]:
+    """Return the parameters for the user's list of pairs (part, parameter), for a run from state `start`."""
+    if isinstance(pairs, str | dict) or not isinstance(pairs, Iterable):
+        raise InputError(f'{OWNER} must be a list, such as [("rod", "mass")]; got {pairs!r}')
+    parameters = [_parameter(system, start, what) for what in pairs]
     twice = [
         parameter.key
         for n, parameter in enumerate(parameters)
@@ -91,14 +91,14 @@ def parameters_of(system: System, start: State, given: Any) -> list[Parameter]:
 
 
 def checked_parameters(
-    system: System, start: State, given: Any, method: str, solver: str, checkpoint: Any, judged: bool
+    system: System, start: State, pairs: Any, method: str, solver: str, checkpoint: Any, judged: bool
 ) -> list[Parameter]:
-    """Return the parameters for the user's list `given` of pairs (part, parameter).
+    """Return the parameters for the user's list of pairs (part, parameter).
 
     An InputError is raised if the run does not support derivatives. If `judged`, the run must support the gradient of
     an objective, which is computed by the adjoint method.
     """
-    parameters = parameters_of(system, start, given)
+    parameters = parameters_of(system, start, pairs)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
     if parameters and (solver != "sparse" or method not in methods):
         what = "simulate: objective: gradients" if judged else OWNER
@@ -121,28 +121,28 @@ def checked_parameters(
     return parameters
 
 
-def _parameter(system: System, start: State, what: Any) -> Parameter:
-    if what in (GRAVITY_NAME, (GRAVITY_NAME,)):
+def _parameter(system: System, start: State, pair: Any) -> Parameter:
+    if pair in (GRAVITY_NAME, (GRAVITY_NAME,)):
         size = float(np.abs(system.gravity).max())
         return Parameter(
             GRAVITY_NAME, (3,), tuple(ParameterChange({(GRAVITY, "", 0): axis}, size=size) for axis in np.eye(3))
         )
-    if not (isinstance(what, tuple | list) and len(what) == 2 and all(isinstance(x, str) for x in what)):
+    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(x, str) for x in pair)):
         raise InputError(
-            f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {what!r}'
-            f"{near_pairs(system, what)}"
+            f'{OWNER}: each must be a pair (part, parameter) such as ("rod", "mass"), or "gravity"; got {pair!r}'
+            f"{similar_pairs(system, pair)}"
         )
-    name, parameter = what
+    name, parameter = pair
     try:
         part = system[name]
     except UnknownNameError as error:
-        raise UnknownNameError(f"{OWNER}: {what!r}: {error}") from None
+        raise UnknownNameError(f"{OWNER}: {pair!r}: {error}") from None
     if isinstance(part, Body):
         shape, changes = _of_body(system, start, part, parameter)
     elif isinstance(part, Constraint | ForceElement):
         shape, changes = _of_part(system, part, parameter)
     else:
-        raise InputError(f"{OWNER}: {what!r}: {part} has no parameters on which the motion depends smoothly")
+        raise InputError(f"{OWNER}: {pair!r}: {part} has no parameters on which the motion depends smoothly")
     return Parameter((name, parameter), shape, tuple(changes))
 
 
@@ -169,7 +169,7 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
                 f"{OWNER}: {body}: {parameter!r} also changes its initial pose: it is not an independent parameter"
             )
 
-    return _by_remaking(system, body, parameter, check)
+    return _by_reconstruction(system, body, parameter, check)
 
 
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
@@ -238,7 +238,7 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
         return shape, [ParameterChange(motions={(part.name, name): one for name, one in of.items()}) for of in changes]
     if isinstance(part, ForceElement) and parameter in part.parameters:
         return _of_law(system, part, parameter)
-    return _by_remaking(system, part, parameter)
+    return _by_reconstruction(system, part, parameter)
 
 
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
@@ -250,7 +250,7 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
     argument = None if constructed is None else constructed.arguments.get(parameter)
     if argument is not None and constant is not None and np.shape(argument) == np.shape(constant):
         try:
-            return _by_remaking(system, element, parameter)
+            return _by_reconstruction(system, element, parameter)
         except InputError:
             pass  # the perturbed element is invalid, such as damping with negative values in some direction
     return _law_numbers(element, parameter)
@@ -277,11 +277,11 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
     raise AssertionError
 
 
-def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[ParameterChange]:
+def _frame_moved(system: System, part: Constraint, frame: str, displacement: str) -> list[ParameterChange]:
     """Return the derivatives for three displacements of a joint frame.
 
-    If `of` is "origin", the displacements are translations of the origin along body axes; if it is "rotation", they are
-    rotations about the axes of the frame.
+    If `displacement` is "origin", the displacements are translations of the origin along body axes; if it is
+    "rotation", they are rotations about the axes of the frame.
     """
     constructed = made_with(part)
     if constructed is None or "frame_i" not in construction(type(part)).parameters:
@@ -290,12 +290,12 @@ def _frame_moved(system: System, part: Constraint, frame: str, of: str) -> list[
 
     def along(axis: np.ndarray, x: float) -> Any:
         old = frames[frame]
-        turned = old.matrix @ rotation.matrix(rotation.exp(x * axis)) if of == "rotation" else old.matrix
-        origin = old.origin + x * axis if of == "origin" else old.origin
+        turned = old.matrix @ rotation.matrix(rotation.exp(x * axis)) if displacement == "rotation" else old.matrix
+        origin = old.origin + x * axis if displacement == "origin" else old.origin
         new = {**frames, frame: Frame(origin, rotation.from_matrix(turned))}
         return remade(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
 
-    size = max(1.0, float(np.abs(frames[frame].origin).max())) if of == "origin" else 1.0
+    size = max(1.0, float(np.abs(frames[frame].origin).max())) if displacement == "origin" else 1.0
     numbers = partial(_numbers_along, system, part, dependents(system, part))
     return [ParameterChange(derivative(partial(numbers, partial(along, axis)), size), size=size) for axis in np.eye(3)]
 
@@ -312,7 +312,7 @@ def parameter_hint(part: Any, parameter: str, names: Collection[str]) -> str:
     return (f"did you mean {meant}? " if meant else "") + f"available: {listed}"
 
 
-def near_pairs(system: System, text: Any) -> str:
+def similar_pairs(system: System, text: Any) -> str:
     """Return the end of an error message with the pairs (part, parameter) that a text such as "rod.mass" may mean."""
     parts = [part for part in system if isinstance(part, Body | Constraint | ForceElement)]
     pairs = {f"{part.name}.{name}": (part.name, name) for part in parts for name in parameter_names(part)}
@@ -320,7 +320,7 @@ def near_pairs(system: System, text: Any) -> str:
     return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
-def _by_remaking(
+def _by_reconstruction(
     system: System, part: Any, parameter: str, check: Any = None
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of an argument of a part, and the derivatives with respect to its elements.
@@ -354,18 +354,18 @@ def _by_remaking(
 
 
 def _numbers_along(
-    system: System, part: Any, others: Sequence[Any], made: Callable[[float], Any], x: float
+    system: System, part: Any, dependent_parts: Sequence[Any], construct: Callable[[float], Any], x: float
 ) -> dict[Key, np.ndarray]:
-    return _all_numbers(system, part, made(x), others)
+    return _all_numbers(system, part, construct(x), dependent_parts)
 
 
-def _all_numbers(system: System, old: Any, new: Any, others: Sequence[Any]) -> dict[Key, np.ndarray]:
+def _all_numbers(system: System, original: Any, changed: Any, dependent_parts: Sequence[Any]) -> dict[Key, np.ndarray]:
     """Return the constants of a part that was constructed again, and of all parts that depend on it.
 
-    `old` and `new` are the part before and after; `others` are the dependent parts.
+    `original` and `changed` are the part before and after; `dependent_parts` are the dependent parts.
     """
     numbers: dict[Key, np.ndarray] = {}
-    for part in with_dependents(system, old, new, others):
+    for part in with_dependents(system, original, changed, dependent_parts):
         numbers.update(numbers_of(part))
     return numbers
 
@@ -376,13 +376,13 @@ def numeric_arguments(part: Any) -> dict[str, np.ndarray]:
     return {} if made is None else {name: np.array(_value(part, made, name)) for name in _numbers_among(part, made)}
 
 
-def _numbers_among(part: Any, made: Any) -> list[str]:
+def _numbers_among(part: Any, call: Any) -> list[str]:
     """Return the names of the arguments of a part's constructor that are numbers."""
-    maker = made.maker
-    names = construction(maker).parameters if isinstance(maker, type) else made.arguments
+    maker = call.maker
+    names = construction(maker).parameters if isinstance(maker, type) else call.arguments
     if isinstance(part, ForceElement):
         names = [name for name in names if name not in part.parameters or _constant(part, name) is not None]
-    return [name for name in names if name not in STATES and _value(part, made, name) is not None]
+    return [name for name in names if name not in STATES and _value(part, call, name) is not None]
 
 
 def _constant(element: ForceElement, parameter: str) -> Any:
@@ -391,8 +391,8 @@ def _constant(element: ForceElement, parameter: str) -> Any:
     return value.constant if isinstance(value, Value) else value
 
 
-def _value(part: Any, made: Any, name: str) -> np.ndarray | None:
-    argument = made.arguments.get(name)
+def _value(part: Any, call: Any, name: str) -> np.ndarray | None:
+    argument = call.arguments.get(name)
     argument = getattr(part, name, None) if argument is None else argument
     if argument is None or isinstance(argument, str | bool | Frame | Motion | Body | Constraint):
         return None

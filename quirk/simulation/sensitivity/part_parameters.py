@@ -87,31 +87,31 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
     return constructed.maker(**{**kept, **arguments})
 
 
-def dependents(system: System, old: Any) -> list[Any]:
+def dependents(system: System, original: Any) -> list[Any]:
     """Return all constraints and forces that were constructed from a part, in the order of the system.
 
     Constraints on a body depend only on its pose; some force elements depend on its mass, or on the frames of joints.
     """
-    rebuilt: dict[int, Any] = {id(old): None}
+    rebuilt: dict[int, Any] = {id(original): None}
     for part in (*system.constraints, *system.forces):
         constructed = made_with(part)
-        if part is old or constructed is None or (isinstance(old, Body) and isinstance(part, Constraint)):
+        if part is original or constructed is None or (isinstance(original, Body) and isinstance(part, Constraint)):
             continue
-        read = isinstance(part, ForceElement) and any(one is old for one in part.reads)
+        read = isinstance(part, ForceElement) and any(one is original for one in part.reads)
         if read or any(_substituted(x, rebuilt) is not x for x in constructed.arguments.values()):
             rebuilt[id(part)] = part
     return list(rebuilt.values())[1:]
 
 
-def with_dependents(system: System, old: Any, new: Any, others: Iterable[Any]) -> list[Any]:
-    """Return the part `new`, then all `others`, constructed again with `new` in place of `old`.
+def with_dependents(system: System, original: Any, changed: Any, dependent_parts: Iterable[Any]) -> list[Any]:
+    """Return the part `changed`, then all `dependent_parts`, constructed again with `changed` in place of `original`.
 
-    `others` are the parts that depend on `old`, directly or indirectly, as returned by `dependents`.
+    `dependent_parts` are the parts that depend on `original`, directly or indirectly, as returned by `dependents`.
     """
-    replaced: dict[int, Any] = {id(old): new}
-    if isinstance(new, ForceElement):
-        replaced[id(old)] = new.placed(system.bodies, system.constraints)
-    for part in others:
+    replaced: dict[int, Any] = {id(original): changed}
+    if isinstance(changed, ForceElement):
+        replaced[id(original)] = changed.placed(system.bodies, system.constraints)
+    for part in dependent_parts:
         constructed = made_with(part)
         assert constructed is not None
         arguments = {name: _substituted(x, replaced) for name, x in constructed.arguments.items()}
@@ -177,12 +177,12 @@ def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> l
     return table + [difference(h * 0.5**k) for k in range(2, HALVINGS)]
 
 
-def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape == other.shape and bool((np.abs(one - other) <= LINEAR * np.abs(one).max(initial=0.0)).all())
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and bool((np.abs(a - b) <= LINEAR * np.abs(a).max(initial=0.0)).all())
 
 
-def _difference(one: Numbers, two: Numbers, over: float) -> dict[Key, np.ndarray]:
-    if {key: x.shape for key, x in one.items()} != {key: x.shape for key, x in two.items()}:
+def _difference(a: Numbers, b: Numbers, step: float) -> dict[Key, np.ndarray]:
+    if {key: x.shape for key, x in a.items()} != {key: x.shape for key, x in b.items()}:
         raise InputError(CHANGING)
     # Equal values do not change, even if infinite, such as an infinite friction coefficient.
-    return {key: np.subtract(x, two[key], out=np.zeros(x.shape), where=x != two[key]) / over for key, x in one.items()}
+    return {key: np.subtract(x, b[key], out=np.zeros(x.shape), where=x != b[key]) / step for key, x in a.items()}

@@ -44,11 +44,11 @@ class Sensitivities:
         self,
         result: Result,
         parameters: Sequence[Parameter],
-        found: Sequence[np.ndarray],
+        variations: Sequence[np.ndarray],
         times: Mapping[tuple[float, str], np.ndarray],
     ) -> None:
         self._times = times
-        self.result, self._parameters, self._segments = result, tuple(parameters), tuple(found)
+        self.result, self._parameters, self._segments = result, tuple(parameters), tuple(variations)
         ends = np.cumsum([0, *(parameter.size for parameter in parameters)])
         self._quantities: dict[str, np.ndarray] = {}
         self._columns = {parameter.key: slice(int(ends[n]), int(ends[n + 1])) for n, parameter in enumerate(parameters)}
@@ -212,8 +212,8 @@ class BodySensitivity:
     Arrays are (nt, 3, ...), where the dots stand for the shape of the parameter.
     """
 
-    def __init__(self, of: Sensitivity, row: int) -> None:
-        self._of, self._row = of, row
+    def __init__(self, sensitivity: Sensitivity, row: int) -> None:
+        self._of, self._row = sensitivity, row
 
     def __repr__(self) -> str:
         return f"<Sensitivity of {self._of._every.result.system.bodies[self._row]} by {self._of.parameter!r}>"
@@ -270,8 +270,8 @@ class LoadSensitivity:
     Arrays are (nt, 3, ...), where the dots stand for the shape of the parameter.
     """
 
-    def __init__(self, of: Sensitivity, part: Constraint | ForceElement) -> None:
-        self._of, self._part = of, part
+    def __init__(self, sensitivity: Sensitivity, part: Constraint | ForceElement) -> None:
+        self._of, self._part = sensitivity, part
 
     def __repr__(self) -> str:
         return f"<Sensitivity of {self._part} by {self._of.parameter!r}>"
@@ -290,7 +290,7 @@ class LoadSensitivity:
         """
         return self._load("torque")
 
-    def _load(self, what: str) -> np.ndarray:
+    def _load(self, kind: str) -> np.ndarray:
         names = [f"{self._part.name}.{which}.{axis}" for which in ("force", "torque") for axis in "xyz"]
-        components = self._of._every.quantities(names)[0 if what == "force" else 3 :][:3]
+        components = self._of._every.quantities(names)[0 if kind == "force" else 3 :][:3]
         return self._of.shaped(np.stack([part[:, self._of.columns] for part in components], axis=1))

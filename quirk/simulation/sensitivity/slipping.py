@@ -23,32 +23,32 @@ from .part_parameters import LAW
 ORIGIN = 3
 
 
-def slip_ends(at: QuantityDerivatives, name: str) -> np.ndarray:
+def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
     """Return the variation (D,) of the time (s) at which the slip of a friction element ends, by its name."""
-    point = at.point
+    point = derivatives.point
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
     )
     if isinstance(element, JointFriction):
-        x, moved = at.coordinate_terms(element, rows, 0, at.variation.directions.laws.get(number, {}))
+        x, moved = derivatives.coordinate_terms(element, rows, 0, derivatives.variation.directions.laws.get(number, {}))
         return np.asarray(-moved[1] / (2.0 * x[2]))
     assert isinstance(element, Friction)
     table = point.solver.frictions
     first = int(table.direction[point.frictions.index(element)])
     heading = point.solver.applied.table.inputs[first : first + element.slip.size].copy()
-    acting, inputs = element.with_values({"direction": heading}), at.variation.directions.laws.get(number, {})
-    terms, moved = at.coordinate_terms(acting, rows, element.coordinates.index("ahead"), inputs)
+    acting, inputs = element.with_values({"direction": heading}), derivatives.variation.directions.laws.get(number, {})
+    terms, moved = derivatives.coordinate_terms(acting, rows, element.coordinates.index("ahead"), inputs)
     return np.asarray(-moved[0] / terms[1])
 
 
-def limit_is_reached(
-    at: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
+def limit_time(
+    derivatives: QuantityDerivatives, flow: QuantityDerivatives, cone: Reading, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
     """Return the variation (D,) of the time (s) at which sticking friction reaches its limit.
 
     Parameters
     ----------
-    at : derivatives of the motion with respect to the D parameters
+    derivatives : derivatives of the motion with respect to the D parameters
     flow : derivatives of the motion with respect to time, as a single direction
     cone : margin of the friction element to its limit
     changes : derivatives of the system with respect to the parameters
@@ -72,36 +72,43 @@ def limit_is_reached(
         return np.array([0.0 if inputs is None else inputs[place] for inputs in numbers])
 
     still = np.zeros(1)
-    room = _room(at, cone, friction, changed("static"), still if constant else changed("length"))
-    return np.asarray(-room / _room(flow, cone, friction, still, still))
+    room = _margin_variation(derivatives, cone, friction, changed("static"), still if constant else changed("length"))
+    return np.asarray(-room / _margin_variation(flow, cone, friction, still, still))
 
 
-def _room(
-    at: QuantityDerivatives, cone: Shared, friction: StickSlip, higher: np.ndarray, longer: np.ndarray
+def _margin_variation(
+    derivatives: QuantityDerivatives,
+    cone: Shared,
+    friction: StickSlip,
+    limit_variation: np.ndarray,
+    length_variation: np.ndarray,
 ) -> np.ndarray:
     """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
-    `higher` and `longer` (D,) are the variations of its static limit and of its length. `cone` is the margin.
+    `limit_variation` and `length_variation` (D,) are the variations of its static limit and of its length. `cone` is
+    the margin.
     """
-    model, weights = at.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
+    model, weights = derivatives.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]
-    forces = weights @ at.point.loaded.multipliers[rows] + np.array(cone.offsets)
-    moved = weights @ at.variation.tangent.multipliers[:, rows].T
+    forces = weights @ derivatives.point.loaded.multipliers[rows] + np.array(cone.offsets)
+    moved = weights @ derivatives.variation.tangent.multipliers[:, rows].T
     N, dN = float(forces[0]), moved[0]
     if isinstance(friction, Friction) and friction.takes != NORMAL:
-        N, dN = _load(at, friction, longer)
+        N, dN = _load(derivatives, friction, length_variation)
     held = float(np.linalg.norm(forces[1:]))
-    return np.asarray(friction.static * dN + higher * N - (forces[1:] @ moved[1:]) / held)
+    return np.asarray(friction.static * dN + limit_variation * N - (forces[1:] @ moved[1:]) / held)
 
 
-def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tuple[float, np.ndarray]:
+def _load(
+    derivatives: QuantityDerivatives, friction: Friction, length_variation: np.ndarray
+) -> tuple[float, np.ndarray]:
     """Return the normal load of joint friction, N, and its derivatives (D,) with respect to D parameters.
 
-    The derivatives are in N per unit of each parameter. `longer` (D,) are the derivatives of the parameter `length` of
-    the friction element, m per unit of each parameter.
+    The derivatives are in N per unit of each parameter. `length_variation` (D,) are the derivatives of the parameter
+    `length` of the friction element, m per unit of each parameter.
     """
-    load, moved = at.joint_load(friction.on)
-    point, by_relation = at.point, at.variation.directions.relations
+    load, moved = derivatives.joint_load(friction.on)
+    point, by_relation = derivatives.point, derivatives.variation.directions.relations
     first = point.model.joint_rows[friction.on.name].start
     number, placed = next(
         (k, relation) for k, relation in enumerate(as_relations(point.model)) if relation.rows.start == first
@@ -110,5 +117,5 @@ def _load(at: QuantityDerivatives, friction: Friction, longer: np.ndarray) -> tu
     place = layout_of(placed.relation, len(placed.bodies), 2).first_frame + ORIGIN + friction.axis
     turned = np.array([by_relation.get(number, {}).get(place + 3 * c, np.zeros(count)) for c in range(3)])
     vector, R = friction.on.frame_i.matrix[:, friction.axis], point.kin.rotation[body]
-    axis: Changing = R @ vector, (np.einsum("rcd,c->rd", at.rotation[body], vector) + R @ turned).T
-    return load_with_changes(friction, axis, (load[:3], moved[:3].T), (load[3:], moved[3:].T), longer)
+    axis: Changing = R @ vector, (np.einsum("rcd,c->rd", derivatives.rotation[body], vector) + R @ turned).T
+    return load_with_changes(friction, axis, (load[:3], moved[:3].T), (load[3:], moved[3:].T), length_variation)

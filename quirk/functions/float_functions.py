@@ -49,7 +49,7 @@ FLOATS = Vocabulary(
     quirk={"where": _chosen_by_user},
     builtins=BUILTIN_FUNCTIONS,
     of_array=frozen,
-    known={
+    replacements={
         **{id(getattr(math, name)): replacement for name, replacement in MATH_FUNCTIONS.items()},
         **{id(getattr(np, name)): replacement for name, replacement in NUMPY_FUNCTIONS.items()},
         id(np.linalg.norm): _LINALG.norm,

@@ -16,7 +16,7 @@ from quirk.util.misuse import explained
 
 from .equilibrium import Equilibrium, equilibrium
 from .outputs import value_of
-from .path_continuation import OWNER, PathFollower, PathPoint, PathStep, lost
+from .path_continuation import OWNER, PathFollower, PathPoint, PathStep, path_error
 
 # Largest angle (rad) between the tangents of consecutive points; below half of it steps grow.
 BEND = 0.15
@@ -133,7 +133,7 @@ def equilibrium_path(
         else:
             taken = follower.past_corner(here, tangent)
             if taken is None:
-                raise lost(here, trouble if np.isinf(bend) else "it branches, or bends too sharply")
+                raise path_error(here, trouble if np.isinf(bend) else "it branches, or bends too sharply")
             # The last point on the way to a corner has been added already.
             del points[len(points) - max(crowded, 1) : -1]
             there, ahead = taken.there, follower.tangent(taken.there, taken.slope, taken.tangent)

@@ -128,121 +128,121 @@ class PathFollower:
         size = size_of_loads(point)
         return PathPoint(value, point.state, point.system, free, g, K, size, max(size, loaded))
 
-    def slope(self, at: PathPoint) -> Slope:
+    def slope(self, place: PathPoint) -> Slope:
         """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
 
         The result is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
         variables (k,).
         """
-        more, now = self.operating_point(at.value + DIFFERENCE * self.span, at.state), at.free.point
+        more, now = self.operating_point(place.value + DIFFERENCE * self.span, place.state), place.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
         return bodies / DIFFERENCE, (more.internal_rates - now.internal_rates) / DIFFERENCE
 
-    def tangent(self, at: PathPoint, slope: Slope, previous: Tangent | None) -> Tangent:
-        """Return the unit tangent of the path at the point `at`.
+    def tangent(self, place: PathPoint, slope: Slope, previous: Tangent | None) -> Tangent:
+        """Return the unit tangent of the path at the point `place`.
 
         The tangent points along the `previous` tangent or, if this is None, towards the end of the range. `slope`
         is the derivative g_p.
         """
-        along = np.linalg.svd(self._derivatives(at, slope))[2][-1]
-        sign = float(along[-1]) if previous is None else float(self.row(at, previous) @ along)
-        return self._direction(at, along if sign >= 0 else -along)
+        along = np.linalg.svd(self._derivatives(place, slope))[2][-1]
+        sign = float(along[-1]) if previous is None else float(self.row(place, previous) @ along)
+        return self._direction(place, along if sign >= 0 else -along)
 
-    def _derivatives(self, at: PathPoint, slope: Slope) -> np.ndarray:
+    def _derivatives(self, place: PathPoint, slope: Slope) -> np.ndarray:
         """Return the derivatives [K, g_p] of the accelerations with respect to free coordinates and parameter.
 
         Displacements are relative to the characteristic length of the system, and the parameter is relative to its
         range. `slope` is g_p.
         """
-        return np.column_stack([at.K * self._unit(at), self._inner(at, *slope)])
+        return np.column_stack([place.K * self._unit(place), self._free_coordinates(place, *slope)])
 
-    def _direction(self, at: PathPoint, along: np.ndarray) -> Tangent:
-        """Return the variations of bodies, internal variables and parameter that have the coordinates `along`.
+    def _direction(self, place: PathPoint, coordinates: np.ndarray) -> Tangent:
+        """Return the variations of bodies, internal variables and parameter that have the coordinates `coordinates`.
 
         This method is the inverse of `row`.
         """
-        unit, v = self._unit(at), at.free.velocities.shape[1]
-        bodies = at.free.spread(at.free.velocities @ (unit * along[:v, None]))[..., 0]
-        return bodies, unit * along[v:-1], float(along[-1])
+        unit, v = self._unit(place), place.free.velocities.shape[1]
+        bodies = place.free.spread(place.free.velocities @ (unit * coordinates[:v, None]))[..., 0]
+        return bodies, unit * coordinates[v:-1], float(coordinates[-1])
 
-    def _orientation(self, at: PathPoint, slope: Slope, row: np.ndarray) -> float:
+    def _orientation(self, place: PathPoint, slope: Slope, row: np.ndarray) -> float:
         """Return the sign of the determinant of the matrix [K, g_p; row], in which `row` is the tangent of the path.
 
-        The sign is constant along a path, also across corners. `at` is the point with K, and `slope` is g_p.
+        The sign is constant along a path, also across corners. `place` is the point with K, and `slope` is g_p.
         """
-        return float(np.linalg.slogdet(np.vstack([self._derivatives(at, slope), row]))[0])
+        return float(np.linalg.slogdet(np.vstack([self._derivatives(place, slope), row]))[0])
 
-    def past_corner(self, here: PathPoint, tangent: Tangent) -> PathStep | None:
-        """Return a step across a corner of the path close to `here`, or None if no stiffness jumps near it.
+    def past_corner(self, place: PathPoint, tangent: Tangent) -> PathStep | None:
+        """Return a step across a corner of the path close to `place`, or None if no stiffness jumps near it.
 
-        `tangent` is the tangent of the path at `here`.
+        `tangent` is the tangent of the path at `place`.
         """
-        beyond = self.predicted(here, tangent, BEYOND)
-        elements = switched(here.free.point, beyond.free.point)
+        past = self.predicted(place, tangent, BEYOND)
+        elements = switched(place.free.point, past.free.point)
         if not elements:
             return None
-        slope = self.slope(beyond)
-        along = np.linalg.svd(self._derivatives(beyond, slope))[2][-1]
-        same = self._orientation(beyond, slope, along) == self._orientation(
-            here, self.slope(here), self.row(here, tangent)
+        slope = self.slope(past)
+        along = np.linalg.svd(self._derivatives(past, slope))[2][-1]
+        same = self._orientation(past, slope, along) == self._orientation(
+            place, self.slope(place), self.row(place, tangent)
         )
-        turned = self._direction(beyond, along if same else -along)
+        turned = self._direction(past, along if same else -along)
         try:
-            there = self.corrected(self.predicted(beyond, turned, BEYOND), turned, slope)
+            there = self.corrected(self.predicted(past, turned, BEYOND), turned, slope)
         except (AssemblyError, InputError) as error:
-            raise lost(here, f"{_jump_of(elements)}, and beyond it {error}") from error
-        if switched(beyond.free.point, there.free.point):
-            raise lost(here, f"{_jump_of(elements)}, and again shortly beyond it")
-        return PathStep(self, here, there, turned, slope, BEYOND)
+            raise path_error(place, f"{_jump_of(elements)}, and beyond it {error}") from error
+        if switched(past.free.point, there.free.point):
+            raise path_error(place, f"{_jump_of(elements)}, and again shortly beyond it")
+        return PathStep(self, place, there, turned, slope, BEYOND)
 
-    def predicted(self, at: PathPoint, tangent: Tangent, length: float) -> PathPoint:
-        """Return the point reached from the point `at` by a step of `length` along a tangent."""
-        state = displaced(at.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
-        return self._with(at, state, length * tangent[1], at.value + length * tangent[2] * self.span)
+    def predicted(self, place: PathPoint, tangent: Tangent, length: float) -> PathPoint:
+        """Return the point reached from the point `place` by a step of `length` along a tangent."""
+        state = displaced(place.state, length * tangent[0][:, :3], length * tangent[0][:, 3:])
+        return self._displaced(place, state, length * tangent[1], place.value + length * tangent[2] * self.span)
 
-    def corrected(self, now: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
-        """Return the point of the path next to `now`, corrected perpendicular to a tangent.
+    def corrected(self, predicted: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
+        """Return the point of the path next to `predicted`, corrected perpendicular to a tangent.
 
         Raises an AssemblyError if none is found. `slope` is the derivative g_p, which is kept constant.
         """
-        best = now
+        best = predicted
         for _ in range(MOST_ITERATIONS):
-            if now.residual <= CONVERGED * now.size:
+            if predicted.residual <= CONVERGED * predicted.size:
                 break
-            unit, v = self._unit(now), now.free.velocities.shape[1]
-            row = self.row(now, tangent)
-            A = np.vstack([np.column_stack([now.K * unit, self._inner(now, *slope)]), row])
-            step = np.linalg.lstsq(A, -np.append(now.g, 0.0), rcond=None)[0]
-            change = now.free.spread(now.free.velocities @ (unit * step[:v, None]))[..., 0]
-            state = displaced(now.state, change[:, :3], change[:, 3:])
-            now = self._with(now, state, unit * step[v:-1], now.value + step[-1] * self.span)
-            before, best = best, now if now.residual < best.residual else best
-            if now.residual >= 0.5 * before.residual and before.residual < ACCEPTED * before.loaded:
+            unit, v = self._unit(predicted), predicted.free.velocities.shape[1]
+            row = self.row(predicted, tangent)
+            A = np.vstack([np.column_stack([predicted.K * unit, self._free_coordinates(predicted, *slope)]), row])
+            step = np.linalg.lstsq(A, -np.append(predicted.g, 0.0), rcond=None)[0]
+            change = predicted.free.spread(predicted.free.velocities @ (unit * step[:v, None]))[..., 0]
+            state = displaced(predicted.state, change[:, :3], change[:, 3:])
+            predicted = self._displaced(predicted, state, unit * step[v:-1], predicted.value + step[-1] * self.span)
+            before, best = best, predicted if predicted.residual < best.residual else best
+            if predicted.residual >= 0.5 * before.residual and before.residual < ACCEPTED * before.loaded:
                 break
         if best.residual > ACCEPTED * best.loaded:
-            raise AssemblyError(f"{OWNER}: no equilibrium was found near {now.value:g}")
+            raise AssemblyError(f"{OWNER}: no equilibrium was found near {predicted.value:g}")
         check_consistent(best.system, best.state, 0.0)
         return best
 
-    def _with(self, before: PathPoint, moved: State, internal: np.ndarray, value: float) -> PathPoint:
+    def _displaced(self, place: PathPoint, moved: State, internal: np.ndarray, value: float) -> PathPoint:
         """Return the point with the poses of `moved`, changes (k,) of internal variables, and a parameter value."""
-        carried, count = before.system.model.carried, before.free.point.internal
-        numbers = carried.numbers(carried.flat(before.state))[:count] + internal
+        carried, count = place.system.model.carried, place.free.point.internal
+        numbers = carried.numbers(carried.flat(place.state))[:count] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
-        of = before.state
+        of = place.state
         state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
-        return self.path_point(value, state, loaded=before.loaded)
+        return self.path_point(value, state, loaded=place.loaded)
 
-    def row(self, at: PathPoint, direction: Tangent) -> np.ndarray:
+    def row(self, place: PathPoint, direction: Tangent) -> np.ndarray:
         """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
 
         The coordinates are relative to the characteristic length of the system and to the range of the parameter.
         """
         bodies, internal, of_parameter = direction
-        return np.append(self._inner(at, bodies, internal) / self._unit(at), of_parameter)
+        return np.append(self._free_coordinates(place, bodies, internal) / self._unit(place), of_parameter)
 
     @staticmethod
-    def _inner(at: PathPoint, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
+    def _free_coordinates(place: PathPoint, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
         """Return the free coordinates, in the basis at a point, of variations of bodies and internal variables.
 
         `bodies` (n, 6) and `internal` (k,) are the variations. Each point has its own basis, which may be rotated or
@@ -250,18 +250,18 @@ class PathFollower:
         """
         variations = np.zeros((len(bodies), 12, 1))
         variations[:, 6:, 0] = bodies
-        return at.free.coordinates(variations, internal[:, None])[at.free.poses.shape[1] :, 0]
+        return place.free.coordinates(variations, internal[:, None])[place.free.poses.shape[1] :, 0]
 
     @staticmethod
-    def _unit(at: PathPoint) -> float:
+    def _unit(place: PathPoint) -> float:
         """Return the scale of free coordinates, m sqrt(kg): characteristic length times root of the largest mass."""
-        return float(at.system.model.length * np.sqrt(at.system.model.mass.max()))
+        return float(place.system.model.length * np.sqrt(place.system.model.mass.max()))
 
 
-def lost(last: PathPoint, reason: Any) -> ConvergenceError:
+def path_error(place: PathPoint, reason: Any) -> ConvergenceError:
     """Return the error that the path cannot be followed beyond its last point."""
-    message = f"{OWNER}: the path cannot be followed beyond {last.value:g}: {reason}"
-    return ConvergenceError(message, state=last.state)
+    message = f"{OWNER}: the path cannot be followed beyond {place.value:g}: {reason}"
+    return ConvergenceError(message, state=place.state)
 
 
 def _jump_of(elements: Sequence[ForceElement]) -> str:
@@ -286,11 +286,11 @@ class PathStep:
 
     def turning_point(self) -> PathPoint:
         """Return the turning point within the step, where the parameter reverses."""
-        return self._where(lambda p: self.follower.tangent(p, self.slope, self.tangent)[2])
+        return self._zero(lambda p: self.follower.tangent(p, self.slope, self.tangent)[2])
 
     def at(self, value: float) -> PathPoint:
         """Return the point of the path at a value of the parameter within the step."""
-        near = self._where(lambda p: (p.value - value) / self.follower.span)
+        near = self._zero(lambda p: (p.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:
             exactly = self.follower.path_point(value, near.state, loaded=near.loaded)
@@ -299,7 +299,7 @@ class PathStep:
             # Close to a turning point, the point at the exact value may not be found, but the nearby one is.
             return near
 
-    def _where(self, function: Callable[[PathPoint], float]) -> PathPoint:
+    def _zero(self, function: Callable[[PathPoint], float]) -> PathPoint:
         """Return the point of the path within the step where a function is zero.
 
         The zero is located by the Illinois method; each correction starts from the previous point.

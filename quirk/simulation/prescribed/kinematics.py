@@ -128,8 +128,8 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
         partial = result(trouble.row, trouble.states, trouble.quadrants, "failed")
         before, target = float(times[max(trouble.row - 1, 0)]), float(times[trouble.row])
         raise SimulationError(
-            f"kinematics: {_explained(system, trouble, before, target, rank)}; the result up to there is in this "
-            "error's .result",
+            f"kinematics: {_unreached_message(system, trouble, before, target, rank)}; the result up to there is in "
+            "this error's .result",
             time=trouble.time,
             result=partial,
         ) from trouble.cause
@@ -189,7 +189,7 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
         return 6 * n
     if system.model.rows > MOST_ROWS:
         raise InputError(f"kinematics: {6 * n - rank} degrees of freedom of the system are not driven; add drivers")
-    moving = said_moving(system, null_motions(solver, state, t))
+    moving = moving_bodies_text(system, null_motions(solver, state, t))
     raise InputError(
         f"kinematics: {6 * n - rank} degrees of freedom of the system are not driven; bodies that can still move: "
         f"{moving}: add a driver for each, or simulate the motion; if all are driven, the mechanism is at a branch "
@@ -197,64 +197,64 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
     )
 
 
-def said_moving(system: System, motions: np.ndarray) -> str:
+def moving_bodies_text(system: System, motions: np.ndarray) -> str:
     """Return a text for messages: the names of the bodies that move in any of f motions (f, n, 6)."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
 
 
-def _explained(system: System, trouble: UnreachedError, before: float, target: float, rank: int) -> str:
-    """Return an error message for a time `target` (s) that cannot be reached from the time `before` (s).
+def _unreached_message(system: System, error: UnreachedError, reached: float, target: float, rank: int) -> str:
+    """Return an error message for a time `target` (s) that cannot be reached from the time `reached` (s).
 
-    The message gives the reason if it is known. `trouble` is the error of the computation, and `rank` the number of
+    The message gives the reason if it is known. `error` is the error of the computation, and `rank` the number of
     independent rows.
     """
-    state = system.model.carried.state(trouble.state)
-    if trouble.reason == SINGULAR:
+    state = system.model.carried.state(error.state)
+    if error.reason == SINGULAR:
         return (
-            f"at t = {trouble.time:.9g} s the mechanism is at a {_singular(system, state, trouble.time, rank)}; "
+            f"at t = {error.time:.9g} s the mechanism is at a {_singularity_text(system, state, error.time, rank)}; "
             "choose times that do not include it, or drive another coordinate"
         )
-    if trouble.reason == TOO_MANY:
-        return _hurried(system, trouble, before, target)
-    if trouble.cause is not None:
-        return f"there is no position beyond t = {trouble.time:.9g} s, where a function fails ({trouble.cause})"
-    lost = lost_ahead(system.model, state, trouble.time, 0.0)
+    if error.reason == TOO_MANY:
+        return _too_fast_message(system, error, reached, target)
+    if error.cause is not None:
+        return f"there is no position beyond t = {error.time:.9g} s, where a function fails ({error.cause})"
+    lost = lost_ahead(system.model, state, error.time, 0.0)
     if lost is not None:
-        return f"there is no position beyond t = {trouble.time:.9g} s: {lost}"
+        return f"there is no position beyond t = {error.time:.9g} s: {lost}"
     amount, _, angular = violations(system, state, target)
     worst = int(np.argmax(amount / np.where(angular, 1.0, system.model.length)))
     return (
-        f"there is no position beyond t = {trouble.time:.9g} s: {constraint_of(system, worst)} cannot be satisfied "
+        f"there is no position beyond t = {error.time:.9g} s: {constraint_of(system, worst)} cannot be satisfied "
         f"(at t = {target:.9g} s its row {system.model.labels[worst]} is violated by {amount[worst]:.3g} "
         f"{'rad' if angular[worst] else 'm'}); the mechanism is at a dead point or at the end of its range"
     )
 
 
-def _hurried(system: System, trouble: UnreachedError, before: float, target: float) -> str:
+def _too_fast_message(system: System, error: UnreachedError, reached: float, target: float) -> str:
     """Return an error message for a time interval that requires too many steps; the message names the fastest driver.
 
-    The interval reaches from the time `before` to `target`, s; `trouble` is the error of the computation.
+    The interval reaches from the time `reached` to `target`, s; `error` is the error of the computation.
     """
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
         angle = bool(model.row_torque[placed.rows.start])
         for motion in placed.relation.motions:
-            rate = abs(float(motion.derivatives(trouble.time, 1)[1]))
+            rate = abs(float(motion.derivatives(error.time, 1)[1]))
             if rate / (1.0 if angle else model.length) > fastest:
                 fastest = rate / (1.0 if angle else model.length)
                 who = f"{constraint_of(system, placed.rows.start)} with {rate:.3g} {'rad/s' if angle else 'm/s'}"
-    share = (trouble.time - before) / (target - before)
-    total = f"about {trouble.tried / share:.1e}" if share > 0 else "more"
+    share = (error.time - reached) / (target - reached)
+    total = f"about {error.tried / share:.1e}" if share > 0 else "more"
     return (
-        f"the motion from t = {before:.9g} s to t = {target:.9g} s is too long for one interval: {who} reached "
-        f"t = {trouble.time:.9g} s in {trouble.tried} steps, and would need {total}: check the rate of the driver and "
+        f"the motion from t = {reached:.9g} s to t = {target:.9g} s is too long for one interval: {who} reached "
+        f"t = {error.time:.9g} s in {error.tried} steps, and would need {total}: check the rate of the driver and "
         "the times, or give times in between"
     )
 
 
-def _singular(system: System, state: State, t: float, rank: int) -> str:
+def _singularity_text(system: System, state: State, t: float, rank: int) -> str:
     """Return a text that names the kind of a singular configuration and the rows that have become dependent.
 
     `rank` is the number of rows that are independent at neighboring states.

@@ -1,4 +1,7 @@
-"""The benchmark suite: QuIRK timed against its peers, and against known motions. See README.md beside this file."""
+"""The benchmark suite: run times of QuIRK and of other simulators, and comparisons with known motions.
+
+See README.md beside this file.
+"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure, print the table, store the record, the diagrams and the page."""
+"""``python -m benchmarks``: run the benchmarks, print the table, and write the record, the diagrams and the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .row import Row, printed  # noqa: E402
 
 
 def main() -> None:
-    """Run the suite."""
+    """Run the benchmark suite."""
     small, effort = given.small, SMALL if given.small else FULL
     given.out.mkdir(parents=True, exist_ok=True)
 
@@ -38,7 +38,7 @@ def main() -> None:
     long_curves: list[accuracy.Curve] = []
 
     def store() -> None:
-        """Keep what is there already, should a later part fail."""
+        """Write the record of the parts measured so far, so that it survives a failure of a later part."""
         record["other_cores"] = others.cores()
         record["warm"] = [row.record() for row in warm]
         record["cold"] = [row.record() for row in cold_rows]

@@ -1,4 +1,4 @@
-"""Time to an accuracy: the ten-link chain of the reference table, by every side."""
+"""Run time for a given accuracy: the ten-link chain of the reference table, computed by each simulator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TARGETS = {"MuJoCo RK4": 6.0, "Exudyn generalized-alpha": 500.0, "Pinocchio ABA 
 
 @dataclass
 class Point:
-    """One run of one side."""
+    """Error and run time of one simulation."""
 
     setting: float
     error: float
@@ -33,17 +33,18 @@ class Point:
 
 @dataclass
 class Curve:
-    """What one side did.
+    """Work-precision curve of one simulator.
 
     Attributes
     ----------
     side : str
+        Name of the simulator and its method.
     setting : str
-        What the setting of a point is.
+        Name of the setting that is varied, such as the relative tolerance or the number of steps.
     points : list of Point
-        From coarse to fine.
+        In order of increasing accuracy.
     best : Point or None
-        The quickest that is accurate enough; None if none is.
+        The fastest run that meets the required accuracy; None if no run does.
     """
 
     side: str
@@ -52,12 +53,16 @@ class Curve:
     best: Point | None
 
     def record(self) -> dict[str, object]:
-        """Return what is stored of it."""
+        """Return the curve as plain data for the record."""
         return asdict(self)
 
 
 def curve(side: str, setting: str, run: Run, settings: list[float], enough: float, refinements: int = 3) -> Curve:
-    """Run a side at settings from coarse to fine, then between the last that misses and the first that is enough."""
+    """Run a simulator at settings of increasing accuracy, then refine the setting that just meets the required one.
+
+    `enough` is the largest admissible error, m. Bisection continues for `refinements` runs between the last setting
+    that exceeds it and the first one that meets it.
+    """
     points = []
     for value in settings:
         points.append(Point(value, *run(value)))
@@ -77,28 +82,28 @@ def curve(side: str, setting: str, run: Run, settings: list[float], enough: floa
 
 
 def goal(small: bool) -> tuple[float, float]:
-    """Return the time of the end, s, and the error that is enough, m."""
+    """Return the end time, s, and the largest admissible error, m."""
     return (0.25, 1e-4) if small else (2.0, 1e-6)
 
 
 def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
-    """Return rows and curves of `ball_chain10` to 1e-6 m at 2 s.
+    """Return table rows and work-precision curves of `ball_chain10`, for an error of 1e-6 m at 2 s.
 
-    Exudyn's method of order two needs millions of steps for that: they are taken only if `long`; otherwise its
-    finest run gives a bound.
+    Exudyn's method of order two requires millions of steps for this error: they are computed only if `long`; otherwise
+    its most accurate run gives a lower bound of its run time.
     """
     t, enough = goal(small)
     system, positions = models.ball_chain10(), models.ball_chain10_positions(t)
     repeats = 1 if small else 3
 
-    def runner(module, again: int = repeats) -> Run:
-        return lambda setting: module.error_and_seconds(system, t, positions, setting, repeats=again)
+    def runner(module, repetitions: int = repeats) -> Run:
+        return lambda setting: module.error_and_seconds(system, t, positions, setting, repeats=repetitions)
 
     tolerances = [10.0**-k for k in (range(3, 6) if small else range(3, 13))]
 
-    def own(method: str, again: int = repeats) -> Run:
+    def own(method: str, repetitions: int = repeats) -> Run:
         def run(setting: float) -> tuple[float, float]:
-            return quirk_side.error_and_seconds(system, t, positions, setting, again, method)
+            return quirk_side.error_and_seconds(system, t, positions, setting, repetitions, method)
 
         run(1e-3)  # compiles
         return run
@@ -106,8 +111,8 @@ def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
     ours = [curve(f"QuIRK {method}", "rtol", own(method), tolerances, enough) for method in METHODS]
     rows, curves = [], list(ours)
 
-    def compare(side: str, setting: str, module, settings: list[float], again: int, refinements: int) -> None:
-        curves.append(curve(side, setting, runner(module, again), settings, enough, refinements))
+    def compare(side: str, setting: str, module, settings: list[float], repetitions: int, refinements: int) -> None:
+        curves.append(curve(side, setting, runner(module, repetitions), settings, enough, refinements))
         rows.append(_row(ours[0], curves[-1], small))
         _in_turn(rows[-1], ours[0], own(METHODS[0], 1), curves[-1], runner(module, 1), repeats)
 
@@ -126,13 +131,13 @@ def chain(small: bool, long: bool) -> tuple[list[Row], list[Curve]]:
 
 
 def _between(a: float, b: float) -> float:
-    """The geometric mean, of counts a count."""
+    """Return the geometric mean of two settings; integers give an integer."""
     middle = float(np.sqrt(a * b))
     return round(middle) if a >= 1 and b >= 1 else middle
 
 
 def _row(ours: Curve, theirs: Curve, small: bool) -> Row:
-    """Return the row of the runs that made the curves."""
+    """Return the table row that compares the best runs of two curves."""
     t, enough = goal(small)
     row = Row(f"ball_chain10 to {enough:g} m at {t:g} s", theirs.side, target=TARGETS[theirs.side], judged=not small)
     reached = theirs.best
@@ -148,7 +153,7 @@ def _row(ours: Curve, theirs: Curve, small: bool) -> Row:
 
 
 def _in_turn(row: Row, ours: Curve, our_run: Run, theirs: Curve, their_run: Run, rounds: int) -> None:
-    """Replace the row's times by those of the best runs repeated in turn, unless they take long."""
+    """Replace the run times of a row by those of alternately repeated best runs, unless these take long."""
     if not (ours.best and theirs.best and theirs.best.seconds < LONG):
         return
     times = [(our_run(ours.best.setting)[1], their_run(theirs.best.setting)[1]) for _ in range(rounds)]

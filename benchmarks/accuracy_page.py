@@ -1,6 +1,6 @@
-"""``python -m benchmarks.accuracy_page``: run all systems whose motion is known or published, and write the page.
+"""``python -m benchmarks.accuracy_page``: run all systems with a known or published motion, and write the page.
 
-Run from the checkout: the tables of the reference motions are those of the tests.
+The command requires a checkout, because the tables of the reference motions are data of the tests.
 """
 
 from __future__ import annotations
@@ -70,22 +70,22 @@ LOADS_NOT_UNIQUE = {"bricard"}
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one reference motion: largest deviations over the scale of each quantity.
+    """Largest deviations from one reference motion, relative to the scale of each quantity.
 
     Attributes
     ----------
     system : str
     states, accelerations, loads : float
-        Loads None where there are none, or none that are unique.
+        Deviations; `loads` is None if the system has no loads, or only loads that are not unique.
     residual : float
-        Of the constraints, m or rad.
+        Largest constraint residual, m or rad.
     drift : float
-        Of the energy, over its scale; None where energy is fed in.
+        Change of the energy relative to its scale; None if the system is driven.
     steps : int
     by_default : float
-        Of the states, with default method and tolerances.
+        Deviation of the states with the default method and tolerances.
     floor : float
-        How far the states of the table move if the inputs are rounded to double precision; None where not known.
+        Change of the table's states if the inputs are rounded to double precision; None if it is unknown.
     """
 
     system: str
@@ -99,7 +99,7 @@ class Row:
     floor: float | None
 
     def cells(self) -> list[str]:
-        """Return the columns of the table."""
+        """Return the cells of the table row."""
         numbers = (self.states, self.accelerations, self.loads, self.residual, self.drift)
         return [
             f"`{self.system}`", SYSTEMS[self.system], *(short(x) for x in numbers), str(self.steps),
@@ -119,7 +119,7 @@ def short(x: float | None) -> str:
 
 
 def reference(name: str) -> Row:
-    """Run one reference motion, with the tolerances of the tests and with the default ones."""
+    """Compute one reference motion, with the tolerances of the tests and with the default tolerances."""
     data = references.load(name)
     times = [entry["t"] for entry in data["reference"]]
     options, _ = run_settings("DOP853")
@@ -142,7 +142,7 @@ def reference(name: str) -> Row:
 
 
 def problem(section: Section) -> str:
-    """Return what the page says about one published problem."""
+    """Return the section of the page on one published problem."""
     parts = [f"### {section.title}", section.what, f"Run: {section.how}."]
     if section.lines:
         shown = any(line.found for line in section.lines)
@@ -165,7 +165,7 @@ def problem(section: Section) -> str:
 
 
 def versions() -> str:
-    """Return with what the page was made."""
+    """Return a text with the versions and the machine with which the page was computed."""
     libraries = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scipy", "numba"))
     return f"QuIRK {quirk.__version__}, Python {platform.python_version()}, {libraries}, {platform.machine()}"
 
@@ -197,7 +197,7 @@ their errors *difference*, it is by the same measure as QuIRK's."""
 
 
 def written(rows: list[Row], sections: list[Section]) -> str:
-    """Return the page."""
+    """Return the Markdown text of the page."""
     _, how = run_settings("DOP853")
     return page(
         "Accuracy",
@@ -213,7 +213,7 @@ def written(rows: list[Row], sections: list[Section]) -> str:
 
 
 def main() -> None:
-    """Write the page."""
+    """Write the accuracy page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy_page", description="write docs/accuracy.md")
     parser.add_argument("--out", type=Path, default=PAGE, help="the page")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Batches: fixed steps of RK4 of many members, against `mujoco.rollout`, single runs, and one thread."""
+"""Fixed RK4 steps of batches of many members, compared with `mujoco.rollout`, single runs, and a single thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEP = 1e-3  # s
 
 
 def rows(small: bool, effort: Effort) -> list[Row]:
-    """One step of one member, with projection, on one thread; and what a second thread adds."""
+    """Return rows with the time per member and step on one thread, with projection, and the gain by a second thread."""
     members = 16 if small else MEMBERS
     against = [_against_rollout(name, build, n, target, members, small, effort) for name, build, n, target in TREES]
     ladder = models.ladder(5)
@@ -56,7 +56,7 @@ def _against_rollout(
 
 
 def task(system: quirk.System, members: int, threads: int = 1) -> Task:
-    """Return the task of taking STEPS steps with all members, whose masses differ, from the initial state."""
+    """Return the task of STEPS steps of all members from the initial state; the members have different masses."""
     masses = system.bodies[0].mass * (1.0 + 0.1 * models.spread(members))
     vary = {(system.bodies[0].name, "mass"): masses}
     batch = quirk.Batch(system, members, vary=vary, method="RK4", step=STEP, threads=threads)
@@ -70,7 +70,7 @@ def task(system: quirk.System, members: int, threads: int = 1) -> Task:
 
 
 def _single_runs(system: quirk.System, members: int) -> Task:
-    """Return the task of `members` times STEPS steps of a single run in each repetition, from the initial state."""
+    """Return the task of `members` times STEPS steps of a single run, which starts from the initial state each time."""
 
     def run(count: int) -> None:
         for _ in range(count):

@@ -1,6 +1,6 @@
-"""Elastic beams: time to an accuracy, with numbers of elements and steps that suit each engine.
+"""Elastic beams: run time for a given accuracy, with the numbers of elements and steps that suit each simulator.
 
-``python -m benchmarks.beams`` measures these alone, and prints their section of docs/performance.md.
+``python -m benchmarks.beams`` runs only these benchmarks, and prints their section of docs/performance.md.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ Run = Callable[[int, Any], tuple[np.ndarray, float]]
 
 @dataclass
 class Best:
-    """The quickest run of a side that is accurate enough, or its most accurate run.
+    """The fastest sufficiently accurate run of a simulator or, if there is none, its most accurate run.
 
     Attributes
     ----------
-    problem, side : str
-    elements : int
-    setting : str
-    error : relative to the displacement
-    seconds : median of runs in turn
-    ratio : the other engine's time over QuIRK's; None for QuIRK
-    enough : bool
+    problem, side : names of the problem and of the simulator
+    elements : number of elements
+    setting : method, with its tolerance or number of steps
+    error : error of the displacement, relative to its magnitude
+    seconds : median run time of alternating runs
+    ratio : run time of the other simulator divided by that of QuIRK; None for QuIRK
+    enough : whether the run is sufficiently accurate
     """
 
     problem: str
@@ -70,7 +70,7 @@ class Best:
     enough: bool = True
 
     def cells(self) -> list[str]:
-        """Return the columns of the table."""
+        """Return the cells of the table row."""
         ratio = "" if self.ratio is None else f"{self.ratio:.3g}"
         took = in_units(self.seconds) if self.enough else f"{in_units(self.seconds)}, not enough"
         return [self.problem, self.side, str(self.elements), self.setting, f"{self.error:.1e}", took, ratio]
@@ -94,7 +94,7 @@ def pendulum(elements: int) -> quirk.System:
 
 
 def rest(build: Callable[[int], quirk.System]) -> Run:
-    """Return the run of QuIRK that finds an equilibrium."""
+    """Return a function that computes an equilibrium by QuIRK and measures the time."""
 
     def run(elements: int, setting: Any) -> tuple[np.ndarray, float]:
         system = build(elements)
@@ -106,7 +106,7 @@ def rest(build: Callable[[int], quirk.System]) -> Run:
 
 
 def swing(elements: int, setting: tuple[str, float]) -> tuple[np.ndarray, float]:
-    """Let the pendulum swing in QuIRK, by a method and a tolerance."""
+    """Simulate the pendulum by QuIRK with a method and a tolerance; return the tip displacement and the run time, s."""
     system, (method, rtol) = pendulum(elements), setting
     began = time.perf_counter()
     result = quirk.simulate(system, DURATION, method=method, rtol=rtol, atol=1e-3 * rtol, output=DURATION)
@@ -114,7 +114,7 @@ def swing(elements: int, setting: tuple[str, float]) -> tuple[np.ndarray, float]
 
 
 def exudyn(module: ModuleType, build: Callable[[int], quirk.System], kind: str, moves: bool) -> Run:
-    """Return the run of Exudyn with elements of a kind, for a system with one beam."""
+    """Return a function that simulates a system with one beam by Exudyn, with elements of the given kind."""
 
     def run(elements: int, steps: int) -> tuple[np.ndarray, float]:
         system = build(elements)
@@ -132,7 +132,7 @@ def exudyn(module: ModuleType, build: Callable[[int], quirk.System], kind: str, 
 def quickest(
     problem: str, side: str, run: Run, pairs: Iterable[tuple[int, Any]], exact: np.ndarray
 ) -> tuple[Best, Any]:
-    """Return the quickest run of a side that is enough, with its setting; the most accurate one if none is."""
+    """Return the fastest sufficiently accurate run of a simulator with its setting, or else the most accurate run."""
     found: list[tuple[Best, Any]] = []
     for elements, setting in pairs:
         displacement, seconds = run(elements, setting)
@@ -145,7 +145,7 @@ def quickest(
 
 
 def compared(small: bool) -> list[Best]:
-    """Return the best runs of all problems and sides."""
+    """Return the best runs of all simulators for all problems."""
     module = peer("Exudyn beams")
     sizes = (6, 8) if small else (4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)
     steps = (250,) if small else (125, 250, 500, 1000)
@@ -177,12 +177,12 @@ def compared(small: bool) -> list[Best]:
 
 
 def records(small: bool) -> list[dict[str, object]]:
-    """Return what is stored of all best runs."""
+    """Return the best runs as plain data for the record."""
     return [asdict(best) for best in compared(small)]
 
 
 def section(rows: list[dict[str, Any]]) -> str:
-    """Return the text and the table of the page."""
+    """Return the section of the page, with its table."""
     text = TEXT.format(enough=ENOUGH, duration=DURATION, rounds=ROUNDS)
     return f"{text}\n\n{table(HEAD, [Best(**row).cells() for row in rows])}"
 

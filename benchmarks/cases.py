@@ -1,4 +1,4 @@
-"""The cases that compare times of one evaluation or one step."""
+"""Benchmarks of single evaluations of the equations of motion, and of single steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Builder = Callable[[int], quirk.System]
 
 
 def evaluations(small: bool, effort: Effort) -> list[Row]:
-    """One evaluation of the accelerations of chains against Pinocchio's articulated-body algorithm."""
+    """Compare evaluations of the accelerations of chains with Pinocchio's articulated-body algorithm."""
     pinocchio = peer("Pinocchio")
     rows = []
     chains: tuple[tuple[str, Builder, float], ...] = (
@@ -47,7 +47,7 @@ def evaluations(small: bool, effort: Effort) -> list[Row]:
 
 
 def ladder(small: bool, effort: Effort) -> list[Row]:
-    """One evaluation of the redundant four-bar ladder against Pinocchio's algorithms for loops."""
+    """Compare evaluations of the redundant four-bar ladder with Pinocchio's algorithms for closed loops."""
     pinocchio = peer("Pinocchio")
     windows = 3 if small else 40
     system = models.ladder(windows)
@@ -67,7 +67,7 @@ def ladder(small: bool, effort: Effort) -> list[Row]:
 
 
 def steps(small: bool, effort: Effort) -> list[Row]:
-    """One RK4 step, QuIRK's with projection onto the constraints, against MuJoCo's."""
+    """Compare RK4 steps, in QuIRK with projection onto the constraints, with those of MuJoCo."""
     mujoco = peer("MuJoCo")
     rows = []
     mechanisms: tuple[tuple[str, Builder, int, float], ...] = (
@@ -88,7 +88,7 @@ def steps(small: bool, effort: Effort) -> list[Row]:
 
 
 def rods(small: bool, effort: Effort) -> list[Row]:
-    """One evaluation of a net, for each of its rods."""
+    """Measure an evaluation of a net of rods, per rod."""
     n = 3 if small else 20
     count = 2 * n * (n - 1)
     row = Row(f"evaluation, net {n} x {n}, us per rod", target=2.5, below=True, judged=not small)
@@ -101,7 +101,7 @@ def rods(small: bool, effort: Effort) -> list[Row]:
 
 
 def series(small: bool, effort: Effort) -> list[Row]:
-    """Runs by Taylor series at rtol 1e-12 of hinged chains in a plane against heyoka's on equations by hand."""
+    """Compare Taylor-series runs of plane chains at rtol 1e-12 with those of heyoka, with equations derived by hand."""
     heyoka = peer("heyoka")
     rows = []
     for n, duration, target in ((2, 1.0, None),) if small else ((2, 20.0, 1 / 6), (10, 5.0, 1.0)):
@@ -123,7 +123,10 @@ def series(small: bool, effort: Effort) -> list[Row]:
 def compare(
     row: Row, system: quirk.System, ours: Task, theirs: Task | ModuleType | None, effort: Effort, per: int = 1
 ) -> None:
-    """Fill in times and ratio: both sides in turn where both are there. A repetition consists of `per` steps."""
+    """Set the times of both simulators and their ratio in a row.
+
+    The two tasks alternate if both are available. One repetition of a task consists of `per` steps.
+    """
     bodies = row.details["bodies"] = len(system.bodies)
     if theirs:
         one, other, row.ratio = in_turn(ours, theirs, effort)
@@ -137,7 +140,7 @@ def compare(
 
 
 def same(row: Row, error: float) -> None:
-    """Note how far the peer's accelerations are from QuIRK's; refuse to compare different mechanisms."""
+    """Record the relative difference of the peer's accelerations; an error is raised if the mechanisms differ."""
     row.details["model_error"] = error
     if not error < SAME:
         raise AssertionError(f"{row.case}: {row.peer} has accelerations of another mechanism, off by {error:.3g}")

@@ -1,6 +1,6 @@
-"""Cold starts: a fresh process imports a library, builds a chain and computes its first result.
+"""Cold starts: a new process imports a library, builds a chain and computes the first result.
 
-``python -m benchmarks.cold SIDE evaluation|step BODIES`` is that process; it prints its times as JSON.
+``python -m benchmarks.cold SIDE evaluation|step BODIES`` is the command of that process; it prints its times as JSON.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ PEERS = {"evaluation": "Pinocchio", "step": "MuJoCo"}
 
 
 def rows(small: bool) -> list[Row]:
-    """Return rows of QuIRK's first use ever, with nothing compiled, and of later processes against the peers.
+    """Return rows for the first use of QuIRK, without cached machine code, and for later processes compared with peers.
 
-    A smoke test leaves the first use out: to compile is most of its time, and what the tests do already.
+    The first use is not measured if `small`, because it mostly consists of compilation, which the tests cover.
     """
     result = []
     for what, other in list(PEERS.items())[-1 if small else 0 :]:
@@ -45,26 +45,26 @@ def rows(small: bool) -> list[Row]:
     return result
 
 
-def _later(case: str, what: str, n: int, repeats: int, other: str, variables: dict[str, str]) -> Row:
-    """Return the row of processes that find QuIRK's machine code, against the peer's."""
+def _later(case: str, benchmark: str, n: int, repeats: int, peer_name: str, variables: dict[str, str]) -> Row:
+    """Return the row that compares processes using QuIRK's cached machine code with processes of a peer."""
     from .peers.installed import peer
 
-    times = _measured("QuIRK", what, n, repeats, variables)
+    times = _measured("QuIRK", benchmark, n, repeats, variables)
     row = Row(f"{case}, compiled before", quirk=in_units(sum(times.values())), judged=False)
     row.details = {"quirk": times}
-    if peer(other):
-        theirs = _measured(other, what, n, repeats, {})
-        row.peer, row.other = other, in_units(sum(theirs.values()))
+    if peer(peer_name):
+        theirs = _measured(peer_name, benchmark, n, repeats, {})
+        row.peer, row.other = peer_name, in_units(sum(theirs.values()))
         row.ratio, row.details["peer"] = sum(theirs.values()) / sum(times.values()), theirs
     return row
 
 
-def _measured(side: str, what: str, n: int, repeats: int, variables: dict[str, str]) -> dict[str, float]:
-    """Return the median of each part over fresh processes."""
+def _measured(side: str, benchmark: str, n: int, repeats: int, variables: dict[str, str]) -> dict[str, float]:
+    """Return the median over several processes of the time of each part, s."""
     runs = []
     for _ in range(repeats):
         process = subprocess.run(
-            [sys.executable, "-m", "benchmarks.cold", side, what, str(n)],
+            [sys.executable, "-m", "benchmarks.cold", side, benchmark, str(n)],
             cwd=ROOT,
             env={**os.environ, **variables},
             check=True,
@@ -76,10 +76,10 @@ def _measured(side: str, what: str, n: int, repeats: int, variables: dict[str, s
     return {key: median(run[key] for run in runs) for key in runs[0]}
 
 
-def parts(side: str, what: str, n: int) -> dict[str, float]:
-    """Return the times of import, of building the chain, and of the first result.
+def parts(side: str, benchmark: str, n: int) -> dict[str, float]:
+    """Return the times, s, for the import, the construction of the chain, and the first result.
 
-    A peer's chain is built from QuIRK's, whose own time is left out, as that of importing QuIRK.
+    The chain of a peer is translated from QuIRK's; the times to import QuIRK and to build its chain are not included.
     """
     clock = time.perf_counter
     times = {}
@@ -95,7 +95,7 @@ def parts(side: str, what: str, n: int) -> dict[str, float]:
     times["build"] = clock() - began
     module = quirk_side if side == "QuIRK" else peer(side)
     # Batches would make Pinocchio allocate its data twice, which takes most of the time of long chains.
-    make = module.calls if side == "Pinocchio" else getattr(module, f"{what}s")
+    make = module.calls if side == "Pinocchio" else getattr(module, f"{benchmark}s")
     began = clock()
     task = make(system)
     if side == "QuIRK":

@@ -1,4 +1,4 @@
-"""The work-precision diagram and the scaling diagram."""
+"""Work-precision diagrams, and the diagram of the time of a step over the number of bodies."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def work_precision(
     title: str,
     enough: float,
     path: Path,
-    of: str = "largest error of a position at the end",
+    error_name: str = "largest error of a position at the end",
     unit: str = " m",
 ) -> None:
-    """Draw the time of runs against their error, which is `of` something, in a unit."""
+    """Draw run times over errors. `error_name` describes the error, and `unit` is its unit."""
     figure, axes = plt.subplots(figsize=(8.0, 5.2), layout="constrained")
     for curve, color, marker in zip(curves, COLORS, MARKERS, strict=False):
         axes.loglog(
@@ -48,12 +48,12 @@ def work_precision(
         color="0.4",
     )
     axes.invert_xaxis()  # better to the right
-    axes.set(xlabel=f"{of},{unit}" if unit else of, ylabel="time of the run, s", title=title)
+    axes.set(xlabel=f"{error_name},{unit}" if unit else error_name, ylabel="time of the run, s", title=title)
     _finish(figure, axes, path)
 
 
 def scaling(lines: list[Line], path: Path) -> None:
-    """Draw the time of a step against the number of bodies: one color per mechanism, dashed for peers."""
+    """Draw the time of a step over the number of bodies, with one color per mechanism and dashed lines for peers."""
     figure, axes = plt.subplots(figsize=(8.0, 5.2), layout="constrained")
     mechanisms = list(dict.fromkeys(line.mechanism for line in lines))
     for line in lines:

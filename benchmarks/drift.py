@@ -1,4 +1,4 @@
-"""How far the energy of a double pendulum drifts in a long run, against the time that the run takes."""
+"""Energy drift of a double pendulum in a long run, compared with the run time."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ ENOUGH, SECONDS = 1e-11, 3.0
 
 
 def duration(small: bool) -> float:
-    """Return the time of the end, s."""
+    """Return the end time, s."""
     return 10.0 if small else 1e4
 
 
 def long_runs(small: bool) -> tuple[list[Row], list[Curve]]:
-    """Return curves of drift and time of the spatial double pendulum, and what is aimed at."""
+    """Return table rows with targets, and curves of energy drift and run time, of the spatial double pendulum."""
     system, t = references.build(references.load("spatial_double_pendulum")), duration(small)
     curves = []
     for method, digits in METHODS.items():
@@ -42,7 +42,7 @@ def long_runs(small: bool) -> tuple[list[Row], list[Curve]]:
 
 
 def _drift(system: quirk.System, t: float, method: str, rtol: float) -> tuple[float, float]:
-    """Return the drift of the energy and the seconds of a run."""
+    """Return the relative drift of the energy in a run, and its run time, s."""
     began = time.perf_counter()
     result = quirk.simulate(system, t, method=method, rtol=rtol, atol=1e-3 * rtol, output=t / 100)
     seconds = time.perf_counter() - began

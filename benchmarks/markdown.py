@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def read(page: str) -> list[list[str]]:
-    """Return the cells of all lines of tables of a page."""
+    """Return the cells of all table lines of a Markdown page."""
     lines = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("| ---")]
     cells = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
     return [[cell.strip().replace("\\|", "|") for cell in line] for line in cells]

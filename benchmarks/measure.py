@@ -1,4 +1,4 @@
-"""Timing: batches of repetitions, medians, and two sides taken in turn; and what was measured on what."""
+"""Time measurement: batches of repetitions, medians, alternation of two tasks, and data of the machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ LIBRARIES = ("quirk-dynamics", "numpy", "scipy", "numba", "pin", "mujoco", "exud
 
 @dataclass(frozen=True)
 class Effort:
-    """How long to measure.
+    """Duration of measurements.
 
     Attributes
     ----------
     batch : float
-        s, the least time of a batch.
+        Minimum duration of a batch of repetitions, s.
     batches : int
-        Of each side.
+        Number of batches for each task.
     """
 
     batch: float = 0.05
@@ -41,33 +41,33 @@ SMALL = Effort(batch=0.002, batches=3)
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per repetition, of all batches."""
+    """Time per repetition, s, in each batch."""
 
     batches: list[float]
 
     @property
     def median(self) -> float:
-        """The middle batch, s."""
+        """Median over the batches, s."""
         return float(np.median(self.batches))
 
     def over(self, parts: int) -> Timing:
-        """Return the seconds of each of the equal parts of a repetition."""
+        """Return the timing of one of `parts` equal parts of a repetition."""
         return Timing([seconds / parts for seconds in self.batches])
 
     def record(self) -> dict[str, float | int]:
-        """Return what is stored of it."""
+        """Return the timing as plain data for the record."""
         return {"median_s": self.median, "minimum_s": min(self.batches), "batches": len(self.batches)}
 
 
 def elapsed(task: Task, count: int) -> float:
-    """Return the seconds that one batch takes."""
+    """Return the time of one batch of `count` repetitions, s."""
     start = time.perf_counter()
     task(count)
     return time.perf_counter() - start
 
 
 def repetitions(task: Task, batch: float) -> int:
-    """Return how many repetitions fill a batch; this also warms the task up."""
+    """Return the number of repetitions in a batch of given duration, s; the task is also warmed up."""
     task(1)
     count = 1
     while (seconds := elapsed(task, count)) < batch:
@@ -77,16 +77,15 @@ def repetitions(task: Task, batch: float) -> int:
 
 
 def timed(task: Task, effort: Effort = FULL) -> Timing:
-    """Measure one task."""
+    """Measure the time of a task."""
     count = repetitions(task, effort.batch)
     return Timing([elapsed(task, count) / count for _ in range(effort.batches)])
 
 
 def in_turn(first: Task, second: Task, effort: Effort = FULL) -> tuple[Timing, Timing, float]:
-    """Measure two tasks by batches A B A B; return both and the ratio second / first.
+    """Measure two tasks in alternating batches; return both timings and the ratio second / first.
 
-    The ratio is the median of the ratios of neighboring batches, so that a machine that slows down for a while
-    slows both.
+    The ratio is the median over pairs of neighboring batches, so that temporary load on the machine affects both tasks.
     """
     counts = [repetitions(task, effort.batch) for task in (first, second)]
     a, b = [], []
@@ -97,20 +96,20 @@ def in_turn(first: Task, second: Task, effort: Effort = FULL) -> tuple[Timing, T
 
 
 class Others:
-    """How many cores of the machine work for others, from now on."""
+    """Measurement, from its creation on, of the load on the machine by other processes."""
 
     def __init__(self) -> None:
         self._began, self._before = time.perf_counter(), _busy()
 
     def cores(self) -> float | None:
-        """Return their mean number; None where the machine does not tell."""
+        """Return the mean number of cores used by other processes; None if it is unknown."""
         if self._before is None or (now := _busy()) is None:
             return None
         return max(0.0, (now - self._before) / (time.perf_counter() - self._began))
 
 
 def _busy() -> float | None:
-    """Return the seconds for which cores have worked for others than this process and those that it has waited for."""
+    """Return the processor time, s, of all processes except this one and its ended child processes."""
     try:
         counts = [int(n) for n in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     except OSError:
@@ -122,7 +121,7 @@ def _busy() -> float | None:
 
 
 def environment() -> dict[str, object]:
-    """Return commit, machine and versions."""
+    """Return the commit, the machine and the versions of the libraries."""
     versions = {}
     for name in LIBRARIES:
         try:

@@ -1,7 +1,7 @@
-"""The mechanisms of the benchmarks, built through QuIRK's public interface.
+"""Mechanisms of the benchmarks, built with QuIRK's public interface.
 
-Every builder returns a `quirk.System` whose initial poses and velocities satisfy the constraints and are not at
-rest. What is random is seeded: a builder called twice returns the same mechanism.
+Each function returns a `quirk.System` whose initial poses and velocities, which are not zero, satisfy the constraints.
+Random numbers have fixed seeds, so that the mechanisms are reproducible.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def ball_chain(n: int) -> quirk.System:
 
 
 def chain_angles(n: int) -> np.ndarray:
-    """Return the angles (n,) from the downward vertical, rad, at which the rods of `hinged_chain` start, at rest."""
+    """Return the initial angles (n,), rad, of the rods of `hinged_chain` from the downward vertical."""
     return 1.5 + 0.2 * np.sin(np.arange(n))
 
 
@@ -76,7 +76,7 @@ def _ends(angles: np.ndarray) -> np.ndarray:
 
 
 def spread(count: int) -> np.ndarray:
-    """Return numbers (count,) between -1 and 1, evenly distributed."""
+    """Return `count` equidistributed numbers between -1 and 1."""
     return np.random.default_rng(6).uniform(-1.0, 1.0, count)
 
 
@@ -93,7 +93,7 @@ def revolute_tree(n: int) -> quirk.System:
 
 
 def hub(arms: int, joint: str = "revolute") -> quirk.System:
-    """Return a free body with `arms` arms of three rods each: 3 arms + 1 bodies.
+    """Return a free body with `arms` arms of three rods each, 3 arms + 1 bodies in total.
 
     Parameters
     ----------
@@ -120,17 +120,17 @@ def hub(arms: int, joint: str = "revolute") -> quirk.System:
     q = orientations(parent, relative)
     mechanism = placed(parent, q, spins(parent, q, rate), above, below)
     # A hub much lighter than its arms together would be flung about by them.
-    bodies = _links(mechanism, first=quirk.Body.sphere("hub", MASS * arms, LENGTH, **mechanism.initial(0)))
+    bodies = _links(mechanism, replacement=quirk.Body.sphere("hub", MASS * arms, LENGTH, **mechanism.initial(0)))
     make = _ball if spherical else _hinge_y
     joints = [make(c, bodies[parent[c]], bodies[c], above[c], UPPER) for c in range(1, n)]
     return quirk.System([*bodies, *joints], gravity=GRAVITY)
 
 
 def ladder(windows: int) -> quirk.System:
-    """Return a planar ladder of four-bar windows: rockers on the ground, joined by couplers at their tops.
+    """Return a planar ladder of four-bar windows: rockers hinged to the ground, with couplers between their upper ends.
 
-    Spatial hinges with parallel axes: 2 windows + 1 bodies, 3 windows + 1 hinges, 3 redundant rows for each
-    window and one degree of freedom. The rockers stay parallel, so that the motion is in closed form.
+    The hinges are spatial, with parallel axes. There are 2 windows + 1 bodies, 3 windows + 1 hinges, 3 redundant rows
+    per window and one degree of freedom. The rockers stay parallel, so that the motion has a closed form.
     """
     tilt, speed, spacing, rod = 0.4, 1.5, 1.0, 0.8
     bars = np.arange(windows + 1)
@@ -180,12 +180,12 @@ def ball_chain10_positions(t: float = 2.0) -> np.ndarray:
 
 
 def _bends(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Random rotations (n, 4) by up to about a right angle."""
+    """Return random rotations (n, 4) by angles up to about 90 degrees."""
     return rotation.exp(rng.uniform(-0.9, 0.9, (n, 3)))
 
 
 def _hinged(parent: np.ndarray, generation: np.ndarray, seed: int) -> quirk.System:
-    """A tree of rods with hinges about y in even generations and about x in odd ones."""
+    """Return a tree of rods with hinges about y in even generations and about x in odd ones."""
     rng = np.random.default_rng(seed)
     n = len(parent)
     axis = np.where(generation[:, None] % 2 == 0, [0.0, 1.0, 0.0], [1.0, 0.0, 0.0])
@@ -201,11 +201,11 @@ def _hinged(parent: np.ndarray, generation: np.ndarray, seed: int) -> quirk.Syst
     return quirk.System([*bodies, *joints], gravity=GRAVITY)
 
 
-def _links(where: Placed, first: quirk.Body | None = None) -> list[quirk.Body]:
-    """Rods at the given places; `first` takes the place of rod 0."""
-    bodies = [] if first is None else [first]
-    count = len(where.position)
-    return bodies + [quirk.Body(f"link{k}", MASS, INERTIA, **where.initial(k)) for k in range(len(bodies), count)]
+def _links(poses: Placed, replacement: quirk.Body | None = None) -> list[quirk.Body]:
+    """Return rods at given poses; if `replacement` is given, it replaces rod 0."""
+    bodies = [] if replacement is None else [replacement]
+    count = len(poses.position)
+    return bodies + [quirk.Body(f"link{k}", MASS, INERTIA, **poses.initial(k)) for k in range(len(bodies), count)]
 
 
 def _ball(

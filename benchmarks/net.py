@@ -1,4 +1,4 @@
-"""A net of rods: many bodies that meet in points, and many loops."""
+"""A net of rods, with many bodies joined at each point and many loops."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ MESH = 0.1  # length of a rod
 
 
 def net(n: int) -> quirk.System:
-    """Return n x n points joined by 2 n (n - 1) rods, hung from the ground at its two upper corners.
+    """Return a net of n x n points joined by 2 n (n - 1) rods, which hangs from the ground at its two upper corners.
 
-    Point (i, j) is at A_i + B_j: A is an arc in the xz plane that sags between the corners, B a zigzag in the yz
-    plane that hangs down. It moves with the velocity w_i y + u_j x, where w vanishes at the corners and u along the
-    upper edge. Every rod is a step of A, which moves along y, or a step of B, which moves along x, so that no
-    length changes, whatever w and u are.
+    Point (i, j) is at A_i + B_j: A is an arc in the xz plane that sags between the corners, B is a zigzag in the yz
+    plane that hangs down. The velocity of the point is w_i y + u_j x, where w vanishes at the corners and u along the
+    upper edge. Each rod is a step of A, which moves along y, or a step of B, which moves along x, so that all lengths
+    are constant for any w and u.
     """
     rng = np.random.default_rng(5)
     slope = np.linspace(-0.8, 0.8, n - 1)
@@ -57,12 +57,12 @@ def net(n: int) -> quirk.System:
 
 
 def _path(direction: np.ndarray) -> np.ndarray:
-    """Points (m + 1, 3) of a path with steps of one mesh along the given unit vectors."""
+    """Return points (m + 1, 3) of a path with steps of length MESH along m given directions."""
     return np.vstack([np.zeros(3), np.cumsum(MESH * direction, axis=0)])
 
 
 def _rod(name: str, start: np.ndarray, end: np.ndarray, v_start: np.ndarray, v_end: np.ndarray) -> quirk.Body:
-    """A thin rod along its x axis between two points with given velocities."""
+    """Return a thin rod along its x axis between two points with given velocities."""
     x = (end - start) / MESH
     # x in the xz plane or in the yz plane, so never along this vector.
     y = np.cross([1.0, 1.0, 0.0] if abs(x[2]) > 0.9 else [0.0, 0.0, 1.0], x)
@@ -84,5 +84,5 @@ def _end(end: tuple[quirk.Body, float]) -> quirk.Frame:
     return quirk.Frame([end[1] * MESH, 0, 0])
 
 
-def _ball(name: str, first: tuple[quirk.Body, float], second: tuple[quirk.Body, float]) -> quirk.Spherical:
-    return quirk.Spherical(name, first[0], second[0], frame_i=_end(first), frame_j=_end(second))
+def _ball(name: str, rod_i: tuple[quirk.Body, float], rod_j: tuple[quirk.Body, float]) -> quirk.Spherical:
+    return quirk.Spherical(name, rod_i[0], rod_j[0], frame_i=_end(rod_i), frame_j=_end(rod_j))

@@ -1,4 +1,4 @@
-"""Poses and velocities along the branches of a tree, for all bodies at once."""
+"""Poses and velocities of the bodies of a tree, computed along its branches for all bodies at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from quirk import rotation
 
 @dataclass(frozen=True)
 class Placed:
-    """Poses and velocities of n bodies, as `quirk.Body` takes them.
+    """Poses and velocities of n bodies, in the conventions of `quirk.Body`.
 
     Attributes
     ----------
-    position, velocity : (n, 3) of the centers of mass in N
+    position, velocity : (n, 3) of the centers of mass, inertial frame
     orientation : (n, 4) body to inertial
     angular_velocity : (n, 3) in body axes
     """
@@ -27,23 +27,23 @@ class Placed:
     angular_velocity: np.ndarray
 
     def initial(self, k: int) -> dict[str, np.ndarray]:
-        """Return the arguments of `quirk.Body` that place body k."""
+        """Return the arguments of `quirk.Body` for the pose and velocity of body k."""
         return {name: part[k] for name, part in vars(self).items()}
 
 
 def along(parent: np.ndarray, value: np.ndarray, combine: Callable[..., np.ndarray] = np.add) -> np.ndarray:
-    """Combine the values met on the way from the root to each node.
+    """Return the combination of the values along the path from the root to each node.
 
-    Each pass doubles the part of the way that is covered, so that a chain of 1e5 links takes 17 passes over arrays
+    The number of passes over the arrays is the logarithm of the depth of the tree: a chain of 1e5 links takes 17 passes
     and no loop over bodies.
 
     Parameters
     ----------
     parent : (n,)
-        The parent of each node, -1 for a root.
+        Index of the parent of each node, -1 for a root.
     value : (n, k)
     combine : callable
-        Associative: takes the values of the upper and the lower part of the way.
+        Associative function of the values of the upper and of the lower part of a path.
     """
     value, above = value.copy(), parent.copy()
     while (open_ := np.flatnonzero(above >= 0)).size:
@@ -64,23 +64,23 @@ def orientations(parent: np.ndarray, relative: np.ndarray) -> np.ndarray:
 
 
 def spins(parent: np.ndarray, q: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Return angular velocities (n, 3) in N from those relative to the parents, which are in the bodies' axes."""
+    """Return angular velocities (n, 3), inertial frame, from those relative to the parents in body axes."""
     return along(parent, turn(q, rate))
 
 
 def placed(parent: np.ndarray, q: np.ndarray, spin: np.ndarray, above: np.ndarray, below: np.ndarray) -> Placed:
-    """Return poses and velocities of bodies joined in a tree that hangs on the ground, which is at rest.
+    """Return poses and velocities of bodies that are joined in a tree rooted at the ground.
 
     Parameters
     ----------
     parent : (n,)
-        Parents; -1 stands for the ground, whose axes are those of N.
+        Indices of the parents; -1 for the ground.
     q : (n, 4)
-        Orientations.
+        Orientations, body to inertial.
     spin : (n, 3)
-        Angular velocities in N.
+        Angular velocities, inertial frame.
     above, below : (n, 3)
-        The joint point in coordinates of the parent and of the body.
+        Position of the joint in coordinates of the parent and of the body.
     """
     rooted = (parent < 0)[:, None]
     upper = turn(np.where(rooted, rotation.IDENTITY, q[parent]), above)

@@ -1,6 +1,7 @@
 """``python -m benchmarks.performance_page RECORD``: write docs/performance.md from a record of the benchmarks.
 
-The pictures beside that record are copied to docs/images. `python -m benchmarks` writes the same page beside them.
+The pictures in the folder of the record are copied to docs/images. `python -m benchmarks` also writes the page, into
+its own folder.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ EARLIER = """The two pictures are of an earlier run, of commit {commit}: they do
 
 
 def machine(record: dict[str, Any]) -> str:
-    """Return on what was measured, and what else ran there."""
+    """Return a text with the machine, the versions, and the load by other processes."""
     found = record["environment"]
     versions = ", ".join(f"{NAMES.get(name, name)} {v}" for name, v in found["versions"].items() if v)
     missing = [NAMES.get(name, name) for name, v in found["versions"].items() if not v]
@@ -95,7 +96,7 @@ def machine(record: dict[str, Any]) -> str:
 
 
 def compared(rows: list[dict[str, Any]]) -> str:
-    """Return the table of evaluations and steps, and what there is to say about its rows."""
+    """Return the table of evaluations and steps, with notes on its rows."""
     cells = [
         [
             row["case"].split(", us per rod")[0],
@@ -119,12 +120,12 @@ def _quickest(row: dict[str, Any], side: str) -> str:
 
 
 def ratio(row: dict[str, Any]) -> str:
-    """Return a ratio with three digits, empty where there is none."""
+    """Return a ratio with three digits; an empty text if the row has none."""
     return "" if row["ratio"] is None else f"{row['bound']}{row['ratio']:.3g}"
 
 
 def reached(curves: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
-    """Return the table of runs to an accuracy."""
+    """Return the table of run times for a given accuracy."""
     ratios = {row["peer"]: ratio(row) for row in rows}
     cells = []
     for curve in curves:
@@ -144,7 +145,7 @@ def reached(curves: list[dict[str, Any]], rows: list[dict[str, Any]]) -> str:
 
 
 def drifting(curves: list[dict[str, Any]]) -> str:
-    """Return the table of long runs."""
+    """Return the table of energy drift in long runs."""
     cells = []
     for curve in curves:
         best = curve["best"]
@@ -157,12 +158,12 @@ def drifting(curves: list[dict[str, Any]]) -> str:
 
 
 def _setting(value: float) -> str:
-    """A count of steps, or a tolerance."""
+    """Return a number of steps, or a tolerance, as text."""
     return f"{value:.0f}" if value >= 1 else f"{value:.2g}"
 
 
 def growth(lines: list[dict[str, Any]]) -> str:
-    """Return the table of times of a step by the number of bodies, each the nearest to what heads its column."""
+    """Return the table of the time of a step by number of bodies; each cell has the measurement next to its column."""
     sizes = sorted({_round(n) for line in lines for n in line["bodies"]})
     cells = []
     for line in lines:
@@ -172,12 +173,12 @@ def growth(lines: list[dict[str, Any]]) -> str:
 
 
 def _round(n: int) -> int:
-    """The number with one digit: ladders have one body more than asked for."""
+    """Return a number of bodies rounded to one digit, since ladders have one more body than a round number."""
     return int(float(f"{n:.0e}"))
 
 
 def starts(rows: list[dict[str, Any]]) -> str:
-    """Return the table of first results in fresh processes."""
+    """Return the table of first results in new processes."""
     cells = []
     for row in rows:
         case = row["case"].removeprefix("cold, ")
@@ -188,14 +189,14 @@ def starts(rows: list[dict[str, Any]]) -> str:
     return table(["case", "engine", "import", "build", "first result", "together"], cells)
 
 
-def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> str:
-    """Return the page.
+def written(record: dict[str, Any], pictures: str, picture_commit: str | None = None) -> str:
+    """Return the Markdown text of the page.
 
     Parameters
     ----------
-    record : what `python -m benchmarks` stores
-    pictures : the folder of the pictures, as the page names it
-    drawn : of which commit the pictures are, if not of the record
+    record : record written by `python -m benchmarks`
+    pictures : folder of the pictures in links of the page
+    picture_commit : commit with which the pictures were computed, if it differs from that of the record
     """
     warm = record["warm"]
     t, enough = goal(record["small"])
@@ -211,7 +212,7 @@ def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> 
         f"<!-- Written by python -m benchmarks.performance_page; do not edit. -->\n\n{INTRODUCTION}",
         SMALL if record["small"] else "",
         f"## How it was measured\n\n{machine(record)}\n\n{HOW}",
-        EARLIER.format(commit=drawn) if drawn else "",
+        EARLIER.format(commit=picture_commit) if picture_commit else "",
         f"## Evaluations and steps\n\n{STEPS}\n\n{compared(timed)}",
         f"## Time to an accuracy\n\n{GOAL.format(t=t, enough=enough)}",
         reached(record["work_precision"], to_accuracy),
@@ -234,7 +235,7 @@ def written(record: dict[str, Any], pictures: str, drawn: str | None = None) -> 
 
 
 def main() -> None:
-    """Write the page and copy the pictures."""
+    """Write the page, and copy the pictures."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.performance_page", description="write the page")
     parser.add_argument("record", type=Path, help="benchmarks.json, with its pictures beside it")
     parser.add_argument("--docs", type=Path, default=DOCS, help="folder of the page")

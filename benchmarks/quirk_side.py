@@ -1,4 +1,4 @@
-"""QuIRK's side of the benchmarks."""
+"""Benchmark tasks of QuIRK."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENDLESS = 10**9
 
 @entry
 def _repeat(count, mechanism, y, ydot):
-    """Evaluate again and again as the stages of a step do, so that no call from Python is in the time."""
+    """Evaluate the accelerations `count` times, as the stages of a step do, without calls from Python."""
     for _ in range(count):
         if recursive(mechanism):
             accelerate(mechanism, 0.0, y, ydot)
@@ -49,7 +49,7 @@ def evaluations(system: quirk.System) -> Task:
 
 
 def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task:
-    """Return the task of taking one step with projection, from where the last one ended."""
+    """Return the task of one step with projection; each step continues the last one."""
     solver, state = system.plant.solver(), system.initial_state()
     flow = SparseFlow(solver, state, 0.0, on_constraints=True)
     settings = Settings(
@@ -68,7 +68,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
 
 
 def runs(system: quirk.System, duration: float, method: str, rtol: float) -> Task:
-    """Return the task of a run through the public interface, of which only the end is kept."""
+    """Return the task of a run through the public interface, which stores only the final state."""
 
     def run(count: int) -> None:
         for _ in range(count):
@@ -78,7 +78,7 @@ def runs(system: quirk.System, duration: float, method: str, rtol: float) -> Tas
 
 
 def apart(system: quirk.System, positions: np.ndarray, duration: float) -> float:
-    """Return the largest distance, m, of a center of mass from `positions` (n, 3) after a run of many digits."""
+    """Return the largest distance, m, of a center of mass from `positions` (n, 3) after a run of high accuracy."""
     result = quirk.simulate(system, duration, method="Taylor", rtol=1e-12, atol=1e-15, output=duration)
     return float(np.linalg.norm(result.state_at().position - positions, axis=1).max())
 
@@ -101,18 +101,19 @@ def error_and_seconds(
     repeats: int = 3,
     method: str = "Vern9",
 ) -> tuple[float, float]:
-    """Integrate with projection, through the public interface.
+    """Simulate with projection through the public interface; return the error and the run time.
 
     Parameters
     ----------
     system : quirk.System
     duration : float
+        s.
     positions : (n, 3)
-        Centers of mass at the end, from a reference.
+        Reference for the centers of mass at the end, m.
     rtol : float
         Relative tolerance; the absolute one is a thousandth of it, as by default.
     repeats : int
-        The quickest of so many runs counts.
+        Number of runs; the run time is that of the fastest one.
     method : str
 
     Returns
@@ -120,6 +121,7 @@ def error_and_seconds(
     error : float
         The largest distance of a center of mass from the reference, m.
     seconds : float
+        Run time, s.
     """
     seconds = np.inf
     for _ in range(repeats):

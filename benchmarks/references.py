@@ -20,7 +20,7 @@ JOINTS = {
 
 
 def joint(j, ends, items):
-    """Return the constraint that an entry of a table describes."""
+    """Return the constraint for an entry of a reference table."""
     where = {key: j[key] for key in ("point", "axis") if key in j}
     pair = ends.get(j.get("A")), ends[j["B"]]
     if j["type"] == "universal":
@@ -40,12 +40,12 @@ def joint(j, ends, items):
 
 
 def load(name):
-    """Return the table of a system."""
+    """Return the reference table of a system."""
     return json.loads((FOLDER / f"{name}.json").read_text())
 
 
 def tensor(inertia):
-    """Return moments as they are, and six elements as a tensor."""
+    """Return an inertia tensor from its six elements; principal moments are returned unchanged."""
     if len(inertia) == 3:
         return inertia
     xx, yy, zz, xy, xz, yz = inertia
@@ -53,7 +53,7 @@ def tensor(inertia):
 
 
 def build(data):
-    """Return the system of a table."""
+    """Return the system of a reference table."""
     bodies = {
         b["name"]: quirk.Body(
             b["name"],
@@ -106,15 +106,15 @@ FORCES = {"spring_damper": spring, "axis_torque": axis_torque, "world_torque": w
 
 
 def deviations(data, result):
-    """Largest deviations from the table, each over the scale of that quantity in the table."""
+    """Return the largest deviations from the table, each relative to the scale of the quantity in the table."""
     table = data["reference"]
     worst = {}
 
-    def note(what, got, want, scale):
-        got, want = np.asarray(got), np.asarray(want)
-        assert got.shape == want.shape
-        miss = np.abs(got - want).max() / max(scale, np.abs(want).max())
-        worst[what] = max(worst.get(what, 0.0), float(miss))
+    def note(name, actual, expected, scale):
+        actual, expected = np.asarray(actual), np.asarray(expected)
+        assert actual.shape == expected.shape
+        miss = np.abs(actual - expected).max() / max(scale, np.abs(expected).max())
+        worst[name] = max(worst.get(name, 0.0), float(miss))
 
     for body in (b["name"] for b in data["bodies"]):
         rows = [entry["bodies"][body] for entry in table]

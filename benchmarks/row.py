@@ -1,4 +1,4 @@
-"""A row of the table: one case, both sides, and what is aimed at."""
+"""Rows of the benchmark table: one benchmark, both simulators, and the target."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class Row:
-    """One case.
+    """One row of the benchmark table.
 
     Attributes
     ----------
     case, peer : str
+        Names of the benchmark and of the other simulator.
     quirk, other : str
-        Both measurements, ready to print; empty where not measured.
+        Both measurements as text; empty if not measured.
     ratio : float or None
-        Peer over QuIRK; for rows without a peer what the target is about.
+        Time of the peer divided by that of QuIRK; for rows without a peer the quantity that has a target.
     bound : str
-        ">" if the ratio is at least so much, as where a peer did not get there in the time it had.
+        ">" if the ratio is a lower bound, as for a peer that did not reach the required accuracy.
     target : float or None
-        None for rows that only inform.
+        None for rows without target.
     below : bool
-        Whether the ratio should stay below the target.
+        Whether the target is an upper bound of the ratio.
     judged : bool
-        False in smoke tests, whose times mean nothing.
+        Whether the ratio is compared with the target; False in smoke tests, whose times are not meaningful.
     note : str
-        What to know about this row.
+        Remark on this row.
     details : dict
-        Everything measured, for the stored record.
+        All measurements, for the record.
     """
 
     case: str
@@ -44,7 +45,7 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None if there is none or it cannot be told."""
+        """Whether the target is met; None if there is no target or no measurement."""
         if self.ratio is None or self.target is None or not self.judged:
             return None
         if self.below:
@@ -53,11 +54,11 @@ class Row:
         return True if self.ratio >= self.target else (None if self.bound else False)
 
     def record(self) -> dict[str, object]:
-        """Return what is stored of it."""
+        """Return the row as plain data for the record."""
         return {**asdict(self), "met": self.met}
 
     def cells(self) -> list[str]:
-        """Return the columns of the printed table."""
+        """Return the cells of the printed row."""
         ratio = "" if self.ratio is None else f"{self.bound}{self.ratio:.3g}"
         target = "" if self.target is None else f"{'<' if self.below else '>'} {self.target:g}"
         verdict = {True: "met", False: "missed", None: ""}[self.met]
@@ -65,7 +66,7 @@ class Row:
 
 
 def in_units(seconds: float) -> str:
-    """Return a time with three digits and its unit."""
+    """Return a time as text with three digits and its unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
@@ -73,7 +74,7 @@ def in_units(seconds: float) -> str:
 
 
 def printed(rows: list[Row]) -> str:
-    """Return the table as text, notes below it."""
+    """Return the table as text, followed by notes."""
     head = ["case", "QuIRK", "peer", "ratio", "target", ""]
     lines = [head, *(row.cells() for row in rows)]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]

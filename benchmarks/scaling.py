@@ -21,7 +21,7 @@ STEP = 1e-4  # s: long chains under their own weight are stiff
 
 @dataclass
 class Line:
-    """Seconds per step of one mechanism on one side, for each number of bodies."""
+    """Time per step, s, of one mechanism in one simulator, for each number of bodies."""
 
     side: str
     mechanism: str
@@ -29,11 +29,11 @@ class Line:
     seconds: list[float]
 
     def record(self) -> dict[str, object]:
-        """Return what is stored of it."""
+        """Return the line as plain data for the record."""
         return asdict(self)
 
     def per_body(self, size: int) -> float | None:
-        """Return the seconds per step and body near a size, None where not measured."""
+        """Return the time per step and body, s, for about `size` bodies; None if not measured."""
         near = [s / n for n, s in zip(self.bodies, self.seconds, strict=True) if abs(n - size) <= 0.02 * size]
         return near[0] if near else None
 
@@ -47,7 +47,7 @@ MECHANISMS: dict[str, Callable[[int], quirk.System]] = {
 
 
 def step_times(small: bool, effort: Effort) -> tuple[list[Row], list[Line]]:
-    """Return rows of the growth of QuIRK's time per body, and the lines of the diagram, MuJoCo's among them."""
+    """Return rows for the growth of QuIRK's time per body, and the lines of the diagram, including those of MuJoCo."""
     lines = []
     for name, build in MECHANISMS.items():
         lines.append(_line("QuIRK", name, build, (10, 20) if small else SIZES, quirk_side.steps, effort))

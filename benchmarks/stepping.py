@@ -1,4 +1,4 @@
-"""``python -m benchmarks.stepping``: time of the calls of `quirk.Run` in a loop at 1 kHz, and what of it is Python."""
+"""``python -m benchmarks.stepping``: time of calls of `quirk.Run` in a loop at 1 kHz, and the share of Python in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chain() -> quirk.System:
 
 
 def started() -> quirk.Run:
-    """Return a run of the chain that has gone on for a while, with everything compiled."""
+    """Return a run of the chain some time after its start, with all kernels compiled."""
     run = quirk.Run(chain(), inputs=["motor"], method="Vern9", rtol=1e-6)
     for k in range(200):
         run.inputs["motor"] = float(k % 2)
@@ -74,7 +74,7 @@ def advances(run: quirk.Run, count: int, changed: bool) -> np.ndarray:
 
 
 def called(function: Callable[[], object], count: int) -> np.ndarray:
-    """Return the time, s, of each of `count` calls (:, 0), all of which counts as Python (:, 1)."""
+    """Return the time, s, of each of `count` calls (:, 0); the time of machine code in it (:, 1) is zero."""
     found = np.zeros((count, 2))
     for k in range(count):
         begun = time.perf_counter()
@@ -84,7 +84,7 @@ def called(function: Callable[[], object], count: int) -> np.ndarray:
 
 
 def measured(count: int) -> list[tuple[str, np.ndarray]]:
-    """Return what was called, with the times of all calls."""
+    """Return the names of the measured calls, with the times of all repetitions."""
     run = started()
     observe = run.observe(names(run.system))
     observe()
@@ -103,13 +103,13 @@ def measured(count: int) -> list[tuple[str, np.ndarray]]:
 
 
 def names(system: quirk.System) -> list[str]:
-    """Return the names of angle and rate of the first and the last hinge."""
+    """Return the names of angle and rate of the first and of the last hinge."""
     hinges = [part.name for part in system.constraints]
     return [f"{hinges[k]}.{quantity}" for k in (0, -1) for quantity in ("angle", "angle_rate")]
 
 
 def rows(count: int) -> list[list[str]]:
-    """Return the rows of the table: medians, and the quickest tenth, which other load on the machine affects least."""
+    """Return the rows of the table: medians, and the fastest tenth, which load on the machine affects least."""
     found = []
     for what, times in measured(count):
         total, inside = times[:, 0], times[:, 1]
@@ -119,7 +119,7 @@ def rows(count: int) -> list[list[str]]:
 
 
 def microseconds(seconds: float) -> str:
-    """Return a time as text."""
+    """Return a time as text in microseconds."""
     return f"{1e6 * seconds:.3g} us"
 
 

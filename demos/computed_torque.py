@@ -48,12 +48,12 @@ def build() -> quirk.System:
     return quirk.System([*bars, *shoulders, *pins, *motors, *path], gravity=[0, -9.81, 0])
 
 
-def feedback(robot: quirk.System, wanted: quirk.Result) -> list[quirk.Controller]:
+def feedback(robot: quirk.System, reference: quirk.Result) -> list[quirk.Controller]:
     """Return a controller at each shoulder that follows the angles of a motion."""
     return [
         quirk.Controller(
             f"{name} feedback", cast(quirk.Joint, robot[joint]),
-            Motion.spline(wanted.time, wanted[joint].rotation[:, 2]), kp=STIFFNESS, kd=DAMPING,
+            Motion.spline(reference.time, reference[joint].rotation[:, 2]), kp=STIFFNESS, kd=DAMPING,
         )
         for name, joint in MOTORS.items()
     ]  # fmt: skip

@@ -13,7 +13,7 @@ TILT, SPIN, ARM = np.radians(25), 150.0, 0.12
 
 
 def build() -> quirk.System:
-    """A disc on a massless stem, spun about its axis (body z) and let go with its axis at rest."""
+    """Return a disc on a massless stem, released spinning about its axis (body z), whose direction is at rest."""
     axis = np.array([np.sin(TILT), 0, np.cos(TILT)])
     disc = quirk.Body.cylinder(
         "disc",

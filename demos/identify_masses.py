@@ -87,13 +87,13 @@ def run(out: Path) -> quirk.Result:
     return result
 
 
-def draw(out: Path, time: np.ndarray, measured: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+def draw(out: Path, time: np.ndarray, measured: np.ndarray, guessed: np.ndarray, identified: np.ndarray) -> None:
     """Draw heights of both bars: as measured, as guessed and as found."""
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     for k, (ax, name) in enumerate(zip(axes, ("b", "c"), strict=True)):
         ax.plot(time, measured[:, k, 1], ".", markersize=4, color="0.5", label="measured")
-        ax.plot(time, first[:, k, 1], "--", color="C1", label="with the numbers guessed")
-        ax.plot(time, last[:, k, 1], color="C0", label="with the numbers found")
+        ax.plot(time, guessed[:, k, 1], "--", color="C1", label="with the numbers guessed")
+        ax.plot(time, identified[:, k, 1], color="C0", label="with the numbers found")
         ax.set(ylabel=f"Height of bar {name} (m)")
         ax.grid(alpha=0.3)
     axes[0].legend(loc="upper right")

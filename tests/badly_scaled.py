@@ -39,9 +39,9 @@ def joint_at(rng, kind, name, body_i, body_j, point):
     return kind(name, body_i, body_j, **placement)
 
 
-def again(name, kind, of):
+def again(name, kind, constraint):
     """Another joint on the frames of one."""
-    return kind(name, of.body_i, of.body_j, frame_i=of.frame_i, frame_j=of.frame_j)
+    return kind(name, constraint.body_i, constraint.body_j, frame_i=constraint.frame_i, frame_j=constraint.frame_j)
 
 
 def mechanism(rng, family, moment, mass, n=4):

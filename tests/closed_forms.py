@@ -46,16 +46,16 @@ def four_bar(theta, ground, crank, coupler, rocker):
     return coupler_angle, continued_angle(end_x - x, end_y - y)
 
 
-def slider_crank(theta, crank, rod, start, along):
+def slider_crank(theta, crank, rod, start, direction):
     """Crank tip (..., 3), slider (..., 3) and its displacement, of a crank about z and a slider on a line in space.
 
     The slider is at start + s along; of both places at the rod's length from the tip, the one of larger s.
     """
     tip = np.stack([crank * np.cos(theta), crank * np.sin(theta), 0 * theta], axis=-1)
     offset = start - tip
-    foot = offset @ along
+    foot = offset @ direction
     s = -foot + np.sqrt(foot**2 - (offset**2).sum(-1) + rod**2)
-    return tip, start + s[..., None] * along, s
+    return tip, start + s[..., None] * direction, s
 
 
 def rod_axes(tip, end, normal):

@@ -164,23 +164,23 @@ def _bearing(
 
 
 def tangent(
-    model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None = None
+    model: Model, metric: Metric, state: State, t: float, directions: Directions, independent: np.ndarray | None = None
 ) -> Tangent:
     """Return the tangent at a state that satisfies the constraints.
 
-    `kept` (m,) marks the independent rows, by default all.
+    `independent` (m,) marks the independent rows, by default all.
     """
     if not frictions_of(model):
-        return _at_constant_friction(model, metric, state, t, directions, kept).tangent
+        return _at_constant_friction(model, metric, state, t, directions, independent).tangent
     kin = Kinematics.of(state)
-    model = _with_magnitudes(model, t, kin, kept)
-    constant = _at_constant_friction(model, metric, state, t, along_magnitudes(model, directions), kept)
+    model = _with_magnitudes(model, t, kin, independent)
+    constant = _at_constant_friction(model, metric, state, t, along_magnitudes(model, directions), independent)
     return with_changed_friction(model, kin, t, directions, constant)
 
 
-def _with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray | None) -> Model:
+def _with_magnitudes(model: Model, t: float, kin: Kinematics, independent: np.ndarray | None) -> Model:
     """Return a copy of the model whose friction elements store the friction magnitudes at a state."""
-    acts, solve = equations(model, t, kin, (0.0, 0.0), kept, ROUND_OFF)
+    acts, solve = equations(model, t, kin, (0.0, 0.0), independent, ROUND_OFF)
     forces = list(model.forces)
     for k, (_, size) in magnitudes(model, t, kin, acts, solve).items():
         element, rows = forces[k]
@@ -189,11 +189,11 @@ def _with_magnitudes(model: Model, t: float, kin: Kinematics, kept: np.ndarray |
 
 
 def _at_constant_friction(
-    model: Model, metric: Metric, state: State, t: float, directions: Directions, kept: np.ndarray | None
+    model: Model, metric: Metric, state: State, t: float, directions: Directions, independent: np.ndarray | None
 ) -> AtConstantFriction:
     """Return the tangent at the friction magnitudes that are stored in the friction elements of the model."""
     kin = Kinematics.of(state)
-    accelerations = derivatives(model, metric, state, t, 1, kept)
+    accelerations = derivatives(model, metric, state, t, 1, independent)
     motion = MotionTower.of(kin, 2)
     motion.position[:-1, 2] = accelerations.linear[0]
     motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations.angular[0])
@@ -208,7 +208,7 @@ def _at_constant_friction(
     free = _free(model, kin, accelerations.linear[0], accelerations.angular[0], loads, directions)
     A = tangent_rows(model, kin, t)
     AW = metric.rows(A)
-    pseudo_inverse = PseudoInverse.of(AW, kept)
+    pseudo_inverse = PseudoInverse.of(AW, independent)
     sharing = DenseSharing(model, len(pseudo_inverse.s))
     redundant = len(pseudo_inverse.s) < model.rows
     here = spatial_rows(model, kin, t)[:, :-1]

@@ -25,9 +25,9 @@ DOWN = np.array([0.0, -9.81])
 XY = Plane()
 
 
-def agree(got, want, note=""):
+def agree(actual, expected, note=""):
     """Whether two arrays differ by less than the tolerance."""
-    np.testing.assert_allclose(got, want, rtol=0, atol=TOLERANCE * np.abs(want).max(), err_msg=note)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE * np.abs(expected).max(), err_msg=note)
 
 
 class Turning(NamedTuple):
@@ -67,10 +67,10 @@ def all_orders(view, names):
     return [getattr(view, name) for name in names]
 
 
-def check(views, names, wants, note=""):
+def check(views, names, expected, note=""):
     """Compare a quantity of some bodies or points, and its derivatives, to arrays (order, nt, ...)."""
     for order, name in enumerate(names):
-        got, want = ([part[order] for part in parts] for parts in ([all_orders(v, names) for v in views], wants))
+        got, want = ([part[order] for part in parts] for parts in ([all_orders(v, names) for v in views], expected))
         agree(np.array(got), np.array(want), f"{note} {name}")
 
 

@@ -56,25 +56,25 @@ def of_demos():
     }
 
 
-def assert_same(one, other, evaluate=True):
+def assert_same(first, second, evaluate=True):
     """Both systems have the same parts and, bit by bit, the same state, rows and accelerations."""
-    assert [part.name for part in one.bodies] == [part.name for part in other.bodies]
-    start, again = one.initial_state(), other.initial_state()
+    assert [part.name for part in first.bodies] == [part.name for part in second.bodies]
+    start, again = first.initial_state(), second.initial_state()
     for a, b in zip(start.parts, again.parts, strict=True):
         assert a.tobytes() == b.tobytes()
     assert {k: v.tolist() for k, v in start.angles.items()} == {k: v.tolist() for k, v in again.angles.items()}
-    assert one.configuration == other.configuration
-    for a, b in zip(one.constraints, other.constraints, strict=True):
+    assert first.configuration == second.configuration
+    for a, b in zip(first.constraints, second.constraints, strict=True):
         assert (type(a), a.name, a.bodies[0].name) == (type(b), b.name, b.bodies[0].name)
         for key in ("origin", "rotation"):
             assert getattr(a.frame_j, key).tobytes() == getattr(b.frame_j, key).tobytes()
         assert [getattr(p, "numbers", ()) for p in a.primitives] == [getattr(p, "numbers", ()) for p in b.primitives]
     if not evaluate:
         return
-    rows, rows_again = one.constraint_rows(start, 0.1), other.constraint_rows(again, 0.1)
+    rows, rows_again = first.constraint_rows(start, 0.1), second.constraint_rows(again, 0.1)
     assert rows.labels == rows_again.labels
     for key in ("A", "b", "phi", "phi_dot"):
         assert getattr(rows, key).tobytes() == getattr(rows_again, key).tobytes()
-    found = [each.acceleration(start, 0.1, solver="dense") for each in (one, other)]
+    found = [each.acceleration(start, 0.1, solver="dense") for each in (first, second)]
     for key in ("linear", "angular"):
         assert getattr(found[0], key).tobytes() == getattr(found[1], key).tobytes()

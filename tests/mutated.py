@@ -25,13 +25,13 @@ def mutated(text, rng):
     return text
 
 
-def _place(found, rng):
-    found = list(found)
-    return found[rng.integers(len(found))].span() if found else (0, 0)
+def _place(matches, rng):
+    matches = list(matches)
+    return matches[rng.integers(len(matches))].span() if matches else (0, 0)
 
 
-def _with(text, span, new):
-    return text[: span[0]] + new + text[span[1] :]
+def _with(text, span, replacement):
+    return text[: span[0]] + replacement + text[span[1] :]
 
 
 def other_value(text, rng):

@@ -35,9 +35,9 @@ def difference(system):
     return off if off <= ALLOWED else compared(found, high_precision.solve(system, state)[:2])
 
 
-def compared(found, true):
+def compared(accelerations, exact):
     """Largest differences to true linear and angular accelerations over the largest of these, or over 1."""
-    pairs = zip((found.linear, found.angular), true, strict=True)
+    pairs = zip((accelerations.linear, accelerations.angular), exact, strict=True)
     return max(float(np.abs(got - right).max() / max(np.abs(right).max(), 1.0)) for got, right in pairs)
 
 

@@ -1,1 +1,1 @@
-"""The other simulators: each module translates a `quirk.System` into its library's terms and times it there."""
+"""Peers: other simulators. Each module translates a `quirk.System` into a model of one simulator and measures it."""

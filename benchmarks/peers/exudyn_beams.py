@@ -2,9 +2,9 @@
 
 Spatial elements have two nodes and are geometrically exact; their discretization of statics is that of QuIRK. Plane
 elements are geometrically exact with three nodes, or cables of the absolute nodal coordinate formulation (ANCF), which
-have no shear. Spectral radius 0.9, modified Newton iterations, tolerances of motion as by default. Statics has a
-relative tolerance of 1e-5, with which displacements are right to 1e-9: tighter ones take longer, and fail where the
-beam is nearly rigid in shear.
+are rigid in shear. The spectral radius is 0.9, Newton iterations are modified ones, and tolerances of motion are the
+defaults. The relative tolerance of statics is 1e-5, with which the errors of displacements are 1e-9: smaller ones take
+longer, and fail for beams that are nearly rigid in shear.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ SETTINGS = {
 
 
 class BeamModel:
-    """A beam in Exudyn's terms, held at its start.
+    """An Exudyn model of a beam that is clamped or hinged at its start.
 
     Parameters
     ----------
-    beam : along the x axis, from the origin, if the elements are plane
+    beam : beam; for plane elements it must lie along the x axis and start at the origin
     kind : kind of elements
-    free : number of the rotation that a hinge at the start leaves free: 2 about z; None for a clamp
+    free : index of the free rotation if the start is hinged: 2 for rotation about z; None for a clamp
     gravity : (3,) m/s^2
     force : (3,) force on the end of the beam, N
     """
@@ -125,7 +125,7 @@ class BeamModel:
         return np.array(self.mbs.GetNodeOutput(self.end, exudyn.OutputVariableType.Displacement))
 
     def rest(self, load_steps: int) -> float:
-        """Find the equilibrium, with the load applied in steps; return the seconds that it took."""
+        """Compute the equilibrium, with the load applied in `load_steps` steps; return the computing time, s."""
         given = with_settings(SETTINGS)
         given.staticSolver.numberOfLoadSteps = load_steps
         began = time.perf_counter()
@@ -133,7 +133,7 @@ class BeamModel:
         return time.perf_counter() - began
 
     def move(self, duration: float, steps: int) -> float:
-        """Integrate for `duration` (s); return the seconds that it took."""
+        """Integrate the motion for `duration` (s); return the computing time, s."""
         given = with_settings(SETTINGS)
         given.timeIntegration.endTime, given.timeIntegration.numberOfSteps = duration, steps
         began = time.perf_counter()

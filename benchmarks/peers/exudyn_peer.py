@@ -1,10 +1,10 @@
 """Exudyn: the generalized-alpha integrator on bodies with ball joints, in redundant coordinates.
 
-Bodies are rigid bodies with Euler parameters, joints spherical joints. The settings are the quickest of those tried
+Bodies are rigid bodies with Euler parameters, joints are spherical joints. The settings are the fastest of those tried
 on the ten-link chain: constraints of index 2 with Newmark's coefficients (spectral radius 1), which reach a given
-error with as many steps as spectral radius 0.9 and index 3 but stand far smaller steps; the symmetric sparse
-solver, which is half again as quick as the dense one; and a modified Newton iteration. Its default tolerance of 1e-8
-is as quick and, from half a million steps on, less accurate than the method; one of 1e-5 spoils all errors.
+error with as many steps as spectral radius 0.9 and index 3 but remain stable for much smaller steps; the symmetric
+sparse solver, which is 1.5 times as fast as the dense one; and modified Newton iterations. The default tolerance of
+1e-8 is as fast but limits the accuracy from half a million steps on; a tolerance of 1e-5 dominates all errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 class ExudynModel:
-    """Bodies and ball joints in Exudyn's terms.
+    """Exudyn model of a system of bodies and ball joints.
 
     Attributes
     ----------
@@ -86,12 +86,12 @@ class ExudynModel:
         return self.mbs.AddMarker(items.MarkerBodyPosition(bodyNumber=number, localPosition=list(local)))
 
     def positions(self) -> np.ndarray:
-        """Return the centers of mass (n, 3) in N, at the end of the last run."""
+        """Return the centers of mass (n, 3) at the end of the last run, inertial frame, m."""
         position, now = exudyn.OutputVariableType.Position, exudyn.ConfigurationType.Current
         return np.array([self.mbs.GetObjectOutputBody(b, position, [0, 0, 0], now) for b in self._bodies])
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centers of mass in N that runs start from."""
+        """Return the initial accelerations (n, 3) of the centers of mass, inertial frame, m/s^2."""
         solver = exudyn.MainSolverImplicitSecondOrder()
         solver.InitializeSolver(self.mbs, settings(1e-3, 1))
         # Per body the position's three coordinates and the four Euler parameters.
@@ -121,14 +121,14 @@ def with_settings(values: Mapping[str, object]) -> exudyn.SimulationSettings:
 
 
 def error(system: quirk.System) -> float:
-    """Return how far Exudyn's initial accelerations are from QuIRK's, over the largest of them."""
+    """Return the difference of Exudyn's initial accelerations from QuIRK's, relative to the largest one."""
     return disagreement(system, ExudynModel(system).accelerations())
 
 
 def error_and_seconds(
     system: quirk.System, duration: float, positions: np.ndarray, count: int, repeats: int = 1
 ) -> tuple[float, float]:
-    """Take `count` steps; see `pinocchio_peer.error_and_seconds` for parameters and what is returned."""
+    """Compute a run of `count` steps; see `pinocchio_peer.error_and_seconds` for parameters and results."""
     seconds = np.inf
     for _ in range(repeats):
         peer = ExudynModel(system)  # a run goes on from where the last one ended

@@ -1,10 +1,10 @@
 """heyoka: Taylor series of hanging chains of hinged rods in a plane, from equations of motion derived by hand.
 
-It is given the second derivatives of the n angles from the vertical, which Lagrange's equations
+The second derivatives of the n angles from the vertical follow from Lagrange's equations
 
     sum_j a_ij (cos(q_i - q_j) q_j'' + sin(q_i - q_j) q_j'^2) + b_i sin q_i = 0
 
-determine, solved by elimination as expressions. It knows neither joints nor their loads.
+by symbolic elimination. Joint loads are not part of the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WRITTEN_OUT = 4
 
 
 class Chain:
-    """A chain of n rods, compiled for one tolerance."""
+    """A chain of n rods, compiled for a given tolerance."""
 
     def __init__(self, n: int, tolerance: float) -> None:
         angles, rates = ([heyoka.expression(f"{name}{k}") for k in range(n)] for name in "qv")
@@ -33,7 +33,7 @@ class Chain:
         self._integrator = heyoka.taylor_adaptive(equations, self._start.copy(), tol=tolerance, compact_mode=compact)
 
     def run(self, duration: float) -> np.ndarray:
-        """Return the angles (n,) after a motion from rest, rad."""
+        """Return the angles (n,), rad, after a motion of given duration (s) from rest."""
         integrator = self._integrator
         integrator.time = 0.0
         integrator.state[:] = self._start
@@ -41,7 +41,7 @@ class Chain:
         return integrator.state[: len(self._start) // 2].copy()
 
     def task(self, duration: float) -> Task:
-        """Return the task of such a motion."""
+        """Return the task of computing a motion of given duration (s) from rest."""
 
         def run(count: int) -> None:
             for _ in range(count):
@@ -51,7 +51,7 @@ class Chain:
 
 
 def _equations(angles: list, rates: list) -> tuple[list, list]:
-    """Return the mass matrix, of which the upper triangle counts, and the right-hand side."""
+    """Return the mass matrix, of which only the upper triangle is used, and the right-hand side."""
     n, square = len(angles), models.MASS * models.LENGTH**2
     below = [n - 1 - k for k in range(n)]  # rods that hang on rod k
     M = [[square * (below[j] + 0.5) * heyoka.cos(angles[i] - angles[j]) for j in range(n)] for i in range(n)]
@@ -66,16 +66,16 @@ def _equations(angles: list, rates: list) -> tuple[list, list]:
     return M, right
 
 
-def _solved(M: list, right: list) -> list:
+def _solved(M: list, rhs: list) -> list:
     """Return the solution of a symmetric system by elimination without pivoting."""
-    n = len(right)
+    n = len(rhs)
     for p in range(n):
         for i in range(p + 1, n):
             factor = M[p][i] / M[p][p]
-            right[i] -= factor * right[p]
+            rhs[i] -= factor * rhs[p]
             for j in range(i, n):
                 M[i][j] -= factor * M[p][j]
     found: list = [None] * n
     for i in reversed(range(n)):
-        found[i] = (right[i] - sum((M[i][j] * found[j] for j in range(i + 1, n)), heyoka.expression(0.0))) / M[i][i]
+        found[i] = (rhs[i] - sum((M[i][j] * found[j] for j in range(i + 1, n)), heyoka.expression(0.0))) / M[i][i]
     return found

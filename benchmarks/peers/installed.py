@@ -1,4 +1,4 @@
-"""Which peers are installed."""
+"""Import of the peers that are installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGES = {"Pinocchio": "pin", "MuJoCo": "mujoco", "Exudyn": "exudyn", "Exudyn 
 
 @cache
 def peer(name: str) -> ModuleType | None:
-    """Return the module of a peer, or None, with a note on the screen, if its library cannot be imported."""
+    """Return the module of a peer; if its library cannot be imported, print a note and return None."""
     try:
         return importlib.import_module(f".{MODULES[name]}", __package__)
     except ImportError as error:

@@ -1,8 +1,8 @@
-"""MuJoCo: the classical Runge-Kutta step of order four on trees of ball joints and hinges.
+"""MuJoCo: RK4 steps of trees of ball joints and hinges.
 
-Without geoms, damping, armature or friction, and with contacts, limits and equalities switched off; what remains
-is the recursive dynamics. Steps are taken inside the library (`mj_step` with `nstep`), so that no call from Python
-is in their time.
+The models have no geoms, damping, armature or friction, and contacts, limits and equalities are disabled, so that only
+the recursive dynamics remains. The loop over steps runs inside the library (`mj_step` with `nstep`), so that times do
+not include calls from Python.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OFF = ("CONSTRAINT", "CONTACT", "LIMIT", "EQUALITY", "FRICTIONLOSS", "SPRING", "
 
 
 class MujocoModel:
-    """A tree in MuJoCo's terms. Body frames are those of QuIRK, at the centers of mass.
+    """MuJoCo model of a tree. Body frames are those of QuIRK, at the centers of mass.
 
     Attributes
     ----------
@@ -77,17 +77,17 @@ class MujocoModel:
         self.restart()
 
     def restart(self) -> None:
-        """Go back to the initial state."""
+        """Reset the data to the initial state."""
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:], self.data.qvel[:] = self._q, self._v
 
     def positions(self) -> np.ndarray:
-        """Return the centers of mass (n, 3) in N."""
+        """Return the centers of mass (n, 3), inertial frame, m."""
         mujoco.mj_kinematics(self.model, self.data)
         return self.data.xpos[self._number].copy()
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centers of mass in N, at the present state."""
+        """Return the accelerations (n, 3) of the centers of mass at the current state, inertial frame, m/s^2."""
         mujoco.mj_forward(self.model, self.data)
         mujoco.mj_rnePostConstraint(self.model, self.data)
         result, six = np.empty((len(self._number), 3)), np.empty((6, 1))
@@ -108,7 +108,7 @@ def _principal(inertia: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def steps(system: quirk.System, step: float = 1e-3) -> Task:
-    """Return the task of taking one RK4 step."""
+    """Return the task of one RK4 step."""
     peer = MujocoModel(system, step)
 
     def run(count: int) -> None:
@@ -120,7 +120,7 @@ def steps(system: quirk.System, step: float = 1e-3) -> Task:
 
 
 def rollouts(system: quirk.System, members: int, count: int, step: float) -> Task:
-    """Return the task of taking `count` RK4 steps with each of many members, by `mujoco.rollout` on one thread."""
+    """Return the task of `count` RK4 steps of each of `members` members, by `mujoco.rollout` on one thread."""
     peer = MujocoModel(system, step)
     kind = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
     size = mujoco.mj_stateSize(peer.model, kind)
@@ -136,14 +136,14 @@ def rollouts(system: quirk.System, members: int, count: int, step: float) -> Tas
 
 
 def error(system: quirk.System) -> float:
-    """Return how far MuJoCo's accelerations are from QuIRK's, over the largest of them."""
+    """Return the difference of MuJoCo's initial accelerations from QuIRK's, relative to the largest one."""
     return disagreement(system, MujocoModel(system).accelerations())
 
 
 def error_and_seconds(
     system: quirk.System, duration: float, positions: np.ndarray, count: int, repeats: int = 3
 ) -> tuple[float, float]:
-    """Take `count` RK4 steps; see `pinocchio_peer.error_and_seconds` for parameters and what is returned."""
+    """Compute a run of `count` RK4 steps; see `pinocchio_peer.error_and_seconds` for parameters and results."""
     peer = MujocoModel(system, duration / count)
     seconds = np.inf
     for _ in range(repeats):

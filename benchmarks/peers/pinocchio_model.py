@@ -1,4 +1,4 @@
-"""A `quirk.System` in Pinocchio's terms: its model, coordinates, loop closures and accelerations."""
+"""Pinocchio model of a `quirk.System`: model, coordinates, loop closures and accelerations."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .tree import GROUND, hinge_angle, relative_motion, spanning_tree
 
 
 class PinocchioModel:
-    """A tree of ball joints and hinges about z of their frames, with point contacts where loops close.
+    """A tree of ball joints and of hinges about z of their frames, with point contacts that close loops.
 
-    Every joint frame is frame j of QuIRK's joint, so that hinges are of Pinocchio's quickest kind, JointModelRZ.
-    A hinge that closes a loop becomes CONTACT_3D: it holds the two points together, and the tree of parallel hinges
-    keeps the axes parallel. (CONTACT_6D would also stop the hinge from turning.)
+    Each joint frame is frame j of QuIRK's joint, so that hinges are of Pinocchio's fastest kind, JointModelRZ. A hinge
+    that closes a loop becomes CONTACT_3D, which keeps two points together; the parallel hinges of the tree keep the
+    axes parallel. (CONTACT_6D would also prevent the rotation of the hinge.)
 
     Attributes
     ----------
     model, data : pin.Model, pin.Data
     q, v, tau : (nq,), (nv,), (nv,)
-        The initial state, and no torques.
+        Initial state, and zero torques.
     contacts, contact_data : vectors of the loop closures
     """
 
@@ -67,12 +67,12 @@ class PinocchioModel:
             self.contact_data.append(contact.createData())
 
     def positions(self, q: np.ndarray) -> np.ndarray:
-        """Return the centers of mass (n, 3) in N."""
+        """Return the centers of mass (n, 3), inertial frame, m."""
         pin.forwardKinematics(self.model, self.data, q)
         return np.array([(self.data.oMi[j] * center).translation for j, center in self._centers()])
 
     def accelerations(self, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """Return the accelerations (n, 3) of the centers of mass in N."""
+        """Return the accelerations (n, 3) of the centers of mass, inertial frame, m/s^2."""
         pin.forwardKinematics(self.model, self.data, q, v, vdot)
         result = []
         for j, center in self._centers():
@@ -82,7 +82,7 @@ class PinocchioModel:
         return np.array(result)
 
     def _centers(self):
-        """The joint and the placement of the body in it, for each body."""
+        """Return the index of the joint of each body, and the placement of the body relative to it."""
         return [(self._joint[k], self._frame[k].inverse()) for k in range(len(self.system.bodies))]
 
 

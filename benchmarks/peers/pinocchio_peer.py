@@ -1,7 +1,7 @@
 """Pinocchio: the articulated-body algorithm on trees, proximal constraint dynamics on loops, motions with SciPy.
 
-The articulated-body algorithm runs inside the library over batches of states (`abaInParallel` on one thread), so
-that no call from Python is in its time; `calls` measures it with the call.
+The articulated-body algorithm is measured on batches of states inside the library (`abaInParallel` on one thread), so
+that times do not include calls from Python; `calls` measures it with a call from Python for each evaluation.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def evaluations(system: quirk.System) -> Task:
 
 
 def calls(system: quirk.System) -> Task:
-    """Return the task of evaluating the accelerations of a tree by one call of `pin.aba` from Python each."""
+    """Return the task of evaluating the accelerations of a tree by separate calls of `pin.aba` from Python."""
     peer = PinocchioModel(system)
     aba, arguments = pin.aba, (peer.model, peer.data, peer.q, peer.v, peer.tau, pin.Convention.WORLD)
 
@@ -60,7 +60,7 @@ def calls(system: quirk.System) -> Task:
 
 
 def overhead() -> Task:
-    """Return the task of calling `pin.aba` from Python on a model without bodies: what a call costs by itself."""
+    """Return the task of calling `pin.aba` from Python on a model without bodies, which measures the cost of a call."""
     model = pin.Model()
     data, nothing = model.createData(), np.zeros(0)
     aba, world = pin.aba, pin.Convention.WORLD
@@ -90,9 +90,9 @@ def loop_evaluations(system: quirk.System, algorithm: str = "constraintDynamics"
 
 
 def model_error(system: quirk.System) -> float:
-    """Return how far the translated tree's accelerations are from QuIRK's, by its mass matrix.
+    """Return the difference of the translated tree's accelerations from QuIRK's, from the mass matrix of the tree.
 
-    By the mass matrix, because the articulated-body algorithm loses digits on long ball chains: see `error`.
+    The mass matrix is used because the articulated-body algorithm loses digits on long ball chains: see `error`.
     """
     peer = PinocchioModel(system)
     bias = pin.nonLinearEffects(peer.model, peer.data, peer.q, peer.v).copy()
@@ -102,14 +102,14 @@ def model_error(system: quirk.System) -> float:
 
 
 def error(system: quirk.System) -> float:
-    """Return how far a tree's accelerations by `pin.aba` are from QuIRK's, over the largest of them."""
+    """Return the difference of a tree's accelerations by `pin.aba` from QuIRK's, relative to the largest one."""
     peer = PinocchioModel(system)
     vdot = pin.aba(peer.model, peer.data, peer.q, peer.v, peer.tau, pin.Convention.WORLD)
     return disagreement(system, peer.accelerations(peer.q, peer.v, vdot.copy()))
 
 
 def loop_error(system: quirk.System, algorithm: str = "constraintDynamics") -> float:
-    """Return the same as `error` for a mechanism with loops."""
+    """Return the difference of a loop mechanism's accelerations from QuIRK's, relative to the largest one."""
     peer = PinocchioModel(system)
     vdot = _loop_evaluation(peer, algorithm)()
     return disagreement(system, peer.accelerations(peer.q, peer.v, vdot.copy()))
@@ -121,24 +121,26 @@ def error_and_seconds(
     """Integrate a chain of ball joints with ABA and SciPy's DOP853.
 
     The state is (q, v): unit quaternions, normalized at each evaluation, and angular velocities relative to the
-    parents. ABA is called in its LOCAL convention, which is as quick and keeps more digits.
+    parents. ABA is called in its LOCAL convention, which is as fast and more accurate.
 
     Parameters
     ----------
     system : quirk.System
     duration : float
+        s.
     positions : (n, 3)
-        Centers of mass at the end, from a reference.
+        Reference for the centers of mass at the end, m.
     rtol : float
         Relative tolerance; the absolute one is a tenth of it.
     repeats : int
-        The quickest of so many runs counts.
+        Number of runs; the run time is that of the fastest one.
 
     Returns
     -------
     error : float
         The largest distance of a center of mass from the reference, m.
     seconds : float
+        Run time, s.
     """
     peer = PinocchioModel(system)
     model, data, tau, nq = peer.model, peer.data, peer.tau, peer.model.nq
@@ -174,7 +176,7 @@ def error_and_seconds(
 
 
 def _loop_evaluation(peer: PinocchioModel, algorithm: str) -> Callable[[], np.ndarray]:
-    """Return a function that evaluates the accelerations by one call."""
+    """Return a function that evaluates the accelerations once."""
     settings = pin.ProximalSettings(*LOOP_SETTINGS[algorithm].values())
     if algorithm == "lcaba":
         pin.computeJointMinimalOrdering(peer.model, peer.data, peer.contacts)

@@ -1,4 +1,4 @@
-"""A `quirk.System` as simulators in relative coordinates see it: a tree of joints, and joints that close loops."""
+"""A `quirk.System` as a spanning tree of joints and loop-closing joints, for simulators in relative coordinates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUND = -1
 
 @dataclass(frozen=True)
 class Link:
-    """A joint with the numbers of its two bodies in `system.bodies`; the ground has -1."""
+    """A joint with the indices of its two bodies in `system.bodies`; -1 for the ground."""
 
     joint: quirk.Spherical | quirk.Revolute
     parent: int
@@ -27,10 +27,10 @@ class Link:
 
 
 def spanning_tree(system: quirk.System) -> tuple[list[Link], list[Link]]:
-    """Return the joints that form a tree, depth first, and those that close loops.
+    """Return the joints that form a spanning tree, in depth-first order, and those that close loops.
 
-    The first joint to reach a body carries it; the order of the constraints so decides on the tree. Depth first,
-    because Pinocchio and MuJoCo count on the coordinates of each subtree being adjacent.
+    The first joint in the order of the constraints that reaches a body belongs to the tree. The order is depth first,
+    because Pinocchio and MuJoCo require adjacent coordinates of each subtree.
 
     Raises
     ------
@@ -78,9 +78,9 @@ def hinge_angle(q: np.ndarray) -> float:
 
 
 def disagreement(system: quirk.System, acceleration: np.ndarray) -> float:
-    """Return how far a peer's accelerations (n, 3) are from QuIRK's at the initial state, over the largest of them.
+    """Return the difference of a peer's initial accelerations from QuIRK's, relative to the largest one.
 
-    They are those of the centers of mass, in N.
+    `acceleration` (n, 3) are the accelerations of the centers of mass by the peer, inertial frame, m/s^2.
     """
     expected = system.acceleration(system.initial_state()).linear
     return float(np.abs(acceleration - expected).max() / np.abs(expected).max())

@@ -1,1 +1,1 @@
-"""Problems whose results others have printed: each a mechanism, what is printed of it, and how QuIRK's run compares."""
+"""Published problems: for each a mechanism, the published results, and their comparison with a run of QuIRK."""

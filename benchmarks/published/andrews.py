@@ -1,4 +1,4 @@
-"""Andrews' squeezing mechanism: seven bodies in a plane on a time scale of milliseconds, three loops at one pin."""
+"""Andrews' squeezing mechanism: seven bodies in a plane, three loops at one pin, and a motion within milliseconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND, planar
 
-from .section import AGAIN, OTHER, Section, apart, checked, data, digits, many, run_settings
+from .section import AGAIN, OTHER, Section, checked, compare_arrays, data, digits, largest_difference, run_settings
 
 PRINTED = data("andrews")
 BODIES = tuple(f"K{k}" for k in range(1, 8))
@@ -27,7 +27,7 @@ SUMS = np.array(
 
 
 def build() -> quirk.System:
-    """Return the mechanism at rest, where it starts."""
+    """Return the mechanism at its initial position, at rest."""
     L, angle = PRINTED["lengths"], SUMS @ PRINTED["start"]
     A, B, C = (np.array(PRINTED["points"][name]) for name in "ABC")
     x = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -75,7 +75,7 @@ def build() -> quirk.System:
 
 
 def quantities(result: quirk.Result) -> dict[str, np.ndarray]:
-    """Return what the test set prints, (nt, 7), and of multipliers (nt, 6)."""
+    """Return the published quantities over time: angles, rates and accelerations (nt, 7), and multipliers (nt, 6)."""
     turns = np.linalg.inv(SUMS).T
     views = [result[name] for name in BODIES]
     return {
@@ -90,17 +90,17 @@ UNITS = {"angles": "rad", "rates": "rad/s", "accelerations": "rad/s²", "multipl
 
 
 def sections() -> list[Section]:
-    """Return the comparison with the IVP test set, and the balance of energy of IFToMM's longer run."""
+    """Return the comparison with the IVP test set, and the energy balance of IFToMM's longer run."""
     options, how = run_settings()
     end = PRINTED["time"]
     result, again = (quirk.simulate(build(), end, output=[0.0, end], **chosen) for chosen in (options, OTHER))
     found, other = quantities(result), quantities(again)
     lines = [
-        many("accelerations at 0 s, rad/s²", PRINTED["start_accelerations"], found["accelerations"][0]),
-        many("multipliers at 0 s, N", PRINTED["start_multipliers"], found["multipliers"][0]),
-        *(many(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name][1]) for name in found),
+        compare_arrays("accelerations at 0 s, rad/s²", PRINTED["start_accelerations"], found["accelerations"][0]),
+        compare_arrays("multipliers at 0 s, N", PRINTED["start_multipliers"], found["multipliers"][0]),
+        *(compare_arrays(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name][1]) for name in found),
     ]
-    doubt = apart(found, other)
+    doubt = largest_difference(found, other)
     judged = digits(lines[2:], list(found), doubt)
     long = quirk.simulate(build(), 0.05, output=1e-3, **options)
     return [

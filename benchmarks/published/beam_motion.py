@@ -1,4 +1,4 @@
-"""Elastic beams: frequencies, spin, lateral buckling, the Princeton experiments, and a sudden load."""
+"""Elastic beams: natural frequencies, steady spin, lateral buckling, the Princeton experiments, and a step load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import jv
 import quirk
 
 from .beams import clamp_of, composite, extrapolated, held, tip
-from .section import Section, many, one
+from .section import Section, compare_arrays, compare_number
 
 # Tip displacements, m, over the angle of the load of 8.896 N from the strong direction of the section, degrees: along
 # the strong and along the weak direction, by beam elements of Ansys, as an example of Exudyn has them.
@@ -33,7 +33,7 @@ SUDDEN = [
 
 
 def slender(elements: int) -> quirk.System:
-    """Return a cantilever of length, mass and bending stiffness 1 that hardly shears."""
+    """Return a cantilever of length, mass and bending stiffness 1 with little shear deformation."""
     section = quirk.Section(EA=1e7, GA=1e7, GJ=10.0, EI=[1.0, 1e4], mass=1.0)
     beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=section, elements=elements)
     return quirk.System([beam, clamp_of(beam)])
@@ -44,11 +44,12 @@ def frequencies(system: quirk.System, count: int) -> np.ndarray:
     return 2 * np.pi * np.sort(system.modes().frequencies)[:count]
 
 
-def exact_frequencies(section: quirk.Section, length: float, near: np.ndarray) -> np.ndarray:
-    """Return the angular frequencies of a cantilever next to given ones, rad/s.
+def exact_frequencies(section: quirk.Section, length: float, estimates: np.ndarray) -> np.ndarray:
+    """Return the exact angular frequencies of a cantilever nearest to given ones, rad/s.
 
     The linear equations of a straight shear-deformable beam, with displacements, rotations, forces and moments as
-    unknowns, have constant coefficients along it; the free end asks for a singular block of their fundamental matrix.
+    unknowns, have constant coefficients along the beam. At a natural frequency, the block of their fundamental matrix
+    that the free end requires to vanish is singular.
     """
     across = np.array([[0.0, 0, 0], [0, 0, -1], [0, 1, 0]])  # the cross product of the axis with a vector
     A = np.zeros((12, 12))
@@ -60,7 +61,7 @@ def exact_frequencies(section: quirk.Section, length: float, near: np.ndarray) -
         A[6:, :6] = -(w**2) * section.inertia
         return float(np.linalg.slogdet(expm(A * length)[6:, 6:])[0])
 
-    return np.array([brentq(free_end, 0.995 * w, 1.005 * w, xtol=1e-11) for w in near])
+    return np.array([brentq(free_end, 0.995 * w, 1.005 * w, xtol=1e-11) for w in estimates])
 
 
 def stretched(elements: int, rate: float = 6.0) -> float:
@@ -76,18 +77,21 @@ def stretched(elements: int, rate: float = 6.0) -> float:
 
 
 def exact_stretch(rate: float = 6.0) -> float:
-    """Return the closed form of the same."""
+    """Return the exact extension (m) for `stretched`."""
     waves = rate * 10 * np.sqrt(1.2 / 2.8e7)
     return float(10 * (np.tan(waves) / waves - 1))
 
 
 def critical_load() -> float:
-    """Return the load of Prandtl and Michell for lateral buckling, over √(EI GJ) / L²."""
+    """Return the critical load of lateral buckling by Prandtl and Michell, relative to √(EI GJ) / L²."""
     return float(2 * brentq(lambda x: jv(-0.25, x), 1.0, 3.0))
 
 
 def buckling(elements: int) -> float:
-    """Return the same of a narrow cantilever, from loads at which its lowest frequency goes to zero."""
+    """Return the relative critical load of a narrow cantilever, extrapolated from loads below it.
+
+    At the critical load the lowest natural frequency is zero.
+    """
     section = quirk.Section(EA=1e8, GA=1e8, GJ=0.8, EI=[1e6, 1.0], mass=1.0, inertia=1e-4)
 
     def least(load: float) -> float:
@@ -119,35 +123,37 @@ def princeton(angle: float, elements: int, torsion: float = 0.198) -> np.ndarray
 
 
 def suddenly_loaded(elements: int) -> np.ndarray:
-    """Return the displacement (20,) along a sudden load, m, of the tip of the composite beam every 0.05 s."""
+    """Return the tip displacements (20,), m, of the composite beam along a step load, every 0.05 s."""
     result = quirk.simulate(composite(elements), 1.0, method="RadauIIA9", rtol=1e-7, atol=1e-9, output=0.05)
     return result["beam"].center_line[1:, -1, 2]
 
 
 def sections() -> list[Section]:
-    """Return the comparison of frequencies, steady states and motion."""
+    """Return the comparisons of frequencies, steady states and motions."""
     roots = [brentq(lambda b: np.cos(b) * np.cosh(b) + 1, *ends) for ends in ((1, 3), (4, 6), (7, 9))]
     coupled = extrapolated([frequencies(composite(count), 4) for count in (8, 16, 32)])
     exact = exact_frequencies(composite(1)["beam"].section, 10.0, coupled)
     lines = [
-        many("uniform cantilever, w L² √(m/EI): roots of cos b cosh b = -1, squared", np.square(roots),
+        compare_arrays("uniform cantilever, w L² √(m/EI): roots of cos b cosh b = -1, squared", np.square(roots),
              extrapolated([frequencies(slender(count), 3) for count in (8, 16, 32)])),
-        many("composite cantilever, rad/s: linear equations, by a matrix exponential", exact, coupled),
-        one("extension of the spinning beam, m: L (tan k / k - 1)", exact_stretch(),
+        compare_arrays("composite cantilever, rad/s: linear equations, by a matrix exponential", exact, coupled),
+        compare_number("extension of the spinning beam, m: L (tan k / k - 1)", exact_stretch(),
             float(extrapolated([stretched(4), stretched(8)])), 8),
-        one("lateral buckling, P L² / √(EI GJ): root of J₋₁⸝₄", critical_load(),
+        compare_number("lateral buckling, P L² / √(EI GJ): root of J₋₁⸝₄", critical_load(),
             float(extrapolated([buckling(8), buckling(16)])), 8),
     ]  # fmt: skip
     for angle, want in PRINCETON.items():
         found = extrapolated([princeton(angle, count) for count in (8, 16)])
-        lines.append(many(f"Princeton beam, load at {angle}°, m: Ansys", want, found))
+        lines.append(compare_arrays(f"Princeton beam, load at {angle}°, m: Ansys", want, found))
     found = extrapolated([princeton(45, count, SAINT_VENANT) for count in (8, 16, 32)])
-    lines.append(many("the same at 45°, with the torsion constant of Saint-Venant: Ansys", PRINCETON[45], found))
+    lines.append(
+        compare_arrays("the same at 45°, with the torsion constant of Saint-Venant: Ansys", PRINCETON[45], found)
+    )
     found = extrapolated([princeton(45, count) for count in (8, 16, 32)])
-    lines.append(many("the same at 45°: boundary value problem", COLLOCATED, found))
+    lines.append(compare_arrays("the same at 45°: boundary value problem", COLLOCATED, found))
     motion = suddenly_loaded(16), suddenly_loaded(32)
-    lines.append(many("composite, sudden load, first 0.2 s, m: BeamDyn", SUDDEN[:4], motion[1][:4]))
-    lines.append(many("the same, 1 s", SUDDEN, motion[1]))
+    lines.append(compare_arrays("composite, sudden load, first 0.2 s, m: BeamDyn", SUDDEN[:4], motion[1][:4]))
+    lines.append(compare_arrays("the same, 1 s", SUDDEN, motion[1]))
     return [
         Section(
             title="Motion and stability of elastic beams",

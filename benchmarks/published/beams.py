@@ -1,4 +1,4 @@
-"""Clamped beams with dead loads whose tip displacements are published, or known in closed form."""
+"""Clamped beams with dead loads, whose tip displacements are published or known in closed form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 import quirk
 
-from .section import Section, many
+from .section import Section, compare_arrays
 
 # Composite beam with a coupled section, twisted beam, and the curved beam of Bathe and Bolourchi: converged tip
 # displacements of the regression tests of kynema-fmb (National Laboratory of the Rockies), with spectral elements. The
@@ -26,17 +26,17 @@ TIPS = {
 }
 
 
-def composite(elements: int, **more: Any) -> quirk.System:
-    """Return a beam whose section couples twist and bending, with a load across it."""
+def composite(elements: int, **options: Any) -> quirk.System:
+    """Return a beam whose section couples torsion and bending, with a transverse load."""
     coupled = np.zeros((6, 6))
     coupled[:3, :3] = np.diag([1368.17e3, 88.56e3, 38.78e3])
     coupled[3:, 3:] = [[16.96e3, 17.61e3, -0.351e3], [17.61e3, 59.12e3, -0.37e3], [-0.351e3, -0.37e3, 141.47e3]]
     section = quirk.Section(stiffness=coupled, inertia=[8.538e-2] * 3 + [1.4433e-2, 0.4097e-2, 1.0336e-2])
-    return held(quirk.Beam("beam", [0, 0, 0], [10, 0, 0], section=section, elements=elements, **more), [0, 0, 150.0])
+    return held(quirk.Beam("beam", [0, 0, 0], [10, 0, 0], section=section, elements=elements, **options), [0, 0, 150.0])
 
 
 def twisted(elements: int) -> quirk.System:
-    """Return a beam twisted by a right angle, with a load across it."""
+    """Return a beam twisted by 90 degrees, with a transverse load."""
     stiffness = [2.5e10, 8.2604167e9, 8.2604167e9, 1.41872656e8, 5.20833e8, 1.30208333e8]
     section = quirk.Section(stiffness=stiffness, mass=1962.5)
     beam = quirk.Beam("beam", [0, 0, 0], [10, 0, 0], section=section, elements=elements, twist=np.pi / 2)
@@ -70,7 +70,7 @@ def roll_up(elements: int) -> quirk.System:
 
 
 def cantilever(elements: int) -> quirk.System:
-    """Return a beam that is rigid in shear, with a load across it."""
+    """Return a beam that is rigid in shear, with a transverse load."""
     area, second, young = 0.01, 1e-4 / 12, 2.07e11
     section = quirk.Section(EA=young * area, GA=1e4 * young * area, GJ=young * second, EI=young * second, mass=78.0)
     beam = quirk.Beam("beam", [0, 0, 0], [2, 0, 0], section=section, elements=elements)
@@ -96,14 +96,14 @@ def held(beam: quirk.Beam, force: Any = None, torque: Any = None) -> quirk.Syste
 
 
 def clamp_of(beam: quirk.Beam) -> quirk.Fixed:
-    """Return the joint that holds a beam at its start."""
+    """Return the joint that clamps a beam at its start."""
     first = beam.bodies[0]
     place = point_at(first.position, first.orientation, beam.start_point)
     return quirk.Fixed("clamp", quirk.GROUND, first, point=place)
 
 
 def point_at(position: np.ndarray, orientation: np.ndarray, local: np.ndarray) -> np.ndarray:
-    """Return the point at `local` (3,) of a body at a pose, inertial frame."""
+    """Return the point `local` (3,) of a body, given in body coordinates, in the inertial frame."""
     return position + quirk.rotation.matrix(orientation) @ local
 
 
@@ -117,7 +117,7 @@ def tip(system: quirk.System, state: quirk.State) -> np.ndarray:
 
 
 def extrapolated(values: Sequence[Any]) -> np.ndarray:
-    """Return the limit of values for numbers of elements that double, with errors in powers of h^2."""
+    """Return the limit of a sequence of values for doubled numbers of elements, whose errors are in powers of h^2."""
     values = [np.asarray(value) for value in values]
     factor = 4.0
     while len(values) > 1:
@@ -127,13 +127,13 @@ def extrapolated(values: Sequence[Any]) -> np.ndarray:
 
 
 def sections() -> list[Section]:
-    """Return the comparison of all tips, extrapolated from three numbers of elements."""
+    """Return the comparison of all tip displacements, extrapolated from three numbers of elements."""
     elements, lines, apart = (8, 16, 32), [], {}
     for name, build in CASES.items():
         systems = [build(count) for count in elements]
         tips = [tip(system, system.equilibrium()) for system in systems]
         size = float(np.linalg.norm(TIPS[name]))
-        lines.append(many(f"{name}, m", TIPS[name], extrapolated(tips), size, "its length"))
+        lines.append(compare_arrays(f"{name}, m", TIPS[name], extrapolated(tips), size, "its length"))
         apart[f"{name}: difference with 16 elements, without extrapolation"] = float(
             np.linalg.norm(tips[1] - TIPS[name]) / size
         )

@@ -1,4 +1,4 @@
-"""The benchmark bicycle: its nonlinear motion, small against the published linear equations, and its energy."""
+"""The benchmark bicycle: small motions compared with the published linear equations, and energy in large motions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.linalg import expm
 import quirk
 from quirk import GROUND
 
-from .section import Section, checked, data, many, run_settings
+from .section import Section, checked, compare_arrays, data, run_settings
 
 PRINTED = data("bicycle")
 # Rate of roll of the small motion, rad/s: what is not linear is smaller by its square.
@@ -17,7 +17,7 @@ SPEEDS = (4.0, 5.0, 8.0)  # m/s: weaving, stable, capsizing
 
 
 def build(speed: float, roll_rate: float) -> quirk.System:
-    """Return the bicycle upright and straight, rolling at a speed (m/s) and falling over at a rate (rad/s)."""
+    """Return the upright bicycle, rolling straight ahead at a speed (m/s), with a roll rate (rad/s)."""
     wheels = {"rear wheel": ("rear_wheel", 0.0), "front wheel": ("front_wheel", PRINTED["wheel_base"])}
     bodies = {}
     for name in ("frame", "fork"):
@@ -45,22 +45,22 @@ def build(speed: float, roll_rate: float) -> quirk.System:
     return quirk.System([*bodies.values(), *joints], gravity=[0, 0, PRINTED["gravity"]])
 
 
-def _body(name: str, given: dict, center: list[float], speed: float, spin: list[float]) -> quirk.Body:
+def _body(name: str, parameters: dict, center: list[float], speed: float, spin: list[float]) -> quirk.Body:
     # All of it falls over about the line on the ground.
     velocity = [speed, -spin[0] * center[2], 0]
     return quirk.Body(
-        name, given["mass"], given["inertia"], position=center, velocity=velocity, angular_velocity=spin
+        name, parameters["mass"], parameters["inertia"], position=center, velocity=velocity, angular_velocity=spin
     )  # fmt: skip
 
 
 def roll_and_steer(result: quirk.Result) -> np.ndarray:
-    """Return both angles (nt, 2), rad: how far the frame leans to the right, and the fork is turned to the right."""
+    """Return roll and steering angle (nt, 2), rad, positive to the right."""
     sideways = quirk.rotation.matrix(result["frame"].orientation)[:, :, 1]
     return np.column_stack([np.arcsin(sideways[:, 2]), result["steer"].rotation[:, 2]])
 
 
 def linear(speed: float, times: np.ndarray) -> np.ndarray:
-    """Return both angles by the published equations, from the same start."""
+    """Return roll and steering angle by the published linear equations, from the same initial state."""
     matrix = PRINTED["state_matrix"]
     lower = sum(speed**k * np.array(matrix[name]) for k, name in enumerate(("constant", "linear", "square")))
     whole = np.vstack([np.eye(4)[2:], lower])
@@ -69,13 +69,13 @@ def linear(speed: float, times: np.ndarray) -> np.ndarray:
 
 
 def sections() -> list[Section]:
-    """Return small motions against the linear equations, and the energy of the library's manoeuvres."""
+    """Return the comparison of small motions with the linear equations, and the energy balance of large motions."""
     options, how = run_settings()
     lines = []
     for speed in SPEEDS:
         result = quirk.simulate(build(speed, SMALL), 2.0, output=0.1, **options)
         lines.append(
-            many(
+            compare_arrays(
                 f"roll and steer over 2 s at {speed:g} m/s from a roll rate of {SMALL:g} rad/s, rad",
                 linear(speed, result.time),
                 roll_and_steer(result),

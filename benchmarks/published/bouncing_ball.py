@@ -7,14 +7,14 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import Section, data, many, run_settings
+from .section import Section, compare_arrays, data, run_settings
 
 PRINTED = data("bouncing_ball")
 RADIUS = 0.5  # m; has no part in the result
 
 
 def build() -> quirk.System:
-    """Return the ball above the floor, at rest."""
+    """Return the ball at rest above the floor."""
     ball = quirk.Body.sphere("ball", 1.0, RADIUS, position=[0, 0, PRINTED["gap"] + RADIUS])
     floor = quirk.Contact(
         "floor", GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(RADIUS),
@@ -24,7 +24,7 @@ def build() -> quirk.System:
 
 
 def closed_form(count: int) -> np.ndarray:
-    """Return time, speed before and after (count, 3) of the first impacts."""
+    """Return the time of the first impacts, and the speed before and after each, (count, 3)."""
     g, e = PRINTED["gravity"], PRINTED["restitution"]
     fall, speed = np.sqrt(2 * PRINTED["gap"] / g), np.sqrt(2 * g * PRINTED["gap"])
     k = np.arange(count)
@@ -34,7 +34,7 @@ def closed_form(count: int) -> np.ndarray:
 
 
 def impacts(result: quirk.Result, count: int) -> np.ndarray:
-    """Return the same of a run."""
+    """Return the time of the first impacts of a run, and the speed before and after each, (count, 3)."""
     times = result.events.of("floor").time[:count]
     # The output has each of these times twice, before and after the impact.
     before = np.searchsorted(result.time, times)
@@ -56,20 +56,20 @@ def sections() -> list[Section]:
             "velocities before and after each.",
             how=how,
             lines=[
-                many("times, s: closed form", exact[:, 0], found[:, 0]),
-                many("velocities, m/s: closed form", exact[:, 1:], found[:, 1:]),
-                many("times, s: Siconos, event driven, as published", printed[:, 0], found[:, 0]),
-                many("velocities, m/s: the same", printed[:, 1:], found[:, 1:]),
+                compare_arrays("times, s: closed form", exact[:, 0], found[:, 0]),
+                compare_arrays("velocities, m/s: closed form", exact[:, 1:], found[:, 1:]),
+                compare_arrays("times, s: Siconos, event driven, as published", printed[:, 0], found[:, 0]),
+                compare_arrays("velocities, m/s: the same", printed[:, 1:], found[:, 1:]),
             ],
             checks={"balance of energy, J": float(np.abs(result.power.balance).max())},
             source=PRINTED["source"],
             others=[
-                ("Siconos: times against the closed form", _off(printed[:, :1], exact[:, :1])),
-                ("Siconos: velocities against the closed form", _off(printed[:, 1:], exact[:, 1:])),
+                ("Siconos: times against the closed form", _relative_error(printed[:, :1], exact[:, :1])),
+                ("Siconos: velocities against the closed form", _relative_error(printed[:, 1:], exact[:, 1:])),
             ],
         )
     ]
 
 
-def _off(found: np.ndarray, exact: np.ndarray) -> float:
-    return float(np.abs(found - exact).max() / np.abs(exact).max())
+def _relative_error(computed: np.ndarray, exact: np.ndarray) -> float:
+    return float(np.abs(computed - exact).max() / np.abs(exact).max())

@@ -1,4 +1,4 @@
-"""The car axis of the IVP test set: two points on stiff springs, a rod, and a row that depends on time."""
+"""The car axis of the IVP test set: two points on stiff springs, a rod, and a time-dependent constraint row."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import AGAIN, OTHER, Section, apart, checked, data, digits, many, run_settings
+from .section import AGAIN, OTHER, Section, checked, compare_arrays, data, digits, largest_difference, run_settings
 
 PRINTED = data("car_axis")
 
 
 def build() -> quirk.System:
-    """Return the axis on its road."""
+    """Return the axle on its road."""
     L, r, w = PRINTED["length"], PRINTED["amplitude"], PRINTED["frequency"]
     places, rates = np.array(PRINTED["start"]).reshape(2, 2, 2)
     # Nothing turns these points: their moments have no part in the motion.
@@ -24,12 +24,12 @@ def build() -> quirk.System:
     road = quirk.Body("road", 1.0, [1.0] * 3, position=[L, 0, 0], velocity=[0, r * w, 0])
 
     def bumps(t, ground):
-        """The right wheel's place goes up and down, at a constant distance from the left one's."""
+        """Constraint function: the right wheel moves vertically, at constant distance from the left one."""
         x, y, z = ground.position
         return [y - r * np.sin(w * t), x * x + y * y - L * L, z]
 
     def upright(t, wheel, ground):
-        """The left wheel is straight above its place on the line from there to the other wheel's place."""
+        """Constraint function: the left wheel is at its point on the line between the wheels."""
         return wheel.position[0] * ground.position[0] + wheel.position[1] * ground.position[1]
 
     springs = {"stiffness": PRINTED["stiffness"], "rest_length": PRINTED["rest_length"]}
@@ -49,7 +49,7 @@ def build() -> quirk.System:
 
 
 def quantities(result: quirk.Result) -> dict[str, np.ndarray]:
-    """Return what the test set prints, at the end."""
+    """Return the quantities that the test set publishes for the end of the run."""
     left, right = result["left"], result["right"]
     between = left.position[-1] - right.position[-1]
     # The rows are x_l x_b + y_l y_b = 0, which pulls the place (x_b, y_b) by lambda_1 (x_l, y_l), and
@@ -72,8 +72,8 @@ def sections() -> list[Section]:
     end = PRINTED["time"]
     result, again = (quirk.simulate(build(), end, output=[0.0, end], **chosen) for chosen in (options, OTHER))
     found, other = quantities(result), quantities(again)
-    doubt = apart(found, other)
-    lines = [many(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name]) for name in found]
+    doubt = largest_difference(found, other)
+    lines = [compare_arrays(f"{name} at {end:g} s, {UNITS[name]}", PRINTED[name], found[name]) for name in found]
     return [
         Section(
             title="Car axis",

@@ -1,4 +1,4 @@
-"""Closed forms of gears with backlash and of joints with dry friction."""
+"""Closed forms for gears with backlash and for joints with dry friction."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import numpy as np
 import quirk
 from quirk import GROUND, Body, Motion
 
-from .section import Section, many, one, run_settings
+from .section import Section, compare_arrays, compare_number, run_settings
 
 
 def wheels(inertias: tuple[float, float], speeds: tuple[float, float], **mesh: float) -> quirk.System:
-    """Return two wheels on axles along z that mesh at ratio 1."""
+    """Return two wheels with parallel axes along z that mesh with ratio 1."""
     bodies = [
         Body(f"w{k}", 1.0, [J, J, J], position=[0.5 * k, 0, 0], angular_velocity=[0, 0, w])
         for k, (J, w) in enumerate(zip(inertias, speeds, strict=True))
@@ -21,7 +21,7 @@ def wheels(inertias: tuple[float, float], speeds: tuple[float, float], **mesh: f
 
 
 def slider(spring: float, offset: float, **friction: float) -> quirk.System:
-    """Return a mass of 2 kg on a rail with dry friction and a spring (N/m) that is strained by `offset`, m."""
+    """Return a mass of 2 kg on a rail, with dry friction and a spring (N/m) that is stretched by `offset`, m."""
     mass = Body.box("mass", 2.0, [0.1] * 3)
     rail = quirk.Prismatic("rail", GROUND, mass, axis="x")
     start = [-1 - offset, 0, 0]
@@ -32,9 +32,9 @@ def slider(spring: float, offset: float, **friction: float) -> quirk.System:
 
 
 def describing_function(play: float) -> np.ndarray:
-    """Return sine and cosine parts of the output of a gear with play, over the amplitude of its input, 1 rad.
+    """Return sine and cosine components of the output of a gear with play, for an input of amplitude 1 rad.
 
-    Friction holds the driven wheel while the play is crossed.
+    Friction holds the driven wheel while the play is traversed.
     """
     system = wheels((1.0, 1e-3), (1.0, 0.0), backlash=play)
     drive = quirk.Drive("drive", system["a0"], Motion.sinusoid(1.0, 1.0))
@@ -54,22 +54,28 @@ def gears() -> Section:
     decay = c / (2 * reduced)
     w = np.sqrt(k / reduced - decay**2)
     swing = -np.exp(-decay * result.time) * np.sin(w * result.time) / w
-    lines = [many("twist of two wheels on elastic teeth, rad", swing, result["mesh flanks"].coordinate())]
+    lines = [compare_arrays("twist of two wheels on elastic teeth, rad", swing, result["mesh flanks"].coordinate())]
     hit = quirk.simulate(wheels((2.0, 3.0), (1.0, 0.0), backlash=0.1, restitution=0.6), 0.1, output=0.05, **options)
     impulse = 1.6 / (1 / 2.0 + 1 / 3.0)
     after = [0.05, 1.0 - impulse / 2.0, impulse / 3.0]
     rates = [float(hit[f"a{n}"].angle_rate[-1]) for n in (0, 1)]
-    lines.append(many("impact across play, e = 0.6: time, s, and rates, rad/s", after, [hit.events[0].time, *rates]))
+    lines.append(
+        compare_arrays("impact across play, e = 0.6: time, s, and rates, rad/s", after, [hit.events[0].time, *rates])
+    )
     rattle = wheels((2.0, 2.0), (1.0, -1.0), backlash=0.1, stiffness=5e4)
     times = quirk.simulate(rattle, 0.4, output=0.01, **options).events.of("mesh flanks").time
     contact = float(times[1] - times[0])
-    lines.append(one("time of contact on elastic flanks, π / √(k / J), s", np.pi / np.sqrt(5e4), contact, 12))
+    lines.append(
+        compare_number("time of contact on elastic flanks, π / √(k / J), s", np.pi / np.sqrt(5e4), contact, 12)
+    )
     flight = float(times[2] - times[1])
-    lines.append(one("time of flight across the play, s", 0.05, flight, 12))
+    lines.append(compare_number("time of flight across the play, s", 0.05, flight, 12))
     play = 0.6
     s = 1 - play
     harmonic = [(np.pi / 2 + np.arcsin(s) + s * np.sqrt(1 - s * s)) / np.pi, -play * (2 - play) / np.pi]
-    lines.append(many("describing function of play with friction, b/A = 0.6", harmonic, describing_function(play)))
+    lines.append(
+        compare_arrays("describing function of play with friction, b/A = 0.6", harmonic, describing_function(play))
+    )
     return Section(
         title="Gears with backlash",
         what="Wheels that mesh at ratio 1: on elastic teeth without play, with an impact across their play, with "
@@ -91,16 +97,18 @@ def dry_joints() -> Section:
     turns = result.events.of("friction").time
     place = result.at(turns)["mass"].position[:, 0] + x0
     lines = [
-        many("times of the turning points, n π √(m / k), s", n * np.pi * np.sqrt(2.0 / k), turns),
-        many("turning points, (-1)ⁿ (x₀ - 2 n F / k), m", (-1.0) ** n * (x0 - 2 * n * F / k), place),
+        compare_arrays("times of the turning points, n π √(m / k), s", n * np.pi * np.sqrt(2.0 / k), turns),
+        compare_arrays("turning points, (-1)ⁿ (x₀ - 2 n F / k), m", (-1.0) ** n * (x0 - 2 * n * F / k), place),
     ]
     k, v, coulomb, static = 40.0, 0.05, 1.0, 1.6
     times = quirk.simulate(on_belt(k, v, coulomb, static), 8.0, output=1.0, **options).events.of("friction").time
     w, d = np.sqrt(k / 2.0), (static - coulomb) / k
     lines += [
-        one("time of the first slip on a belt, F_s / (k v), s", static / (k * v), float(times[0])),
-        one("slip lasts 2 (π - arctan(w d / v)) / w, s", 2 * (np.pi - np.arctan(w * d / v)) / w, times[1] - times[0]),
-        one("sticking lasts 2 d / v, d = (F_s - F) / k, s", 2 * d / v, float(times[2] - times[1])),
+        compare_number("time of the first slip on a belt, F_s / (k v), s", static / (k * v), float(times[0])),
+        compare_number(
+            "slip lasts 2 (π - arctan(w d / v)) / w, s", 2 * (np.pi - np.arctan(w * d / v)) / w, times[1] - times[0]
+        ),
+        compare_number("sticking lasts 2 d / v, d = (F_s - F) / k, s", 2 * d / v, float(times[2] - times[1])),
     ]
     return Section(
         title="Joints that stick",
@@ -114,7 +122,7 @@ def dry_joints() -> Section:
 
 
 def on_belt(stiffness: float, speed: float, coulomb: float, static: float) -> quirk.System:
-    """Return a mass on a belt of constant speed, held by a spring."""
+    """Return a mass on a belt of constant speed, connected to the ground by a spring."""
     belt = Body.box("belt", 1.0, [1, 0.1, 0.1], velocity=[speed, 0, 0])
     mass = Body.box("mass", 2.0, [0.1] * 3, velocity=[speed, 0, 0])
     bed = quirk.Prismatic("bed", GROUND, belt, axis="x")

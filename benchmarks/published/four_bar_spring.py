@@ -1,4 +1,4 @@
-"""A four-bar with a spring across its diagonal, damped, which comes to rest in its equilibrium."""
+"""A damped four-bar linkage with a spring along its diagonal, which comes to rest at its equilibrium."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 import quirk
 from quirk import GROUND, planar
 
-from .section import Section, checked, data, one, run_settings
+from .section import Section, checked, compare_number, data, run_settings
 
 LIBRARY = data("iftomm")
 PRINTED = LIBRARY["four_bar_with_spring"]
@@ -17,7 +17,7 @@ START, DURATION = 2.0, 150.0
 
 
 def build() -> quirk.System:
-    """Return three rods of a parallelogram over level ground, with the spring from the left ground pin."""
+    """Return three rods of a parallelogram above the ground, with a spring that starts at the left ground pin."""
     L = PRINTED["length"]
     up = L * np.array([np.cos(START), np.sin(START)])
     left, right = np.zeros(2), np.array([L, 0.0])
@@ -54,7 +54,7 @@ def build() -> quirk.System:
 
 
 def equilibrium() -> float:
-    """Return the angle, rad, at which weight and spring balance; the spring's length is 2 L cos(angle / 2)."""
+    """Return the equilibrium angle, rad, of weight and spring; the length of the spring is 2 L cos(angle / 2)."""
     L, k, s0 = PRINTED["length"], PRINTED["stiffness"], PRINTED["rest_length"]
     weight = 2 * PRINTED["mass"] * LIBRARY["gravity"]
 
@@ -65,7 +65,7 @@ def equilibrium() -> float:
 
 
 def sections() -> list[Section]:
-    """Return the comparison of where it comes to rest."""
+    """Return the comparison of the position of rest."""
     options, how = run_settings()
     result = quirk.simulate(build(), DURATION, output=1.0, **options)
     angle = result["right"].in_plane.angle[-1]
@@ -76,8 +76,10 @@ def sections() -> list[Section]:
             f"pin to the opposite corner. Released at {START:g} rad, it swings for {DURATION:g} s and comes to rest.",
             how=how,
             lines=[
-                one("angle of the right rod at rest, rad: root of the balance of moments", equilibrium(), angle),
-                one("the same: as published", PRINTED["equilibrium"], angle, digits=12),
+                compare_number(
+                    "angle of the right rod at rest, rad: root of the balance of moments", equilibrium(), angle
+                ),
+                compare_number("the same: as published", PRINTED["equilibrium"], angle, digits=12),
             ],
             checks=checked(result),
             remarks=PRINTED["remarks"],

@@ -1,4 +1,4 @@
-"""IFToMM A02: parallelograms side by side, which pass configurations where they could go on in two ways."""
+"""IFToMM A02: parallelograms side by side, which pass singular configurations where two branches of motion meet."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 
 from ..references import build, load
-from .section import Section, checked, data, many, run_settings
+from .section import Section, checked, compare_arrays, data, run_settings
 
 LIBRARY = data("iftomm")
 PRINTED = LIBRARY["a02"]
@@ -15,7 +15,7 @@ TOP = (0.5, 0, 0)  # m: of the first upright bar, in its coordinates
 
 
 def sections() -> list[Section]:
-    """Return the comparison at the end with the closed form, as that of Exudyn's runs."""
+    """Return the comparison of the final state with the closed form, as published for runs of Exudyn."""
     options, how = run_settings("DOP853")
     reference = load("fourbar2")
     result = quirk.simulate(build(reference), PRINTED["time"], output=[0.0, PRINTED["time"]], **options)
@@ -32,8 +32,8 @@ def sections() -> list[Section]:
             "bars come to lie on one line ten times, where a second motion begins.",
             how=how,
             lines=[
-                many("place (m) and velocity (m/s) of joint B0 at 10 s: closed form", exact, found),
-                many(f"the same: Exudyn's finest run, step {finest[0]:g} s", finest[1:5], found),
+                compare_arrays("place (m) and velocity (m/s) of joint B0 at 10 s: closed form", exact, found),
+                compare_arrays(f"the same: Exudyn's finest run, step {finest[0]:g} s", finest[1:5], found),
             ],
             checks={**checked(result), "largest change of energy, J": float(drift)},
             remarks=PRINTED["remarks"],

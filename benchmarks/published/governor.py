@@ -7,14 +7,14 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import Section, checked, data, many
+from .section import Section, checked, compare_arrays, data
 
 LIBRARY = data("iftomm")
 PRINTED = LIBRARY["a05"]
 
 
 def rod_with_ball(side: int) -> quirk.Body:
-    """Return one rod with its ball at the far end, hung from the top of the shaft; x points outwards along it."""
+    """Return one rod with a ball at its end, hung from the top of the shaft; its x axis points outward."""
     length, width, _ = PRINTED["rod"]
     rod, ball = PRINTED["density"] * np.prod(PRINTED["rod"]), PRINTED["ball"]
     mass = rod + ball
@@ -38,12 +38,12 @@ def rod_with_ball(side: int) -> quirk.Body:
 
 
 def hinge(side: int) -> np.ndarray:
-    """Return where a rod is hinged to the shaft's top."""
+    """Return the position of the hinge between a rod and the top of the shaft."""
     return np.array([side * PRINTED["apart"] / 2, 0, PRINTED["rod"][0]])
 
 
 def build() -> quirk.System:
-    """Return the governor, turning about z."""
+    """Return the governor, rotating about z."""
     length, width, _ = PRINTED["rod"]
     spin = {"angular_velocity": [0, 0, PRINTED["rate"]]}
     shaft = quirk.Body.box(
@@ -82,7 +82,7 @@ def build() -> quirk.System:
 
 
 def sections() -> list[Section]:
-    """Return how far runs by an explicit and an implicit method are apart."""
+    """Return the difference between runs by an explicit and by an implicit method."""
     duration, tolerance = PRINTED["duration"], {"rtol": 1e-9, "atol": 1e-12}
     result, again = (
         quirk.simulate(build(), duration, output=0.1, method=method, **tolerance) for method in ("Vern9", "Radau")
@@ -97,7 +97,9 @@ def sections() -> list[Section]:
             f"stability, Radau {again.statistics.steps}.",
             how="Vern9 and Radau, rtol 1e-9, atol 1e-12",
             lines=[
-                many("height of the slider at 0, 0.1, ... 10 s, m: Vern9 (found) and Radau", heights[1], heights[0])
+                compare_arrays(
+                    "height of the slider at 0, 0.1, ... 10 s, m: Vern9 (found) and Radau", heights[1], heights[0]
+                )
             ],
             checks=checked(result),
             remarks=PRINTED["remarks"],

@@ -1,4 +1,4 @@
-"""IFToMM A01: a point mass on a massless rod, released level."""
+"""IFToMM A01: a point mass on a massless rod, released in horizontal position."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from scipy.special import ellipj, ellipk
 
 import quirk
 
-from .section import Section, checked, data, many, run_settings
+from .section import Section, checked, compare_arrays, data, run_settings
 
 LIBRARY = data("iftomm")
 PRINTED = LIBRARY["a01"]
 
 
 def build() -> quirk.System:
-    """Return the pendulum in the plane x-y, its mass at (-1, 0)."""
+    """Return the pendulum in the x-y plane, with its mass at (-1, 0)."""
     # Nothing turns a point: its moments have no part in the motion.
     point = quirk.Body("point", PRINTED["mass"], [1.0] * 3, position=[-PRINTED["length"], 0, 0])
     rod = quirk.Distance("rod", quirk.GROUND, point, length=PRINTED["length"])
@@ -22,7 +22,7 @@ def build() -> quirk.System:
 
 
 def closed_form(times: np.ndarray) -> np.ndarray:
-    """Return the position (nt, 2) over time: sin(angle / 2) = k sn(K - w t, k), k of the level start."""
+    """Return the position (nt, 2) over time: sin(angle / 2) = k sn(K - w t, k), with k for the horizontal start."""
     m, w = 0.5, np.sqrt(LIBRARY["gravity"] / PRINTED["length"])
     sn, _, dn, _ = ellipj(ellipk(m) - w * times, m)
     half_sine = np.sqrt(m) * sn
@@ -40,7 +40,7 @@ def sections() -> list[Section]:
             what="A mass of 1 kg on a massless rod of 1 m, released level, for 10 s.",
             how=how,
             lines=[
-                many(
+                compare_arrays(
                     "position at 0, 0.01, ... 10 s, m (closed form, Jacobi's elliptic functions)",
                     closed_form(result.time),
                     result["point"].position[:, :2],

@@ -1,4 +1,4 @@
-"""A bowling ball that slides, curves, and rolls from some time on."""
+"""A bowling ball that first slides along a curve and then rolls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import Section, checked, data, many, one, run_settings
+from .section import Section, checked, compare_arrays, compare_number, data, run_settings
 
 PRINTED = data("rolling_ball")
 UP = np.array([0.0, 1.0, 0.0])
@@ -28,7 +28,7 @@ def build() -> quirk.System:
 
 
 def closed_form(times: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return when it begins to roll, and velocity and angular velocity (nt, 3) at times."""
+    """Return the time at which rolling begins, and velocity and angular velocity (nt, 3) over time."""
     r, m, inertia = PRINTED["radius"], PRINTED["mass"], PRINTED["inertia"]
     pull = PRINTED["friction"] * PRINTED["gravity"]
     v, w = np.array([0, 0, PRINTED["speed"]]), np.array([0, 0, PRINTED["spin"]])
@@ -54,9 +54,9 @@ def sections() -> list[Section]:
             "soon as it can. The closed form is that of Drake's benchmarks.",
             how=how,
             lines=[
-                one("time at which it begins to roll, s", begins, float(result.events.time[0])),
-                many(f"velocity at {len(TIMES)} times and at the change, m/s", velocity, view.velocity),
-                many(
+                compare_number("time at which it begins to roll, s", begins, float(result.events.time[0])),
+                compare_arrays(f"velocity at {len(TIMES)} times and at the change, m/s", velocity, view.velocity),
+                compare_arrays(
                     "angular velocity at these times, rad/s", spin, np.einsum("tij,tj->ti", turn, view.angular_velocity)
                 ),
             ],

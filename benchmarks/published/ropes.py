@@ -1,4 +1,4 @@
-"""Closed forms of elastic ropes and belts with friction: capstan, creep, slip, and block and tackle."""
+"""Closed forms for elastic ropes and belts with friction: capstan, creep, slip, and block and tackle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND, Body, Drum
 
-from .section import Section, one
+from .section import Section, compare_number
 
 GRAVITY, CENTER = 9.81, [0, 0, 0]
 CAPSTAN = 0.2  # friction of rope on bar
@@ -21,7 +21,7 @@ def weight(name: str, mass: float, position: list[float], speed: float = 0.0) ->
 
 
 def capstan(turns: int) -> tuple[float, float]:
-    """Return the angle of a rope over a bar that stands still, and the ratio of its tensions while it slips."""
+    """Return the wrap angle of a rope on a fixed drum, and the ratio of its tensions during slip."""
     angle = np.pi * (1 + 2 * turns)
     light, heavy = weight("light", 1.0, [-0.1, 0, -1]), weight("heavy", 1.5 * np.exp(CAPSTAN * angle), [0.1, 0, -1.5])
     bar = Drum(GROUND, CENTER, "y", 0.1, turns)
@@ -32,7 +32,7 @@ def capstan(turns: int) -> tuple[float, float]:
 
 
 def belt(load: float, duration: float) -> tuple[float, float, float]:
-    """Return both tensions of a belt drive, and the ratio of its circumferential speeds, driven to driving."""
+    """Return both tensions of a belt drive, and the ratio of its circumferential speeds, driven to driving pulley."""
     speeds = RATE, RATE * RADII[0] / RADII[1]
     wheels = [
         Body.cylinder(f"w{k}", 2.0, r, 0.05, axis="y", position=[x, 0, 0], angular_velocity=[0, speed, 0])
@@ -50,7 +50,7 @@ def belt(load: float, duration: float) -> tuple[float, float, float]:
 
 
 def tackle(speed: float) -> float:
-    """Return the pull on a tackle of two falls over what the falls carry, at a given speed of the rope."""
+    """Return the pull on a tackle with two supporting ropes, relative to their load, at a given rope speed."""
     load = weight("load", 10.0, [0.2, 0, -2], 0.5 * speed)
     hand = weight("hand", 1.0, [0.5, 0, -1], -speed)
     rail = quirk.Prismatic("rail", GROUND, hand, point=hand.position, axis="z")
@@ -74,15 +74,21 @@ def sections() -> list[Section]:
     lines = []
     for turns, said in ((0, "half a turn"), (2, "two and a half turns")):
         angle, ratio = capstan(turns)
-        lines.append(one(f"ratio of the tensions over {said}, exp(μ θ)", float(np.exp(CAPSTAN * angle)), float(ratio)))
+        lines.append(
+            compare_number(f"ratio of the tensions over {said}, exp(μ θ)", float(np.exp(CAPSTAN * angle)), float(ratio))
+        )
     slack, tight, speeds = belt(8.0, 8.0)
-    lines.append(one("speeds of a belt drive, (1 + T₁/EA) / (1 + T₂/EA)", (1 + slack / EA) / (1 + tight / EA), speeds))
+    lines.append(
+        compare_number("speeds of a belt drive, (1 + T₁/EA) / (1 + T₂/EA)", (1 + slack / EA) / (1 + tight / EA), speeds)
+    )
     slack, tight, _ = belt(200.0, 1.0)
     angle = np.pi - 2 * np.arcsin((RADII[1] - RADII[0]) / DISTANCE)
-    lines.append(one("ratio of the tensions of a belt that slips", float(np.exp(BELT * angle)), float(tight / slack)))
+    lines.append(
+        compare_number("ratio of the tensions of a belt that slips", float(np.exp(BELT * angle)), float(tight / slack))
+    )
     k = float(np.exp(TACKLE * np.pi))
-    lines.append(one("pull of a tackle over its load, up: k² / (1 + k)", k**2 / (1 + k), float(tackle(0.2))))
-    lines.append(one("the same down: 1 / (k + k²), k = exp(μ π)", 1 / (k + k**2), float(tackle(-0.2))))
+    lines.append(compare_number("pull of a tackle over its load, up: k² / (1 + k)", k**2 / (1 + k), float(tackle(0.2))))
+    lines.append(compare_number("the same down: 1 / (k + k²), k = exp(μ π)", 1 / (k + k**2), float(tackle(-0.2))))
     return [
         Section(
             title="Elastic ropes and belts",

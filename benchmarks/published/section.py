@@ -1,4 +1,4 @@
-"""What the accuracy page says about one problem, and the data that problems are read from."""
+"""Sections of the accuracy page, one for each published problem, and the published data."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison.
+    """Comparison of one quantity.
 
     Attributes
     ----------
     quantity : str
     published : str
-        As printed; how many values where there are too many to show.
+        The published value, as printed; for many values their number.
     found : str
-        QuIRK's.
+        QuIRK's value.
     difference : float
-        The largest, over the scale of the quantity.
+        Largest difference relative to the scale.
     scale : str
-        What it is divided by.
+        Description of the scale.
     """
 
     quantity: str
@@ -40,21 +40,21 @@ class Line:
 
 @dataclass(frozen=True)
 class Section:
-    """One problem.
+    """A section of the accuracy page on one problem.
 
     Attributes
     ----------
     title, what, how : str
-        `how` is the method with its tolerances.
+        Title, description of the problem, and method with its tolerances.
     lines : list of Line
-        May be empty where nothing but checks is printed.
+        Comparisons; may be empty if only checks are listed.
     checks : dict of str to float
-        Residuals and balances.
+        Residuals and energy balances.
     remarks : list of str
-        How far the printed values are right, and what others got.
+        Accuracy of the published values, and results by other authors.
     source : str
     others : list of (str, float)
-        Errors of others by the same measure.
+        Errors of other authors, by the same measure.
     """
 
     title: str
@@ -68,28 +68,30 @@ class Section:
 
 
 def data(name: str) -> dict[str, Any]:
-    """Return what is printed of a problem."""
+    """Return the published data of a problem."""
     return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-def one(quantity: str, published: float, found: float, digits: int = 15) -> Line:
-    """Compare one number, over its own magnitude."""
-    difference = float(abs(found - published) / abs(published))
-    return Line(quantity, f"{published:.{digits}g}", f"{found:.{digits}g}", difference, "itself")
+def compare_number(quantity: str, published: float, computed: float, digits: int = 15) -> Line:
+    """Return the comparison of a number, relative to its magnitude."""
+    difference = float(abs(computed - published) / abs(published))
+    return Line(quantity, f"{published:.{digits}g}", f"{computed:.{digits}g}", difference, "itself")
 
 
-def many(quantity: str, published: Any, found: Any, scale: float | None = None, of: str = "the largest") -> Line:
-    """Compare arrays of the same shape, by default over the largest published magnitude."""
-    published, found = np.asarray(published, dtype=float), np.asarray(found, dtype=float)
-    if published.shape != found.shape:
-        raise AssertionError(f"{quantity}: {published.shape} are published, {found.shape} found")
+def compare_arrays(
+    quantity: str, published: Any, computed: Any, scale: float | None = None, scale_name: str = "the largest"
+) -> Line:
+    """Return the comparison of two arrays of the same shape, by default relative to the largest published magnitude."""
+    published, computed = np.asarray(published, dtype=float), np.asarray(computed, dtype=float)
+    if published.shape != computed.shape:
+        raise AssertionError(f"{quantity}: {published.shape} are published, {computed.shape} found")
     size = np.abs(published).max() if scale is None else scale
-    difference = np.abs(found - published).max() / size
-    return Line(quantity, f"{published.size} values", "", float(difference), f"{of}, {size:.3g}")
+    difference = np.abs(computed - published).max() / size
+    return Line(quantity, f"{published.size} values", "", float(difference), f"{scale_name}, {size:.3g}")
 
 
 def checked(result: quirk.Result) -> dict[str, float]:
-    """Return residuals and the balance of energy of a run."""
+    """Return the constraint residuals and the energy balance of a run."""
     size = np.abs(result.energy.kinetic).max() or 1.0
     return {
         "residual of the constraints, m or rad": float(result.residual.position.max()),
@@ -98,13 +100,13 @@ def checked(result: quirk.Result) -> dict[str, float]:
     }
 
 
-def apart(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
-    """Return the largest difference of quantities, each over its own largest magnitude."""
-    return max(float(np.abs(other[name] - value).max() / np.abs(value).max()) for name, value in one.items())
+def largest_difference(reference: dict[str, np.ndarray], values: dict[str, np.ndarray]) -> float:
+    """Return the largest difference of quantities by name, each relative to its largest magnitude."""
+    return max(float(np.abs(values[name] - value).max() / np.abs(value).max()) for name, value in reference.items())
 
 
 def digits(lines: list[Line], names: list[str], doubt: float) -> str:
-    """Return what QuIRK's runs, which are in doubt by so much, say about printed values."""
+    """Return a text on the accuracy of published values, for an uncertainty `doubt` of QuIRK's runs."""
     right = ", ".join(f"{name} {int(-np.log10(line.difference))}" for name, line in zip(names, lines, strict=True))
     return (
         f"QuIRK's runs by two methods agree to {doubt:.0e}. So many digits of what is printed are right, counted from "
@@ -112,13 +114,13 @@ def digits(lines: list[Line], names: list[str], doubt: float) -> str:
     )
 
 
-def distance(one: np.ndarray, other: np.ndarray, scale: np.ndarray) -> float:
-    """Return the largest difference of tables (nt, n), each column over its scale (n,)."""
-    return float((np.abs(one - other) / scale).max())
+def scaled_difference(first: np.ndarray, second: np.ndarray, scale: np.ndarray) -> float:
+    """Return the largest difference of two tables (nt, n), each column relative to its scale (n,)."""
+    return float((np.abs(first - second) / scale).max())
 
 
 def run_settings(method: str = "Vern9", rtol: float = 1e-12, atol: float = 1e-14) -> tuple[dict[str, Any], str]:
-    """Return the arguments of a run, and how the page says them."""
+    """Return the arguments of a run, and their description for the page."""
     return {"method": method, "rtol": rtol, "atol": atol}, f"{method}, rtol {rtol:g}, atol {atol:g}"
 
 

@@ -1,4 +1,4 @@
-"""A slider-crank whose slider knocks about in its guide."""
+"""A slider-crank mechanism with clearance between slider and guide."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import quirk
 from quirk import GROUND, planar
 
 from . import slider_crank_stepping
-from .section import Line, Section, data, distance, run_settings
+from .section import Line, Section, data, run_settings, scaled_difference
 
 PRINTED = data("slider_crank")
 
 
 def build() -> quirk.System:
-    """Return the mechanism stretched out, with the four corners of the slider as contacts."""
+    """Return the mechanism in its extended position; the four corners of the slider can touch the guide."""
     P = PRINTED
     (crank_length, rod_length), rates = P["lengths"], P["rates"]
     tip, end = crank_length, crank_length + rod_length
@@ -48,7 +48,7 @@ def build() -> quirk.System:
 
 
 def motion(result: quirk.Result, times: np.ndarray) -> np.ndarray:
-    """Return the published coordinates (nt, 6) at times of the output: turns, angles and three rates."""
+    """Return the published coordinates (nt, 6) at output times: number of turns, angles, and three rates."""
     rows = np.searchsorted(result.time, times, side="right") - 1
     views = [result[name] for name in ("crank", "rod", "slider")]
     angles = [view.in_plane.angle for view in views]
@@ -62,7 +62,7 @@ STEPS = (1e-4, 1e-5, 1e-6)  # s: of time stepping
 
 
 def sections() -> list[Section]:
-    """Return the comparison at the times that are printed, and with time stepping at other steps."""
+    """Return the comparison at the published times, and with time stepping at other step sizes."""
     options, how = run_settings()
     printed = np.array(PRINTED["motion"])
     times, states = printed[:, 0], printed[:, 1:][:, MOVING]
@@ -79,7 +79,7 @@ def sections() -> list[Section]:
                     f"turns of the crank, angle of the rod, both rates at {times[row]:g} s",
                     "4 values",
                     "",
-                    distance(found[row], states[row], scale),
+                    scaled_difference(found[row], states[row], scale),
                     "the largest of each",
                 )
                 for row in (1, 2, 3, 5, 10)
@@ -94,7 +94,7 @@ def sections() -> list[Section]:
             others=[
                 (
                     f"Moreau-Jean, step {step:g} s: against QuIRK, all times to 0.2 s",
-                    distance(slider_crank_stepping.motion(step)[:, MOVING], found, scale),
+                    scaled_difference(slider_crank_stepping.motion(step)[:, MOVING], found, scale),
                 )
                 for step in STEPS
             ],

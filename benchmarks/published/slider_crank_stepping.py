@@ -1,4 +1,4 @@
-"""The slider-crank with clearance in minimal coordinates, stepped in time."""
+"""The slider-crank mechanism with clearance in minimal coordinates, by time stepping."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INTERVAL = 0.02  # s, of what is printed
 
 
 def motion(step: float) -> np.ndarray:
-    """Return the published coordinates (nt, 6) at the times that are printed, found with a step, s."""
+    """Return the published coordinates (nt, 6) at the published times, computed with a step size, s."""
     P = PRINTED
     (l1, l2), (m1, m2, m3), (J1, J2, J3) = P["lengths"], P["masses"], P["inertias"]
     a, b, wall, g = P["half_length"], P["half_height"], P["half_height"] + P["clearance"], P["gravity"]

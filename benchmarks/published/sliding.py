@@ -1,4 +1,4 @@
-"""Closed forms of sliding, rebound and a rope that becomes taut."""
+"""Closed forms of sliding, of rebound, and of a rope that becomes taut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import quirk
 from quirk import GROUND
 
-from .section import Line, Section, checked, one, run_settings
+from .section import Line, Section, checked, compare_number, run_settings
 
 GRAVITY = 9.81  # m/s^2
 SPEED, FRICTION = 5.0, 0.4  # m/s of the block, and its coefficient
@@ -29,7 +29,7 @@ def block() -> quirk.System:
 
 
 def spheres() -> quirk.System:
-    """Return spheres beside each other that fall on the floor with different restitution."""
+    """Return spheres side by side that fall on the floor, with different coefficients of restitution."""
     parts: list = []
     for k, e in enumerate(RESTITUTIONS):
         ball = quirk.Body.sphere(f"ball {k}", 1.0, RADIUS, position=[k, 0, HEIGHT + RADIUS])
@@ -41,7 +41,7 @@ def spheres() -> quirk.System:
 
 
 def rope() -> quirk.System:
-    """Return a ball that falls from where its rope is held until the rope is taut."""
+    """Return a ball that falls from the suspension point of its rope until the rope is taut."""
     ball = quirk.Body.sphere("ball", 1.0, RADIUS)
     return quirk.System([ball, quirk.Rope("rope", GROUND, ball, length=HEIGHT)], gravity=[0, 0, -GRAVITY])
 
@@ -64,9 +64,11 @@ def sections() -> list[Section]:
             "a ball that falls until its rope is taut.",
             how=how,
             lines=[
-                one("way of the block to rest, v²/(2 μ g), m", SPEED**2 / (2 * FRICTION * GRAVITY), _way(slid)),
+                compare_number(
+                    "way of the block to rest, v²/(2 μ g), m", SPEED**2 / (2 * FRICTION * GRAVITY), _way(slid)
+                ),
                 Line("speeds of five rebounds, e √(2 g h), m/s", "5 values", "", max(rebounds), "of the impact"),
-                one("time at which the rope is taut, √(2 h/g), s", fall, float(taut.events.time[0])),
+                compare_number("time at which the rope is taut, √(2 h/g), s", fall, float(taut.events.time[0])),
             ],
             checks=checked(slid),
             remarks=["Others: Chrono's own tests allow 0.5 % for the block, and 1e-3 for the rebound."],

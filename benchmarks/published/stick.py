@@ -1,4 +1,4 @@
-"""A stick that falls on one end and is thrown back, with friction."""
+"""A stick that falls on one end and rebounds, with friction."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import numpy as np
 import quirk
 from quirk import GROUND, planar
 
-from .section import Section, data, many, run_settings
+from .section import Section, compare_arrays, data, run_settings
 
 PRINTED = data("stick")
 
 
 def build() -> quirk.System:
-    """Return the stick, its lower end just above the floor; its angle is from the vertical."""
+    """Return the stick with its lower end just above the floor; its angle is measured from the vertical."""
     half, angle = PRINTED["length"] / 2, PRINTED["angle"]
     # Upright it stands along y; turned to the left, its lower end is to the right of its middle.
     stick = planar.PlanarBody(
@@ -30,21 +30,21 @@ def build() -> quirk.System:
 
 
 def motion(result: quirk.Result, times: np.ndarray) -> np.ndarray:
-    """Return the published coordinates (nt, 6) at times of the output: place, angle and their rates."""
+    """Return the published coordinates (nt, 6) at output times: position, angle and their rates."""
     view, rows = result["stick"], np.searchsorted(result.time, times)
     place = [view.position[:, 0], view.position[:, 1], view.in_plane.angle]
     return np.column_stack([*place, view.velocity[:, :2], view.angular_velocity[:, 2]])[rows]
 
 
 def energy(motion: np.ndarray) -> np.ndarray:
-    """Return the energy (nt,), J, of states as they are printed."""
+    """Return the energy (nt,), J, of states in the published coordinates."""
     inertia = PRINTED["mass"] * PRINTED["length"] ** 2 / 12
     kinetic = 0.5 * (PRINTED["mass"] * (motion[:, 3] ** 2 + motion[:, 4] ** 2) + inertia * motion[:, 5] ** 2)
     return kinetic + PRINTED["mass"] * PRINTED["gravity"] * motion[:, 1]
 
 
 def sections() -> list[Section]:
-    """Return the comparison before the first impact, and what it does to the energy."""
+    """Return the comparison before the first impact, and the change of energy by it."""
     options, how = run_settings()
     printed = np.array(PRINTED["motion"])
     times, states = printed[:, 0], printed[:, 1:]
@@ -59,8 +59,10 @@ def sections() -> list[Section]:
             what="A stick of 1 m falls on one end at 45°, with restitution 1 and friction 0.01.",
             how=how,
             lines=[
-                many(f"place, angle and rates before the impact at {hit:.4g} s", states[before], found[before]),
-                many("the same after it", states[after], found[after]),
+                compare_arrays(
+                    f"place, angle and rates before the impact at {hit:.4g} s", states[before], found[before]
+                ),
+                compare_arrays("the same after it", states[after], found[after]),
             ],
             checks={
                 "energy that QuIRK's first impact takes, J": float(result.events[0].energy_loss),

@@ -1,6 +1,7 @@
-"""Moreau-Jean time stepping of small systems with contacts, as published runs were made: to see what their steps do.
+"""Moreau-Jean time stepping of small systems with contacts, as used for published runs, to assess their step sizes.
 
-It shares nothing with QuIRK: coordinates are minimal, and impacts and friction are found by projected Gauss-Seidel.
+The code is independent of QuIRK: coordinates are minimal, and impacts and friction are computed by projected
+Gauss-Seidel iterations.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ SWEEPS, SETTLED = 5000, 1e-13
 
 @numba.njit
 def impulses(D: np.ndarray, rates: np.ndarray, rebound: np.ndarray, closed: np.ndarray, friction: float) -> np.ndarray:
-    """Return normal and tangential impulses (2 m,): rates after them meet Newton's and Coulomb's laws.
+    """Return normal and tangential impulses (2 m,), after which the rates satisfy Newton's and Coulomb's laws.
 
     Parameters
     ----------
     D : (2 m, 2 m)
-        What unit impulses add to the rates, of m normals and then of m tangents.
+        Changes of the rates by unit impulses, for m normals and then m tangents.
     rates : (2 m,)
-        Without impulses.
+        Rates without impulses.
     rebound : (m,)
-        Restitution times the normal rates before.
+        Restitution times the normal rates before the impact.
     closed : (m,)
-        Which contacts take part.
+        Mask of the closed contacts.
     """
     m = len(closed)
     p = np.zeros(2 * m)
@@ -49,14 +50,14 @@ def impulses(D: np.ndarray, rates: np.ndarray, rebound: np.ndarray, closed: np.n
 def stepped(
     terms: Callable, restitution: np.ndarray, friction: float, start: np.ndarray, step: float, count: int, every: int
 ) -> np.ndarray:
-    """Return states (count / every + 1, 2 n) of a run with theta 1/2.
+    """Return the states (count / every + 1, 2 n) of a run with theta = 1/2.
 
     Parameters
     ----------
     terms : compiled function
         ``terms(q, v)`` returns the mass matrix, the forces, and gaps (m,), their rows (m, n) and tangents (m, n).
     start : (2 n,)
-        Coordinates and rates.
+        Initial coordinates and rates.
     """
     n = len(start) // 2
     q, v = start[:n].copy(), start[n:].copy()

@@ -1,4 +1,4 @@
-"""The woodpecker toy on its limit cycle, with small angles throughout as its published model has them."""
+"""The woodpecker toy on its limit cycle, linearized for small angles as in its published model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import quirk
 from quirk import GROUND, planar
 
 from . import woodpecker_stepping
-from .section import Section, data, distance, many, run_settings
+from .section import Section, compare_arrays, data, run_settings, scaled_difference
 
 PRINTED = data("woodpecker")
 # The published model is linear in the angles. Levers that are longer by the inverse of this, and angles that are as
@@ -19,7 +19,7 @@ FINE = 2e-7  # s: a step of time stepping
 
 
 def bodies() -> tuple[planar.PlanarBody, planar.PlanarBody, np.ndarray]:
-    """Return sleeve, bird and the pivot between them, where the published run starts."""
+    """Return sleeve, bird and the pivot between them at the initial state of the published run."""
     P, longer = PRINTED, 1 / SMALLER
     _, height, fall, *turns = P["motion"][0]
     # The lower edge touches: printed with four digits the sleeve's angle lets it reach 0.9 um into the pole.
@@ -69,7 +69,7 @@ def build() -> quirk.System:
 
 
 def motion(result: quirk.Result, times: np.ndarray) -> np.ndarray:
-    """Return the published coordinates (nt, 6) at times of the output, after the impact where there is one."""
+    """Return the published coordinates (nt, 6) at output times; at an impact, those after it."""
     rows = np.searchsorted(result.time, times, side="right") - 1
     sleeve, bird = result["sleeve"], result["bird"]
     columns = [sleeve.position[:, 1], sleeve.velocity[:, 1]]
@@ -85,7 +85,7 @@ COORDINATES = (
 
 
 def sections() -> list[Section]:
-    """Return the comparison over the two pecks that are printed, and with the published method at other steps."""
+    """Return the comparison over the two published pecks, and with the published method at other step sizes."""
     options, how = run_settings()
     printed = np.array(PRINTED["motion"])
     times, states = printed[:, 0], printed[:, 1:]
@@ -101,7 +101,7 @@ def sections() -> list[Section]:
             "published model is linear in the angles: levers are 1e6 times as long here, and angles as much smaller.",
             how=how,
             lines=[
-                many(f"{name}, {span}", states[rows, k], found[rows, k], scale=scale[k])
+                compare_arrays(f"{name}, {span}", states[rows, k], found[rows, k], scale=scale[k])
                 for span, rows in (("first peck", first), ("second peck", ~first))
                 for k, name in enumerate(COORDINATES)
             ],
@@ -112,9 +112,9 @@ def sections() -> list[Section]:
             ],
             source=PRINTED["source"],
             others=[
-                (f"Moreau-Jean, step {step:g} s: against what is published", distance(again, states, scale)),
-                (f"Moreau-Jean, step {step:g} s: against QuIRK", distance(coarse, found, scale)),
-                (f"Moreau-Jean, step {FINE:g} s: against QuIRK", distance(fine, found, scale)),
+                (f"Moreau-Jean, step {step:g} s: against what is published", scaled_difference(again, states, scale)),
+                (f"Moreau-Jean, step {step:g} s: against QuIRK", scaled_difference(coarse, found, scale)),
+                (f"Moreau-Jean, step {FINE:g} s: against QuIRK", scaled_difference(fine, found, scale)),
             ],
         )
     ]

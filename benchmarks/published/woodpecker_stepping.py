@@ -1,4 +1,4 @@
-"""The woodpecker's published model and method."""
+"""The woodpecker toy by its published model and time-stepping method."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ INTERVAL = 0.01  # s, of what is printed
 
 
 def motion(step: float, tilt: float) -> np.ndarray:
-    """Return the published coordinates (nt, 6) at the times that are printed.
+    """Return the published coordinates (nt, 6) at the published times.
 
     Parameters
     ----------
     step : float
-        s.
+        Step size, s.
     tilt : float
-        Of the sleeve at the start, rad.
+        Initial angle of the sleeve, rad.
     """
     P = PRINTED
     m, whole, g = P["mass_bird"], P["mass_bird"] + P["mass_sleeve"], P["gravity"]

@@ -1,7 +1,7 @@
-"""A belt drive under a growing load: the belt creeps at first, and slips when its pretension is used up.
+"""A belt drive under a growing load: the belt first creeps, and slips when its friction is exhausted.
 
-The tight span is longer than the slack one, so a belt that grips loses some speed: the driven wheel creeps behind by
-the ratio of (1 + T / EA) of both spans. At the ratio exp(mu theta) of the tensions it slips on the smaller wheel.
+The tight span is stretched more than the slack one, so that the driven wheel is slower than the driving one by the
+ratio of (1 + T / EA) in both spans (creep). At the tension ratio exp(mu theta) the belt slips on the smaller wheel.
 """
 
 from pathlib import Path

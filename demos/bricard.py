@@ -1,8 +1,8 @@
-"""Bricard's loop: six bars, six hinges, and by counting it should not move.
+"""Bricard's mechanism: a closed loop of six bars and six hinges, which is mobile although overconstrained.
 
-Benchmark A04 of the IFToMM library of computational mechanics: five moving bars along the edges of a unit
-cube and the ground as the sixth. 30 constraint rows act on 30 coordinates, and yet one motion is left: 29
-rows are independent. Engines that need independent rows fail here.
+Benchmark A04 of the IFToMM library of computational mechanics: five moving bars along the edges of a unit cube, and
+the ground as the sixth. 30 constraint rows act on 30 coordinates, but only 29 of them are independent, so that one
+degree of freedom remains. Programs that require independent rows fail here.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A cam lifts a follower that tilts a rocker through a push rod: dwell, rise, dwell, fall.
+"""A cam moves a follower, which tilts a rocker through a push rod: dwell, rise, dwell, fall.
 
-The lift is a spline of degree 5 through a table of heights, so that acceleration and jerk are continuous; the
-force between cam and follower says up to which speed a spring keeps them together.
+The lift is a spline of degree 5 through a table of heights, so that acceleration and jerk are continuous. The force
+between cam and follower shows up to which speed a spring keeps them in contact.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ LAW = Polynomial([0, 0, 0, 0, 35, -84, 70, -20])
 
 
 def lift(angle: np.ndarray, order: int = 0) -> np.ndarray:
-    """Return the lift over cam angles, deg, that the table is made from, or a derivative of it, m/deg^order."""
+    """Return the lift at cam angles in degrees, from which the table is computed, or its derivative, m/deg^order."""
     angle = np.asarray(angle) % 360
     fall = DWELL + RISE + TOP
     rising, falling = np.clip((angle - DWELL) / RISE, 0, 1), np.clip(1 - (angle - fall) / FALL, 0, 1)
@@ -30,7 +30,7 @@ def lift(angle: np.ndarray, order: int = 0) -> np.ndarray:
 
 
 def build(speed: float = SLOW) -> quirk.System:
-    """Follower, push rod and rocker, with a valve spring at the rocker's far end; `speed` in turns a minute."""
+    """Follower, push rod and rocker, with a valve spring at the far end of the rocker; `speed` in turns per minute."""
     follower = quirk.Body.box("follower", 0.10, [0.02, 0.08, 0.02], position=[0, 0.04, 0])
     rod = quirk.Body.cylinder("push rod", 0.05, 0.003, 0.12, axis="y", position=[0, 0.14, 0])
     rocker = quirk.Body.box("rocker", 0.12, [0.08, 0.01, 0.01], position=[0.04, 0.20, 0])

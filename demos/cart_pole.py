@@ -1,4 +1,4 @@
-"""A cart balances a pole: a controller in a loop, at 100 Hz, that swings it up and holds it."""
+"""A cart swings up a pole and balances it, by a controller that is called in a loop at 100 Hz."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def build() -> quirk.System:
 
 
 def gains(system: quirk.System) -> np.ndarray:
-    """Feedback of position, angle and their rates that holds the pole upright: least squares of both, by Riccati."""
+    """Return feedback gains for position, angle and their rates that balance the pole: a linear-quadratic regulator."""
     from scipy.linalg import solve_continuous_are
 
     upright = system.assemble(coordinates={"hinge": np.pi})

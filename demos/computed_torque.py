@@ -1,8 +1,8 @@
-"""Computed torque control of a robot: efforts found beforehand by inverse dynamics, and feedback that holds the path.
+"""Computed-torque control of a robot: feedforward torques by inverse dynamics, and feedback to the path.
 
-Two motors on the ground move the tip of a closed linkage of four bars, which stands above them: without feedback it
-falls over. Drivers at the tip prescribe its path, and what the motors must exert for that is found for all of it.
-The robot then runs freely under these torques: alone, with feedback, and with feedback alone.
+Two motors on the ground move the tip of a closed five-bar linkage above them, which would fall over without feedback.
+Drivers at the tip prescribe its path, from which inverse dynamics computes the motor torques. The robot is then
+simulated under these torques, with and without feedback, and with feedback alone.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ MOTORS = {"left motor": "left shoulder", "right motor": "right shoulder"}
 
 
 def build() -> quirk.System:
-    """Arms and forearms of 2 kg each, motors at rest, and drivers that lead the tip."""
+    """Return arms and forearms of 2 kg each, motors at rest, and drivers that prescribe the motion of the tip."""
     names = ("left arm", "left forearm", "right forearm", "right arm")
     bars = [planar.PlanarBody.bar(n, a, b, mass=2.0) for n, a, b in zip(names, CORNERS, CORNERS[1:], strict=False)]
     left, left_fore, right_fore, right = bars
@@ -60,7 +60,7 @@ def feedback(robot: quirk.System, reference: quirk.Result) -> list[quirk.Control
 
 
 def run(out: Path) -> quirk.Result:
-    """Find the torques, run the robot with and without feedback; save plots of errors and torques, and an animation."""
+    """Compute the torques, simulate with and without feedback; save plots of errors and torques, and an animation."""
     robot, times = build(), np.linspace(0, DURATION, round(DURATION / STEP) + 1)
     wanted = quirk.inverse_dynamics(robot, times, list(MOTORS))
     controllers = feedback(robot, wanted)

@@ -1,4 +1,4 @@
-"""A pendulum counts how often it passes its lowest point, and stops when it has done so ten times."""
+"""A pendulum counts its passages through the lowest point; the tenth passage ends the run."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ PASSAGES = 10
 
 
 def build() -> quirk.System:
-    """A rod of 1 m, hinged about y, starts level and at rest; it hangs down where its angle is a right one."""
+    """A rod of 1 m, hinged about y, released at rest in horizontal position; its angle is 90 degrees at the bottom."""
     rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.05, 0.05], position=[0.5, 0, 0])
     hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis=[0, 1, 0])
     return quirk.System([rod, hinge], gravity=[0, 0, -9.81])
 
 
 def passage() -> quirk.Event:
-    """The hinge passes the vertical, either way; the tenth time ends the run."""
+    """The hinge passes the vertical in either direction; the tenth passage ends the run."""
     times: list[float] = []
 
     def count(t: float, state: quirk.State) -> str:

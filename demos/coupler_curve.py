@@ -1,7 +1,7 @@
 """Hoeken's linkage: a crank-rocker four-bar whose coupler point moves along a straight line for half of a turn.
 
-The crank turns at constant speed, so that nothing is left to integrate: the positions are solved for time by
-time, and velocity, acceleration, jerk and snap follow from the same rows.
+The crank turns at constant speed, so that no degree of freedom remains: the positions are computed for each time, and
+velocity, acceleration, jerk and snap follow from the derivatives of the same constraint rows.
 """
 
 from pathlib import Path

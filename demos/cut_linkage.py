@@ -1,4 +1,4 @@
-"""A four-bar linkage whose rocker breaks off at a load: what is left goes on as a double pendulum with a motor."""
+"""A four-bar linkage whose rocker breaks off at a load; crank and coupler continue as a driven double pendulum."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ STRENGTH = 40.0  # N, of the pin between coupler and rocker
 
 
 def build() -> quirk.System:
-    """The four-bar linkage with a pin that gives way at a load."""
+    """The four-bar linkage with a pin that breaks at a given load."""
     breaks = quirk.Event("break", "C.force", direction=1, level=STRENGTH, action=quirk.disable("C"))
     return four_bar.build().with_parts(breaks)
 

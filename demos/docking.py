@@ -1,6 +1,6 @@
-"""Two modules in free space attract each other, latch at a hinge, fold about it, and part again.
+"""Two modules in free space attract each other, latch at a hinge, fold about it, and separate again.
 
-Nothing acts from outside: linear and angular momentum stay what they were, through every event.
+No external loads act, so that linear and angular momentum are constant through all events.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ ALIGNMENT = "-4*rotation - 6*angular_velocity"
 
 
 def build() -> quirk.System:
-    """Two modules with ports at an edge of each, magnets in the ports, and a latch that becomes a hinge."""
+    """Two modules with ports at one edge each, magnets in the ports, and a latch that becomes a hinge."""
     station = quirk.Body.box("station", 40.0, [1.0, 1.0, 1.0], angular_velocity=[0, 0.05, 0])
     visitor = quirk.Body.box(
         "visitor",

@@ -1,8 +1,8 @@
-"""A door on two hinges: ten rows where five would do, and what that means for the loads.
+"""A door on two hinges: ten constraint rows of rank five, and loads that are not unique.
 
-Two hinges on one line hold a door twice. Its motion is clear, and so is what both hinges bear together; how they
-share it is not a matter of rigid-body mechanics. QuIRK says so, and gives the shares of least sum of squares. With
-one hinge switched off, the other bears all.
+Two coaxial hinges constrain the door twice. Its motion and the resultant of both hinge loads are unique; how the hinges
+share it is not determined by rigid-body mechanics. QuIRK reports this, and returns the loads with the least sum of
+squares. If one hinge is disabled, the other bears the whole load.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ HEIGHTS = {"lower": 0.3, "upper": 1.7}
 
 
 def build() -> quirk.System:
-    """A leaf of 20 kg, 0.9 m wide and 2 m high, pushed and slowed down by a closer."""
+    """A leaf of 20 kg, 0.9 m wide and 2 m high, pushed open and damped by a closer."""
     leaf = quirk.Body.box("leaf", 20.0, [0.9, 0.04, 2.0], position=[0.45, 0, 1.0])
     hinges = [
         quirk.Revolute(name, quirk.GROUND, leaf, point=[0, 0, height], axis=[0, 0, 1])

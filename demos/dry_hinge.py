@@ -1,7 +1,7 @@
-"""A bar on a spring with dry friction: its swings get shorter by the same angle each time, until it sticks.
+"""A bar on a spring with dry friction: its amplitude decreases by the same angle in each swing, until it sticks.
 
 Friction of constant magnitude takes 2 coulomb / stiffness from the amplitude in each half swing. The bar comes to
-rest at a turning point where the spring is weaker than static friction, which is not where the spring is relaxed.
+rest at a turning point where the spring torque is below static friction, not where the spring is relaxed.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Simulate three seconds; save the angle from where the spring is relaxed, the torques and an animation."""
+    """Simulate three seconds; save the deflection of the spring, the torques and an animation."""
     result = quirk.simulate(build(), 3.0, output=0.005, progress=True)
     print(result.summary())
     angle, friction = START + result["hinge"].angle, result["friction"]

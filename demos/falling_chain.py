@@ -1,4 +1,4 @@
-"""A chain swings from a hook, is cut off, and falls on a smooth floor, on which its joints land one after the other."""
+"""A chain swings from a hook, is released, and falls on a smooth floor, which its joints hit one after the other."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ CUT = 0.5  # s
 
 
 def build() -> quirk.System:
-    """Links on hinges in the x-z plane, each end of which may touch the floor."""
+    """Links on hinges in the x-z plane, with possible contacts of each end with the floor."""
     plane = planar.Plane(normal=[0, -1, 0], x=[1, 0, 0])
     along = LENGTH * np.array([np.sin(LEAN), -np.cos(LEAN)])
     ends = np.array([0.0, HOOK]) + np.outer(np.arange(LINKS + 1), along)

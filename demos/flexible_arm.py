@@ -1,4 +1,4 @@
-"""A flexible arm is spun up: it bends back, swings ahead, and ends straight, stretched by the spin."""
+"""A flexible arm in a spin-up maneuver: it bends backward, swings forward, and is finally straight and stretched."""
 
 from pathlib import Path
 

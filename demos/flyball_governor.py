@@ -1,7 +1,7 @@
 """Watt's flyball governor: a motor speeds up the spindle, the balls swing out and lift the sleeve.
 
-Two closed loops share the spindle and the sleeve. A spring between collar and sleeve holds the balls in;
-the sleeve's height tells the speed.
+Two closed loops share the spindle and the sleeve. A spring between collar and sleeve pulls the balls inward; the height
+of the sleeve is a measure of the speed.
 """
 
 from pathlib import Path

@@ -1,7 +1,6 @@
 """A crank-rocker four-bar linkage, driven by a motor torque on its crank.
 
-All four hinges are full 3-D hinges: 20 constraint rows of which 17 are independent. The equation takes
-them as they come.
+All four hinges are spatial: of their 20 constraint rows 17 are independent. Redundant rows need no special treatment.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Two gears with backlash: the driven one rattles between the flanks when the driver turns back.
+"""Two gears with backlash: the driven gear rattles between the flanks when the driver reverses.
 
-The teeth are elastic and damped. Wherever the driver reverses, the driven gear goes on alone through the free play,
-until the other flank catches it.
+The teeth are elastic and damped. When the driver reverses, the driven gear moves freely through the play until the
+opposite flanks touch.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ SWING, RATE = 1.0, 6.0  # rad, rad/s
 
 
 def build() -> quirk.System:
-    """A driver that turns to and fro, and a gear with twice as many teeth."""
+    """A driver with an oscillating motion, and a gear with twice as many teeth."""
     start = [0, 0, SWING * RATE], [0, 0, -SWING * RATE * RADII[0] / RADII[1]]
     gears = [
         quirk.Body.cylinder(

@@ -1,6 +1,7 @@
-"""A Geneva drive: a steady crank takes a wheel along by a quarter in each of its turns, and else the wheel is locked.
+"""A Geneva drive: a crank of constant speed turns a wheel by 90 degrees in each revolution, and locks it otherwise.
 
-The pin of the crank enters a slot along it and leaves it so, at times at which the wheel stands still: nothing bumps.
+The pin of the crank enters and leaves a slot along its direction, while the wheel is at rest, so that there are no
+impacts.
 """
 
 from pathlib import Path
@@ -19,7 +20,7 @@ X, Y = (1, 0), (0, 1)  # along both lines of slots, in the wheel
 
 
 def build() -> quirk.System:
-    """Crank and wheel; for each line of slots one constraint while the pin is in it, and one while it is locked."""
+    """Crank and wheel; for each line of slots a constraint for the pin in it, and one for the locked wheel."""
     crank = planar.PlanarBody.bar("crank", [0, 0], [-RADIUS, 0], mass=0.2, width=0.01)
     corners = RADIUS * np.array([[1, 1, 0], [1, -1, 0], [-1, 1, 0], [-1, -1, 0]])
     # Four blocks that leave the slots between them.
@@ -46,9 +47,9 @@ def build() -> quirk.System:
 
 
 def pin_events(line: int) -> list[quirk.Event]:
-    """The pin enters a slot where the crank comes within 45 degrees of the wheel, and leaves it where it goes away.
+    """The pin enters a slot when the crank comes within 45 degrees of the wheel, and leaves it beyond 45 degrees.
 
-    Each line of slots has its turn in every other turn of the crank, whose angle the motor prescribes.
+    The lines of slots alternate in successive revolutions of the crank, whose angle the motor prescribes.
     """
     sign, within = "+-"[line], np.cos(np.radians(45) / 2)
     facing = quirk.Expression(f"{sign}cos(({RATE}*t - pi)/2)")

@@ -1,6 +1,6 @@
-"""A fast top on a ball joint: it does not fall, it precesses, and it nods on its way.
+"""A fast top on a ball joint: under gravity its axis precesses and nutates.
 
-For a fast top the mean precession is close to m g l / (I_3 spin).
+For a fast top the mean precession rate is close to m g l / (I_3 spin).
 """
 
 from pathlib import Path

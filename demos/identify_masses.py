@@ -1,7 +1,7 @@
-"""Masses, stiffnesses and damping of a five-bar with springs, identified from a noisy motion.
+"""Identification of masses, stiffnesses and damping of a five-bar linkage with springs from a noisy motion.
 
-The motion of a mechanism with known numbers is disturbed by noise, as a camera would have it. From a wrong guess the
-numbers are found again by least squares, which takes the derivatives of the motion by each number.
+Noise, as of a camera, is added to a motion with known parameters. From an inaccurate guess, the parameters are
+identified by least squares, with the derivatives of the motion with respect to each parameter.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ POINTS = {"a": ([0, 0], [0.1, 0.49]), "b": ([0.1, 0.49], [0.7, 0.9]), "c": ([0.7
 
 
 def build(numbers: Mapping[str, float] = TRUE) -> quirk.System:
-    """Four bars and the ground, pinned in a ring: two freedoms, held by a spring and a coil in a pin."""
+    """Four bars and the ground, pinned in a loop with two degrees of freedom, with a spring and a torsion spring."""
     links, pins = {}, {}
     before: Any = quirk.GROUND
     for name, ends in POINTS.items():
@@ -47,12 +47,12 @@ def build(numbers: Mapping[str, float] = TRUE) -> quirk.System:
 
 
 def seen(result: quirk.Result) -> np.ndarray:
-    """Positions (nt, 2, 2) in the plane of the middles of two bars."""
+    """Positions (nt, 2, 2) in the plane of the centers of two bars, as measured by the camera."""
     return np.stack([result[name].position[:, :2] for name in ("b", "c")], axis=1)
 
 
 def run(out: Path) -> quirk.Result:
-    """Disturb a motion, identify the numbers behind it, and draw both motions."""
+    """Add noise to a motion, identify its parameters, and draw both motions."""
     truth = quirk.simulate(build(TRUE), DURATION, output=INTERVAL)
     measured = seen(truth) + np.random.default_rng(1).normal(scale=NOISE, size=seen(truth).shape)
     runs: dict[bytes, quirk.Result] = {}
@@ -88,7 +88,7 @@ def run(out: Path) -> quirk.Result:
 
 
 def draw(out: Path, time: np.ndarray, measured: np.ndarray, guessed: np.ndarray, identified: np.ndarray) -> None:
-    """Draw heights of both bars: as measured, as guessed and as found."""
+    """Draw the heights of both bars: measured, with the guessed and with the identified parameters."""
     figure, axes = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
     for k, (ax, name) in enumerate(zip(axes, ("b", "c"), strict=True)):
         ax.plot(time, measured[:, k, 1], ".", markersize=4, color="0.5", label="measured")

@@ -1,8 +1,7 @@
-"""Newton's cradle: balls that touch pass a shock on from one to the next, and as many leave as arrive.
+"""Newton's cradle: impacts propagate through a row of touching balls, and as many balls leave as arrive.
 
-The law of simultaneous impacts, which is the default, lets all contacts of the row act at once: then three balls leave,
-and the two that arrived bounce back. With `impacts="sequential"` contacts act one after the other, as those of elastic
-balls do.
+By the default law of simultaneous impacts all contacts of the row act at once: three balls leave, and the two arriving
+ones rebound. With `impacts="sequential"` the contacts act one after the other, as for elastic balls.
 """
 
 from pathlib import Path
@@ -18,7 +17,7 @@ LAWS = ("sequential", "simultaneous")
 
 
 def build() -> quirk.System:
-    """Five balls that touch, on strings side by side; the first two are lifted."""
+    """Five touching balls on parallel strings; the first two are raised."""
     balls, strings, contacts = [], [], []
     shape = quirk.surface.sphere(RADIUS)
     for k in range(BALLS):
@@ -33,7 +32,7 @@ def build() -> quirk.System:
 
 
 def displacements(result: quirk.Result) -> np.ndarray:
-    """Return the displacements (nt, balls) of the balls to the right of where they hang, m."""
+    """Return the displacements (nt, balls) of the balls to the right of their rest positions, m."""
     return np.array([result[f"ball {k}"].position[:, 0] - 2 * RADIUS * k for k in range(BALLS)]).T
 
 

@@ -1,7 +1,7 @@
-"""A planetary gear: the motor turns the sun, the ring stands still, and the planets' carrier drives the load.
+"""A planetary gear: a motor drives the sun, the ring is fixed, and the planet carrier drives the load.
 
-Three planets share what one could do alone: four of the meshes add no new row, and all carry the same.
-Where the ring is three times as large as a planet, a tooth of the planet draws a deltoid.
+One planet would suffice: with three planets, four of the meshes are redundant, and all carry the same load. If the ring
+is three times as large as a planet, the path of a planet's tooth is a deltoid.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ def radius(teeth: int) -> float:
 
 
 def gear(name: str, teeth: int, mass: float, position: np.ndarray) -> planar.PlanarBody:
-    """Return a disc of the size of the pitch circle."""
+    """Return a disc with the radius of the pitch circle."""
     return planar.PlanarBody.cylinder(name, mass, radius(teeth), 0.02, position=position)
 
 

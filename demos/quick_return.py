@@ -1,8 +1,8 @@
 """The quick-return mechanism of a shaping machine: the ram cuts slowly and returns fast.
 
-A crank pin slides along a slotted arm that swings about a pivot below the crank; a link carries the swing of the
-arm's tip to the ram. While the pin passes above the crank's bearing it is far from the pivot, and the arm swings
-slowly; while it passes below, the arm swings back fast.
+A crank pin slides along a slotted arm, which swings about a pivot below the crank; a link transmits the motion of the
+arm's tip to the ram. The arm swings slowly while the pin is above the crank bearing, far from the pivot, and fast while
+it is below.
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""A ratchet: a pawl falls behind the teeth of a wheel, which then turns one way alone.
+"""A ratchet: a pawl engages the teeth of a wheel, which can then turn in one direction only.
 
-A torque to and fro drives the wheel forward from tooth to tooth; on the way back the pawl holds it.
+An oscillating torque drives the wheel forward from tooth to tooth; the pawl blocks the backward rotation.
 """
 
 from pathlib import Path
@@ -18,20 +18,20 @@ PAWL = 0.08  # m
 
 
 def height(angle: str) -> str:
-    """Return an expression for the height of the teeth, m, at an angle of the wheel: a smooth saw."""
+    """Return an expression for the height of the teeth, m, at an angle of the wheel: a smooth sawtooth curve."""
     turned = f"{TEETH}*{angle}"
     return f"{HEIGHT / 2}*atan2({STEEPNESS}*sin({turned}), 1 - {STEEPNESS}*cos({turned}))"
 
 
 def tooth_gap() -> str:
-    """Return an expression for how far the tip of the pawl, b, is above the teeth of the wheel, a, m."""
+    """Return an expression for the height, m, of the pawl tip (body b) above the teeth of the wheel (body a)."""
     tip = f"(b.point([{PAWL / 2}, 0, 0]) - a.position)"
     x, y = (f"dot({tip}, a.direction({axis}))" for axis in ([1, 0, 0], [0, 1, 0]))
     return f"hypot({x}, {y}) - {RADIUS} - {height(f'atan2({y}, {x})')}"
 
 
 def saw_tooth(number: int) -> Cylinder:
-    """Return what shows where a tooth is highest."""
+    """Return a cylinder that displays the highest part of a tooth."""
     angle = (2 * np.pi * number + np.arccos(STEEPNESS)) / TEETH
     place = (RADIUS - HEIGHT / 2) * np.array([np.cos(angle), np.sin(angle), 0])
     return Cylinder(HEIGHT, 0.012, frame=quirk.Frame(place), color="gray")
@@ -61,7 +61,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Simulate four times to and fro; save the angle of the wheel, the force on the pawl and an animation."""
+    """Simulate four periods; save the angle of the wheel, the force on the pawl and an animation."""
     result = quirk.simulate(build(), 4.0, output=0.005, progress=True)
     print(result.summary())
     turned = result["axle"].rotation[:, 2]

@@ -1,7 +1,7 @@
 """The crank drive of a four-stroke engine at constant speed: torque, side force and bearing loads over a cycle.
 
-The motion is prescribed by the crank's driver; what forces it takes follows by inverse dynamics. The driver's torque
-is what a load brakes the engine with, and what its flywheel gives back in the strokes that do no work.
+A driver prescribes the rotation of the crank; the loads follow by inverse dynamics. The torque of the driver is that of
+the external load and of the flywheel, which returns its energy in the idle strokes.
 """
 
 from pathlib import Path
@@ -20,7 +20,7 @@ GAS = "-25e3 * exp(-((tau*50*t - radians(375)) / radians(30))**2)"
 
 
 def build() -> quirk.System:
-    """Crank, rod and piston, starting at top dead center; the counterweights put the crank's center on its axis."""
+    """Crank, rod and piston at top dead center; counterweights put the crank's center of mass on its axis."""
     pin, top = np.array([0.0, CRANK]), np.array([0.0, CRANK + ROD])
     crank = planar.PlanarBody.cylinder("crank", 5.0, 0.06, 0.01, angle=np.pi / 2)
     rod = planar.PlanarBody.bar("rod", pin, top, mass=0.6, width=0.016)

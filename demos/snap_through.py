@@ -1,8 +1,8 @@
-"""A shallow truss of two elastic bars (von Mises) under a load that grows: at its limit load it snaps through.
+"""A shallow truss of two elastic bars (von Mises truss) under a growing load: at its limit load it snaps through.
 
-Its equilibria are followed over the load, through both turning points: of the three that there are at small loads the
-one in between is unstable. A run with a slowly growing load stays on the upper branch as far as that goes, jumps, and
-comes to rest on the lower one.
+The equilibria are computed over the load, through both turning points; of the three equilibria at small loads the
+middle one is unstable. A run with a slowly growing load follows the upper branch to its end, jumps, and comes to rest
+on the lower one.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ def build(force: float | str = 0.0) -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Follow the equilibria, load the truss until it has snapped; save a load-height diagram and an animation."""
+    """Compute the equilibria, load the truss until it snaps through; save a load-height diagram and an animation."""
     path = quirk.equilibrium_path(lambda load: build(-load), 0.0, RATE * DURATION, step=0.1)
     height = path.of("block.position.z")
     limit = path.values[path.turning[0]]

@@ -1,7 +1,7 @@
-"""A block on a moving belt, held by a spring: the belt drags it along until friction gives way, and it slips back.
+"""A block on a moving belt, held by a spring: the belt carries it along until static friction is exceeded.
 
-The friction is Coulomb's, larger while the block sticks than while it slides. Below some speed of the belt the block
-sticks and slips for ever; above it, it would slide and swing about where the spring holds the friction.
+Coulomb friction is larger during sticking than during sliding. Below a critical speed of the belt the block alternates
+between sticking and slipping; above it, it would oscillate about the position where spring and friction balance.
 """
 
 from pathlib import Path
@@ -36,7 +36,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Simulate five seconds; save displacement, friction and the orbit in the plane of states, and an animation."""
+    """Simulate five seconds; save displacement, friction and the orbit in the phase plane, and an animation."""
     result = quirk.simulate(build(), 5.0, output=0.01, progress=True)
     print(result.summary())
     x, v = result["block"].position[:, 0], result["block"].velocity[:, 0]

@@ -1,7 +1,7 @@
-"""A four-bar whose coupler point shall follow a straight line: its lengths are found by optimization.
+"""A four-bar linkage whose coupler point follows a straight line: its lengths are computed by optimization.
 
-A motor turns the crank at constant speed. The derivatives of the coupler's motion by the lengths are known along the
-whole turn, so that least squares finds a line, followed at constant speed, in two dozen runs.
+A motor turns the crank at constant speed. With the derivatives of the coupler motion with respect to the lengths, least
+squares finds dimensions for a straight path at constant speed in about two dozen runs.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ KEYS = [("rocker", "point_j"), ("rocker", "length")]
 
 
 def build(coupler: float = GUESS["coupler"], rocker: float = GUESS["rocker"]) -> quirk.System:
-    """Crank and coupler in the plane; the rocker is a rod without mass from the ground to the coupler."""
+    """Crank and coupler in the plane; the rocker is a massless rod from the ground to the coupler."""
     pin, post = np.array([CRANK, 0]), np.array([BASE, 0])
     # Where the circles of coupler and rocker meet, above the base.
     base = BASE - CRANK
@@ -42,14 +42,14 @@ def build(coupler: float = GUESS["coupler"], rocker: float = GUESS["rocker"]) ->
 
 
 def simulated(x: np.ndarray, times: np.ndarray = TIMES, progress: bool = False) -> quirk.Result:
-    """Run a linkage for a turn."""
+    """Simulate one turn of a linkage."""
     system = build(*x[:2])
     system.assemble()  # the crank turns, and all else has the velocities that go with it
     return quirk.simulate(system, 1.0, output=times, sensitivities=KEYS, progress=progress)
 
 
 def curve(result: quirk.Result, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Path (nt, 2) of a coupler point (2,), and its derivatives (nt, 2, 4) by the numbers of GUESS."""
+    """Path (nt, 2) of a coupler point (2,), and its derivatives (nt, 2, 4) with respect to the parameters in GUESS."""
     local = np.append(point, 0.0)
     R = result["coupler"].path(local)
     by = np.zeros((len(result.time), 2, len(GUESS)))
@@ -63,11 +63,11 @@ def curve(result: quirk.Result, point: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def run(out: Path) -> quirk.Result:
-    """Find the lengths, and draw the curve before and after."""
+    """Optimize the lengths, and draw the path before and after."""
     pace = (TIMES - 0.5)[:, None]
 
     def missed(x: np.ndarray) -> np.ndarray:
-        """Distance from where the point should be: x holds the lengths, then the line's middle, height and speed."""
+        """Deviation from the desired path; x: lengths, coupler point, and middle, height and speed of the line."""
         line = np.concatenate([x[4] + x[6] * pace, np.full_like(pace, x[5])], axis=1)
         return np.ravel(curve(simulated(x), x[2:4])[0] - line)
 

@@ -1,6 +1,6 @@
-"""A tug pulls a train of boxes ever harder; one after the other, the latches between them give way.
+"""A tug pulls a train of boxes with growing force; the latches between them break one after the other.
 
-The latches are weaker the further back they are. What has come off floats on with the velocity that it had.
+The strength of the latches decreases toward the end of the train. Detached boxes keep their velocity.
 """
 
 from pathlib import Path

@@ -1,8 +1,9 @@
-"""A woodpecker on a pole: it pecks its way down, sliding, sticking and hitting the pole in every swing.
+"""A woodpecker toy on a pole: it pecks its way down, with sliding, sticking and impacts in every swing.
 
-The sleeve has more room than the pole needs: tilted it jams on an edge, upright it slides. The bird swings on a spring
-on the sleeve, which tilts one way and the other, and at the end of each swing its beak hits the pole. Sizes, and about
-the state to begin with, are those of F. Pfeiffer and C. Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+The hole of the sleeve is wider than the pole: the tilted sleeve jams at its edges, the upright one slides. The bird
+swings on a spring on the sleeve and tilts it in alternating directions; at the end of each swing its beak hits the
+pole. Dimensions and approximate initial state are those of F. Pfeiffer and C. Glocker, Multibody Dynamics with
+Unilateral Contacts (1996).
 """
 
 from pathlib import Path
@@ -48,7 +49,7 @@ def bodies() -> tuple[planar.PlanarBody, planar.PlanarBody, np.ndarray]:
 
 
 def build() -> quirk.System:
-    """The toy, with three points of it that may touch the pole."""
+    """The toy, with three points that can touch the pole."""
     sleeve, bird, pivot = bodies()
     hinge = planar.Revolute("hinge", sleeve, bird, point=pivot)
     stick = quirk.Body("pole", 1.0, [1.0] * 3, shape=Cylinder(POLE, 0.2, axis="y", color="tan"))
@@ -74,7 +75,7 @@ def build() -> quirk.System:
 
 
 def run(out: Path) -> quirk.Result:
-    """Simulate twelve pecks; save how it swings and comes down, and an animation."""
+    """Simulate twelve pecks; save the swinging and the descent, and an animation."""
     result = quirk.simulate(build(), 1.6, output=1e-3, progress=True)
     print(result.summary())
     pecks = result.events.of("beak").time

@@ -13,7 +13,7 @@ from ..constraints.unilateral import Unilateral
 from ..dynamics.sparse.stepping.run_state import Settings
 from ..errors import InputError
 from ..events import Event
-from ..forces.stick_slip import that_stick
+from ..forces.stick_slip import sticking_elements
 from ..integrators import IMPLICIT_METHODS, STIFF_METHODS, TABLEAUX
 from ..integrators.breaks import PARTS
 from ..integrators.fixed import step_count
@@ -107,7 +107,7 @@ def check_located(owner: str, system: System, method: str) -> None:
     """
     if method not in STIFF_METHODS:
         return
-    frictions, flanks, ropes = that_stick(system.forces), FlankStates(system).all, RopeStates(system).all
+    frictions, flanks, ropes = sticking_elements(system.forces), FlankStates(system).all, RopeStates(system).all
     unilateral = [constraint for constraint in system.constraints if isinstance(constraint, Unilateral)]
     for part in (*system.events, *unilateral, *frictions, *flanks, *ropes):
         raise unlocated(owner, f"{part}", method)

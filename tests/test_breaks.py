@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from quirk.integrators import DOP853, RK45, TSIT5, VERN9, Breaks
 from quirk.integrators.breaks import PARTS
-from quirk.integrators.changes import located
+from quirk.integrators.jump_location import locate_change
 from studies import study
 
 import quirk
 from quirk import GROUND, Motion, planar
-from quirk.dynamics.sparse.stepping.discontinuity_location import closer_look
+from quirk.dynamics.sparse.stepping.discontinuity_location import locate_discontinuities
 from quirk.dynamics.sparse.stepping.probed_functions import Functions, ProbedStretch
 
 ADAPTIVE = ["Vern9", "DOP853", "Tsit5", "RK45", "Radau", "BDF", "LSODA"]
@@ -97,7 +97,7 @@ class TestHiddenLoads:
             step = ProbedStretch(t, h, t, high, gap=1e-3)
             for seen in (t, t + h):
                 with solver.applied.calling():
-                    found = closer_look(functions, 0, step, seen)
+                    found = locate_discontinuities(functions, 0, step, seen)
                 assert all(t <= place.time <= t + h for place in found)
 
     def test_several(self):
@@ -339,14 +339,14 @@ class TestBreaksThatAreGiven:
         assert breaks.piece(0.6) == (0.6, pytest.approx(0.75), 0.75, np.inf)
 
     def test_changes_are_located(self):
-        jump = located(lambda t: np.array([t + (t >= 0.3)]), 0.0, 1.0)
+        jump = locate_change(lambda t: np.array([t + (t >= 0.3)]), 0.0, 1.0)
         assert jump == (np.nextafter(0.3, 0), 0.3, True)
-        assert located(lambda t: np.array([math.sin(t)]), 0.0, 1.0) is None
-        assert located(lambda t: np.array([1.0]), 0.0, 1.0) is None
-        assert located(lambda t: np.array([math.nan if t > 0.3 else 0.0]), 0.0, 1.0) is None
-        steep = located(lambda t: np.array([math.tanh(1e4 * (t - 0.3))]), 0.0, 1.0)
-        assert not steep.jump and steep.before < 0.3 < steep.after < steep.before + 1e-3
-        noise = located(lambda t: np.array([math.sin(1e20 * t)]), 0.0, 1.0)
+        assert locate_change(lambda t: np.array([math.sin(t)]), 0.0, 1.0) is None
+        assert locate_change(lambda t: np.array([1.0]), 0.0, 1.0) is None
+        assert locate_change(lambda t: np.array([math.nan if t > 0.3 else 0.0]), 0.0, 1.0) is None
+        steep = locate_change(lambda t: np.array([math.tanh(1e4 * (t - 0.3))]), 0.0, 1.0)
+        assert not steep.jump and steep.last_before < 0.3 < steep.first_after < steep.last_before + 1e-3
+        noise = locate_change(lambda t: np.array([math.sin(1e20 * t)]), 0.0, 1.0)
         assert noise is None or not noise.jump
 
 

@@ -52,7 +52,7 @@ def along_constraints(system, state, directions):
 def motion_at(system, state, t, kept):
     """Accelerations and multipliers (6 n + m,) by the rows that are kept: differences are taken off the constraints."""
     kin = Kinematics.of(state)
-    found = equations.motion(system.model, t, kin, kept=kept)
+    found = equations.motion(system.model, t, kin, independent=kept)
     accelerations = np.concatenate([found.acceleration[:, :3], angular_acceleration(found, kin)], axis=1)
     return np.concatenate([accelerations.ravel(), found.multipliers])
 

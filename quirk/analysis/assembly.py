@@ -12,8 +12,8 @@ import numpy as np
 from ..bodies.state import State
 from ..constraints import Constraint
 from ..constraints.primitives import DISTANCE, DOT1
-from ..dynamics.dense.undefined import without_value
-from ..dynamics.inconsistency import others
+from ..dynamics.dense.undefined import undefined_constraint
+from ..dynamics.inconsistency import contradiction
 from ..dynamics.model.model import Model
 from ..errors import AssemblyError, InconsistentStateError
 from ..util.construction import made_with
@@ -115,7 +115,7 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
-    undefined = None if np.isfinite(amount + rate).all() else without_value(system.model, state, t)
+    undefined = None if np.isfinite(amount + rate).all() else undefined_constraint(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
     over = turned_over(system, state)
@@ -254,7 +254,8 @@ def with_velocity(system: System, state: State, t: float) -> State:
     if not miss[worst] <= max(CONTRADICTED, LEFT_OUT * model.slack):
         raise AssemblyError(
             f"{constraint_of(system, worst)}: cannot be assembled; its velocity is missed by {rate[worst]:.3g} "
-            f"{'rad/s' if angular[worst] else 'm/s'} (row {model.labels[worst]}): {others(system, moving, t, worst)}: "
+            f"{'rad/s' if angular[worst] else 'm/s'} (row {model.labels[worst]}): "
+            f"{contradiction(system, moving, t, worst)}: "
             "drop one of them, or make them agree"
         )
     return moving
@@ -275,8 +276,8 @@ def _check_assembled(system: System, state: State, t: float) -> None:
         raise AssemblyError(
             f"{constraint_of(system, worst)}: cannot be assembled; the nearest poses found still violate it by "
             f"{amount[worst]:.3g} {'rad' if angular[worst] else 'm'} (row {system.model.labels[worst]}); there "
-            f"{others(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from poses "
-            f"closer to an assembled one{_tolerance_hint(system, float(miss[worst]))}"
+            f"{contradiction(system, state, t, worst)}: check lengths, axes, joint points and drivers, or start from "
+            f"poses closer to an assembled one{_tolerance_hint(system, float(miss[worst]))}"
         )
 
 

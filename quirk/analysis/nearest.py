@@ -19,7 +19,7 @@ from ..bodies import rotation
 from ..bodies.state import Kinematics, State
 from ..constraints import Constraint
 from ..dynamics.dense.projection import ROUND_OFF_ULPS, displaced
-from ..dynamics.dense.undefined import without_value
+from ..dynamics.dense.undefined import undefined_constraint
 from ..dynamics.inconsistency import units
 from ..errors import AssemblyError
 
@@ -145,7 +145,7 @@ class _Search:
         if not np.isfinite(phi).all():
             raise AssemblyError(
                 "System.assemble: a constraint is undefined at a pose during the search: "
-                f"{without_value(self.model, state, self.t)}"
+                f"{undefined_constraint(self.model, state, self.t)}"
             )
         return phi
 

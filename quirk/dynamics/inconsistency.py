@@ -14,7 +14,7 @@ import numpy as np
 from ..bodies.state import Kinematics, State
 from ..constraints.primitives import DISTANCE
 from ..errors import InconsistentStateError
-from .dense.rows import phi_tower, tangent_rows
+from .dense.rows import residual_derivatives, tangent_rows
 from .model.constrained_motion import ConstrainedMotion, angular_acceleration
 from .model.metric import Metric
 from .model.model import Model
@@ -51,7 +51,7 @@ def units(model: Model) -> np.ndarray:
     return unit
 
 
-def others(system: System, state: State, t: float, row: int) -> str:
+def contradiction(system: System, state: State, t: float, row: int) -> str:
     """Return a clause for messages that names the constraints on which the violated row with index `row` depends."""
     model = system.model
     if model.rows > MOST_ROWS:
@@ -75,20 +75,26 @@ def others(system: System, state: State, t: float, row: int) -> str:
     return f"it contradicts {listed}"
 
 
-def check_accelerations(system: System, state: State, t: float, found: ConstrainedMotion, verdict: Verdict) -> None:
+def check_accelerations(
+    system: System, state: State, t: float, accelerations: ConstrainedMotion, verdict: Verdict
+) -> None:
     """Raise an InconsistentStateError if the accelerations violate rows that were omitted as dependent.
 
-    `found` holds the accelerations, and `verdict` the independent rows.
+    `accelerations` holds the accelerations, and `verdict` the independent rows.
     """
     model = system.model
     if verdict.kept.all():
         return
     kin = Kinematics.of(state)
-    motion, linear, angular = MotionTower.of(kin, 2), found.acceleration[:, :3], angular_acceleration(found, kin)
+    motion, linear, angular = (
+        MotionTower.of(kin, 2),
+        accelerations.acceleration[:, :3],
+        angular_acceleration(accelerations, kin),
+    )
     motion.position[:-1, 2] = linear
     motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], angular)
     unit, length = units(model), model.length
-    phi = phi_tower(model, motion, t) / unit[:, None]
+    phi = residual_derivatives(model, motion, t) / unit[:, None]
     fastest = np.abs(kin.angular_velocity).max() + np.abs(kin.velocity).max() / length
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
     # If all bodies are held, the free-fall acceleration is the scale.
@@ -100,15 +106,15 @@ def check_accelerations(system: System, state: State, t: float, found: Constrain
     magnitude = missed[worst] + size
     if missed[worst] > magnitude * max(MISSED * model.rank_tolerance, EXPLAINED * violation):
         what = "rad/s^2" if model.row_torque[worst] else "m/s^2"
-        reason = others(system, state, t, worst)
+        reason = contradiction(system, state, t, worst)
         raise InconsistentStateError(
             f"{system[model.owner(worst)]}: the accelerations required by constraints at t = {t:g} s contradict each "
             f"other: row {model.labels[worst]} is violated by {abs(phi[worst, 2]):.3g} {what}; {reason}: remove one "
-            f"of them, or make them consistent{tautness(system, state, t)}"
+            f"of them, or make them consistent{rigidity(system, state, t)}"
         )
 
 
-def tautness(system: System, state: State, t: float) -> str:
+def rigidity(system: System, state: State, t: float) -> str:
     """Return a clause for messages that explains second-order rigidity, or "" if the mechanism has none.
 
     Such a mechanism has velocities that the constraints allow, but no finite motion along them.

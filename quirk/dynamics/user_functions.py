@@ -28,6 +28,6 @@ def functions_in(relation: Relation) -> list[Callable[..., Any]]:
     return [function for function in functions if function is not None]
 
 
-def owners_of(model: Model, asked: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the title of each element of a model whose user function fulfils the condition `asked`."""
-    return (owner for owner, function in functions_of(model) if asked(function))
+def owners_of(model: Model, condition: Callable[[Any], bool]) -> Iterator[str]:
+    """Yield the title of each element of a model whose user function fulfills `condition`."""
+    return (owner for owner, function in functions_of(model) if condition(function))

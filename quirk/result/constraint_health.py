@@ -12,7 +12,7 @@ from ..analysis.mobility import nearly_dependent, nearly_dependent_text
 from ..bodies.state import State
 from ..dynamics.dense.projection import factorise
 from ..dynamics.dense.rows import tangent_rows
-from ..dynamics.inconsistency import others, tautness
+from ..dynamics.inconsistency import contradiction, rigidity
 from ..dynamics.model.applied_loads import summed
 from ..dynamics.model.metric import Metric
 from ..dynamics.sparse.solver.along_states import residuals_along
@@ -160,11 +160,11 @@ def _contradiction(result: Result, owner: str, segment: Segment, row: int, viola
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)
     amount, _, angular = violations(system, state, t)
-    rows = others(system, state, t, violated_row)
+    rows = contradiction(system, state, t, violated_row)
     raise SimulationError(
         f"{owner}: at t = {t:.9g} s {constraint_of(system, violated_row)} is violated by {amount[violated_row]:.3g} "
         f"{'rad' if angular[violated_row] else 'm'} (row {system.model.labels[violated_row]}): {rows}"
-        f"{tautness(system, segment.state_at(0), float(segment.time[0]))}; the result is in this error's .result",
+        f"{rigidity(system, segment.state_at(0), float(segment.time[0]))}; the result is in this error's .result",
         time=t,
         result=result,
     )

@@ -15,7 +15,7 @@ from ..dynamics.model.energy import gravity_energy, kinetic_energy
 from ..dynamics.model.joint_angles import Turns, angles_by_name
 from ..dynamics.plant import CompiledModel
 from ..dynamics.sparse.solver.along_states import Dynamics, constraint_power_along, dynamics_along, residuals_along
-from ..dynamics.sparse.solver.derivatives import Differentiator, FoundDerivatives, highest_order
+from ..dynamics.sparse.solver.derivatives import Differentiator, VelocityDerivatives, highest_order
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import ChangedFunctionWarning, outside
 
@@ -177,7 +177,7 @@ class Segment:
         return gravity_energy(self.model, self.state)
 
     @cached_property
-    def derivatives(self) -> FoundDerivatives:
+    def derivatives(self) -> VelocityDerivatives:
         """Accelerations and their time derivatives up to snap, if the constraints have them; see `Differentiator`."""
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 

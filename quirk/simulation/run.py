@@ -474,7 +474,7 @@ class Run:
             if self._time >= kept:
                 self._kept += 1
                 if run.current.kept.last < self._time:
-                    run.current.keep_now()
+                    run.current.store_present_state()
             if run.stopped:
                 return STOPPED
             if self._time >= sampler.next:

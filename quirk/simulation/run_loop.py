@@ -11,7 +11,7 @@ import numpy as np
 
 from ..analysis.assembly import check_consistent
 from ..bodies.state import STATE_SIZE, Kinematics, State
-from ..dynamics.dense.undefined import lost_ahead
+from ..dynamics.dense.undefined import undefined_soon
 from ..dynamics.inconsistency import MOST_ROWS
 from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.joint_angles import Turns, angles_at, angles_by_name
@@ -189,7 +189,7 @@ def described_failure(
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble
     if not isinstance(trouble, InputError):
-        cause = lost_ahead(run.plant.model, last_state, error.time, settings.step if settings.fixed else 0)
+        cause = undefined_soon(run.plant.model, last_state, error.time, settings.step if settings.fixed else 0)
     because = "" if cause is None else f" ({cause})"
     if cause is None and system.sampled:
         because = HINT_OF_SAMPLED.format(system.sampled[0])

@@ -101,7 +101,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
     kin = Kinematics.of(state)
     if solver == "dense":
         verdict = compiled.verdict(state, t)
-        motion = equations.motion(model, t, kin, kept=verdict.kept)
+        motion = equations.motion(model, t, kin, independent=verdict.kept)
     else:
         y = compiled.slots.state_to_lanes(model.carried.flat(state))
         compiled.settle_near(y, t)

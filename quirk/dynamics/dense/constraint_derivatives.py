@@ -15,7 +15,7 @@ from quirk.bodies.state import Kinematics
 
 from ..model.model import Model
 from ..model.time_derivatives import MotionTower
-from .rows import phi_tower, row_tower, tangent_rows
+from .rows import residual_derivatives, row_derivatives, tangent_rows
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def constraint_derivatives(
         known, spins = position[:, : k + 1].copy(), omega[:, :k].copy()
         known[:, k], spins[:, k - 1] = 0.0, 0.0
         motion = MotionTower.in_body_axes(known, kin.orientation, spins)
-        right_hand_sides[:, k - 1] = -phi_tower(model, motion, t)[:, k]
-    rows = row_tower(model, MotionTower.of(kin, 1), t)[:, :-1]
+        right_hand_sides[:, k - 1] = -residual_derivatives(model, motion, t)[:, k]
+    rows = row_derivatives(model, MotionTower.of(kin, 1), t)[:, :-1]
     R, spin = kin.rotation[:-1], kin.spin[:-1]
     # tau_body = R^T tau, so its rate is R^T (tau' - omega x tau).
     turned = np.einsum("nkl,mnk->mnl", R, rows[..., 1, 3:] - np.cross(spin, rows[..., 0, 3:]))

@@ -25,7 +25,7 @@ from ..model.metric import Metric
 from ..model.model import Model
 from ..model.time_derivatives import MotionTower
 from .joint_loads import load_derivatives
-from .rows import phi_tower, row_tower, tangent_rows
+from .rows import residual_derivatives, row_derivatives, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
 
 
@@ -50,28 +50,28 @@ class Derivatives:
 
 
 def derivatives(
-    model: Model, metric: Metric, state: State, t: float, order: int, kept: np.ndarray | None = None
+    model: Model, metric: Metric, state: State, t: float, order: int, independent: np.ndarray | None = None
 ) -> Derivatives:
     """Return the accelerations at a state that satisfies the constraints, and their time derivatives.
 
-    `order` is K, the number of results: accelerations and K - 1 time derivatives. `kept` (m,) marks the independent
-    rows of the m rows, by default all; see `constrained_motion`.
+    `order` is K, the number of results: accelerations and K - 1 time derivatives. `independent` (m,) marks the
+    independent rows of the m rows, by default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
     AW = metric.rows(tangent_rows(model, kin, t))
-    pseudo_inverse = PseudoInverse.of(AW, kept)
+    pseudo_inverse = PseudoInverse.of(AW, independent)
     sharing = DenseSharing(model, len(pseudo_inverse.s))
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
-        rows = row_tower(model, motion.up_to(k), t)[:, :-1]
+        rows = row_derivatives(model, motion.up_to(k), t)[:, :-1]
         force, torque = applied_derivative(model, t, motion, k, state.angles, state.internal)
         for m in range(1, k + 1):
             earlier = comb(k, m) * np.einsum("rnc,r->nc", rows[:, :, m], multipliers[k - m])
             force, torque = force + earlier[:, :3], torque + earlier[:, 3:]
         motion.position[:-1, k + 2] = force / model.mass[:, None]
         motion.spin[:-1, k + 1] = _free_turn(model, motion, torque, k)
-        missing = -phi_tower(model, motion.up_to(k + 2), t)[:, k + 2]
+        missing = -residual_derivatives(model, motion.up_to(k + 2), t)[:, k + 2]
         z = np.zeros(6 * n)
         for _ in range(1 + CORRECTIONS):
             correction = pseudo_inverse.multipliers(missing - AW @ z)

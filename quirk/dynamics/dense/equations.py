@@ -20,19 +20,24 @@ def motion(
     t: float,
     kin: Kinematics,
     baumgarte: tuple[float, float] = (0.0, 0.0),
-    kept: np.ndarray | None = None,
+    independent: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Return the accelerations and constraint forces of a model at one state, with friction.
 
     Arguments are as for `constrained_motion`.
     """
-    acts, solve = equations(model, t, kin, baumgarte, kept, least)
+    acts, solve = equations(model, t, kin, baumgarte, independent, least)
     return with_friction(model, t, kin, acts, solve)[1]
 
 
 def equations(
-    model: Model, t: float, kin: Kinematics, baumgarte: tuple[float, float], kept: np.ndarray | None, least: float
+    model: Model,
+    t: float,
+    kin: Kinematics,
+    baumgarte: tuple[float, float],
+    independent: np.ndarray | None,
+    least: float,
 ) -> tuple[list[Exerted], Solve]:
     """Return the loads of all force elements, and a function that solves the equations of motion for given loads.
 
@@ -42,7 +47,7 @@ def equations(
     rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
-        return constrained_motion(model, kin, t, rows, force, torque, baumgarte, kept, least)
+        return constrained_motion(model, kin, t, rows, force, torque, baumgarte, independent, least)
 
     acts = [exerted(element, of, moving, t, 0, kin.angles, kin.internal) for element, of in model.forces]
     return acts, solve

@@ -10,7 +10,7 @@ from quirk.bodies.state import Kinematics
 
 from ..model.model import Model
 from ..model.time_derivatives import MotionTower
-from .rows import row_tower
+from .rows import row_derivatives
 
 
 def joint_loads(
@@ -38,7 +38,7 @@ def load_derivatives(
     force, torque : (K, j, 3) each, on body j of each of the j enabled constraints, inertial frame
     """
     orders = len(multipliers)
-    rows, R = row_tower(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)
+    rows, R = row_derivatives(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)
     force, torque = np.zeros((2, orders, len(model.joint_bodies), 3))
     for c, (constraint, (_, j)) in enumerate(model.joint_bodies):
         mine = model.joint_rows[constraint.name]

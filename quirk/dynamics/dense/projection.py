@@ -49,7 +49,7 @@ def factorise(
     metric: Metric,
     kin: Kinematics,
     t: float,
-    kept: np.ndarray | None = None,
+    independent: np.ndarray | None = None,
     least: float = ROUND_OFF,
     limit: int | None = None,
 ) -> PseudoInverse:
@@ -57,7 +57,7 @@ def factorise(
 
     The remaining arguments are as for `PseudoInverse.of`.
     """
-    return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), kept, least, limit)
+    return PseudoInverse.of(metric.rows(tangent_rows(model, kin, t)), independent, least, limit)
 
 
 @dataclass(frozen=True)
@@ -78,18 +78,23 @@ class Projected:
 
 
 def project(
-    model: Model, metric: Metric, state: State, t: float, kept: np.ndarray | None = None, least: float = ROUND_OFF
+    model: Model,
+    metric: Metric,
+    state: State,
+    t: float,
+    independent: np.ndarray | None = None,
+    least: float = ROUND_OFF,
 ) -> Projected | None:
     """Return the nearest state that satisfies the constraints, or None if `state` is too far from them.
 
     Parameters
     ----------
-    kept : (m,) bool, optional
+    independent : (m,) bool, optional
         Mask of the independent rows among the m rows; see `constrained_motion`.
     least : see `PseudoInverse.of`
     """
     kin = Kinematics.of(state)
-    pseudo_inverse = factorise(model, metric, kin, t, kept, least)
+    pseudo_inverse = factorise(model, metric, kin, t, independent, least)
     previous = np.inf
     correction = None
     small = SMALL_CORRECTION + ROUND_OFF_ULPS * np.spacing(np.abs(state.position).max()) / model.length
@@ -103,7 +108,7 @@ def project(
         state = displaced(state, translation, turn)
         kin = Kinematics.of(state)
         if size > SAME_ROWS:
-            pseudo_inverse = factorise(model, metric, kin, t, kept, least)
+            pseudo_inverse = factorise(model, metric, kin, t, independent, least)
         if size < small:
             state = with_projected_velocity(model, metric, state, kin, t, pseudo_inverse)
             return Projected(state, pseudo_inverse, correction)

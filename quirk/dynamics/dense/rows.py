@@ -64,26 +64,26 @@ def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
 Known = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
-def residuals(model: Model, kin: Kinematics, t: float, order: int, known: Known | None = None) -> np.ndarray:
+def residuals(model: Model, kin: Kinematics, t: float, order: int, stored: Known | None = None) -> np.ndarray:
     """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd. `known` are stored values of relations
+    Column 2 is then -b, the second derivative of Phi minus A xdd. `stored` are values of relations evaluated before
     (constraint functions).
     """
-    return phi_tower(model, MotionTower.of(kin, order), t, known)
+    return residual_derivatives(model, MotionTower.of(kin, order), t, stored)
 
 
-def phi_tower(model: Model, motion: MotionTower, t: float, known: Known | None = None) -> np.ndarray:
+def residual_derivatives(model: Model, motion: MotionTower, t: float, stored: Known | None = None) -> np.ndarray:
     """Return the residuals Phi of m rows and their time derivatives, (m, K + 1), along a motion.
 
-    K is the order of the motion. `known` are stored values of relations (constraint functions).
+    K is the order of the motion. `stored` are values of relations evaluated before (constraint functions).
     """
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
     scratch = np.zeros((3, order + 1, 3))
     constraint_tower(model.table, motion.rotation, motion.position, motion.spin, scratch, phi)
     for r, placed in enumerate(model.relations):
-        phi[placed.rows] = relation_rows(placed, motion, t)[0] if known is None else known[r][0][:, : order + 1]
+        phi[placed.rows] = relation_rows(placed, motion, t)[0] if stored is None else stored[r][0][:, : order + 1]
     return phi
 
 
@@ -125,24 +125,24 @@ def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: Moti
     return np.concatenate(parts)
 
 
-def spatial_rows(model: Model, kin: Kinematics, t: float, known: Known | None = None) -> np.ndarray:
+def spatial_rows(model: Model, kin: Kinematics, t: float, stored: Known | None = None) -> np.ndarray:
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
-    about its center of mass. `known` are stored values of relations (constraint
+    about its center of mass. `stored` are values of relations evaluated before (constraint
     functions).
     """
     # User-defined rows may depend on velocities.
-    return row_tower(model, MotionTower.of(kin, 1), t, 0, known)[..., 0, :]
+    return row_derivatives(model, MotionTower.of(kin, 1), t, 0, stored)[..., 0, :]
 
 
-def row_tower(
-    model: Model, motion: MotionTower, t: float, order: int | None = None, known: Known | None = None
+def row_derivatives(
+    model: Model, motion: MotionTower, t: float, order: int | None = None, stored: Known | None = None
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
     K is `order`, by default the order of the motion. K must be 0 if stored values of relations are
-    passed as `known`.
+    passed as `stored`.
     """
     order = motion.order if order is None else order
     low = motion.up_to(order)
@@ -154,7 +154,7 @@ def row_tower(
     rows[m, i, :, :3], rows[m, i, :, 3:] = -wrench[m, 0], wrench[m, 1]
     rows[m, j, :, :3], rows[m, j, :, 3:] = wrench[m, 0], wrench[m, 2]
     for r, placed in enumerate(model.relations):
-        gradient = relation_rows(placed, motion, t, order)[1] if known is None else known[r][1][:, :, None]
+        gradient = relation_rows(placed, motion, t, order)[1] if stored is None else stored[r][1][:, :, None]
         for f, body in enumerate(placed.bodies):
             rows[placed.rows, body] += gradient[:, f]
     return rows

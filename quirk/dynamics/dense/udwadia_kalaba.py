@@ -54,24 +54,24 @@ class PseudoInverse:
 
     @classmethod
     def of(
-        cls, AW: np.ndarray, kept: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
+        cls, AW: np.ndarray, independent: np.ndarray | None = None, least: float = ROUND_OFF, limit: int | None = None
     ) -> PseudoInverse:
         """Return the pseudo-inverse of `AW` (m, k), the rows A W, by singular value decomposition.
 
         Parameters
         ----------
-        kept : (m,) bool, rows to use; default: all
+        independent : (m,) bool, rows to use; default: all
         least : singular values up to this fraction of the largest count as zero
         limit : maximum number of singular values to use
         """
-        kept = np.ones(len(AW), dtype=bool) if kept is None else kept
+        independent = np.ones(len(AW), dtype=bool) if independent is None else independent
         length = np.linalg.norm(AW, axis=1)
         D = 1.0 / np.where(length > 0, length, 1.0)
-        U_kept, s, Vt = np.linalg.svd((AW * D[:, None])[kept], full_matrices=False)
+        U_kept, s, Vt = np.linalg.svd((AW * D[:, None])[independent], full_matrices=False)
         rank = int((s > least * s[0]).sum()) if s.size else 0
         rank = rank if limit is None else min(rank, limit)
         U = np.zeros((len(AW), rank))
-        U[kept] = U_kept[:, :rank]
+        U[independent] = U_kept[:, :rank]
         return cls(U, s[:rank], Vt[:rank], D)
 
     def solve(self, residual: np.ndarray) -> np.ndarray:
@@ -94,7 +94,7 @@ def constrained_motion(
     force: np.ndarray,
     torque: np.ndarray,
     baumgarte: tuple[float, float] = (0.0, 0.0),
-    kept: np.ndarray | None = None,
+    independent: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
     """Solve the Udwadia-Kalaba equation at one state; return accelerations, constraint forces and multipliers.
@@ -106,7 +106,7 @@ def constrained_motion(
     force : (n, 3) applied forces on n bodies, inertial frame
     torque : (n, 3) applied torques about the centers of mass, body axes
     baumgarte : alpha and beta, 1/s: b is reduced by 2 alpha Phi_dot + beta^2 Phi
-    kept : (m,) bool, optional
+    independent : (m,) bool, optional
         Independent constraint rows; default: all. At a state that violates the constraints slightly, such as an inner
         stage of an integrator, redundant rows contradict each other slightly and appear independent; satisfying all of
         them would give a large and meaningless acceleration.
@@ -143,8 +143,10 @@ def constrained_motion(
 
     # xdd = W (u + z) with z = (A W)^+ (b - A W u) = (A W)^T lambda, followed by iterative refinement.
     AW = scaled(A).reshape(-1, 7 * n)
-    kept = np.ones(len(AW), dtype=bool) if kept is None else np.append(kept, np.ones(n, dtype=bool))
-    pseudo_inverse = PseudoInverse.of(AW, kept, least)
+    independent = (
+        np.ones(len(AW), dtype=bool) if independent is None else np.append(independent, np.ones(n, dtype=bool))
+    )
+    pseudo_inverse = PseudoInverse.of(AW, independent, least)
     multipliers = np.zeros(len(AW))
     for _ in range(1 + CORRECTIONS):
         correction = pseudo_inverse.multipliers(b - AW @ u)
@@ -152,7 +154,7 @@ def constrained_motion(
         multipliers += correction
     if np.ptp(np.log(model.mass)) > np.log(UNEQUAL):
         warn_of_round_off(model, (W_r, W_q), AW, u, multipliers, pseudo_inverse)
-    if not kept.all():
+    if not independent.all():
         exerted = Metric.uniform(model).rows(tangent_rows(model, kin, t))
         loads = least_norm(exerted, multipliers[: model.rows], model.row_scale, len(pseudo_inverse.s) - n)
         multipliers[: model.rows] = loads

@@ -18,7 +18,7 @@ from .rows import relation_rows
 AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
-def without_value(model: Model, state: State, t: float) -> str | None:
+def undefined_constraint(model: Model, state: State, t: float) -> str | None:
     """Return a clause for messages that names an undefined constraint and the reason, or None.
 
     The constraint is undefined at the state and at time t (s): its residual is not finite.
@@ -33,7 +33,7 @@ def without_value(model: Model, state: State, t: float) -> str | None:
     return None
 
 
-def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
+def undefined_soon(model: Model, state: State, t: float, step: float) -> str | None:
     """Return a clause for messages about a constraint or force that is undefined shortly after a state, or None.
 
     The clause names the part and the reason. The examined states are extrapolated with constant velocities over times
@@ -45,7 +45,7 @@ def lost_ahead(model: Model, state: State, t: float, step: float) -> str | None:
         moved = displaced(state, h * state.velocity, h * state.angular_velocity)
         moved.angles, moved.internal = state.angles, state.internal
         try:
-            clause = without_value(model, moved, t + h)
+            clause = undefined_constraint(model, moved, t + h)
             applied_loads(model, t + h, Kinematics.of(moved))
         except InputError as error:  # a user function fails there, or a law gives nan
             return str(error)

@@ -66,7 +66,7 @@ Changing = tuple[np.ndarray, np.ndarray]
 
 
 def load_with_changes(
-    friction: Friction, axis: Changing, force: Changing, torque: Changing, longer: np.ndarray
+    friction: Friction, axis: Changing, force: Changing, torque: Changing, length_change: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Return the normal load N of the friction in a joint, and its derivatives (D,) in D directions.
 
@@ -75,7 +75,7 @@ def load_with_changes(
     friction : friction of a joint
     axis, force, torque : axis and load of the joint with their derivatives, inertial frame, the torque about the joint
         point
-    longer : (D,) derivatives of the friction's `length`, m
+    length_change : (D,) derivatives of the friction's `length`, m
     """
     parts = [force]
     if friction.takes in (ALONG, ACROSS):
@@ -85,8 +85,8 @@ def load_with_changes(
         if friction.length > 0:
             half = 0.5 * parts[0][0], 0.5 * parts[0][1]
             couple = np.cross(axis[0], torque[0]) / friction.length
-            turning = np.cross(axis[1], torque[0]) + np.cross(axis[0], torque[1]) - longer[:, None] * couple
+            turning = np.cross(axis[1], torque[0]) + np.cross(axis[0], torque[1]) - length_change[:, None] * couple
             parts = [(half[0] + s * couple, half[1] + s * turning / friction.length) for s in (1.0, -1.0)]
     sizes = [float(np.linalg.norm(value)) for value, _ in parts]
     slopes = [change @ value / size for (value, change), size in zip(parts, sizes, strict=True) if size > 0]
-    return sum(sizes), np.sum([np.zeros(len(longer)), *slopes], axis=0)
+    return sum(sizes), np.sum([np.zeros(len(length_change)), *slopes], axis=0)

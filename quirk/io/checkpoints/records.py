@@ -100,7 +100,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
         "y": point.y.tolist(),
         "angles": point.angles.tolist(),
         "base": described_configuration(point.base, system, events),
-        "pace": [pace.h, pace.grid, pace.asked, asdict(pace.judged)],
+        "pace": [pace.h, pace.grid, pace.outputs_passed, asdict(pace.judged)],
         "sides": [[key, *side] for key, side in pace.sides.items()],
         "often": dict(point.often),
     }

@@ -12,7 +12,7 @@ import numpy as np
 
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.model.joint_angles import Turns
-from quirk.dynamics.sparse.solver.derivatives import FoundDerivatives
+from quirk.dynamics.sparse.solver.derivatives import VelocityDerivatives
 from quirk.errors import InputError, QuirkError
 from quirk.events import Event
 from quirk.integrators import Statistics
@@ -284,5 +284,5 @@ def _add_derivatives(result: Result, run: Any) -> None:
     for segment in result.segments:
         rows = slice(first, first + len(segment.time))
         quadrants = segment.turns.quadrants.reshape(len(segment.time), -1)
-        segment.derivatives = FoundDerivatives(segment.flat, quadrants, both[0][rows], both[1][rows], 0, 0, 0)
+        segment.derivatives = VelocityDerivatives(segment.flat, quadrants, both[0][rows], both[1][rows], 0, 0, 0)
         first = rows.stop

@@ -177,7 +177,7 @@ class HybridRun:
         current: Any = self._factory.make(plant, self._contacts.guards(self._base, self._resting))
         self._runs[key] = current, self._resting
         if key in self._learned:
-            run_snapshot.take_over(current, self._learned.pop(key))
+            run_snapshot.apply_learned(current, self._learned.pop(key))
         if len(self._runs) > MOST_RUNS:
             self._runs.popitem(last=False)
 
@@ -193,7 +193,7 @@ class HybridRun:
         """Store the initial state of the run if its time is an output time."""
         output_times = self._factory.asked
         if output_times is None or (len(output_times) and output_times[0] <= self.reached):
-            self._current.keep_here()
+            self._current.store_state()
 
     def check_reads(self) -> None:
         """Raise an IntegrationError if a value compiled into a user function has changed since the compilation."""
@@ -442,12 +442,12 @@ class HybridRun:
             if jumped:
                 self._contacts.head(self._plant, self._resting)
             if jumped or ended:
-                current.keep_here()
+                current.store_state()
             return
         self.end_segment()
         self._base = now.configuration
         self._begin(now.t, now.y, angles, current.pace)
-        self._current.keep_here()
+        self._current.store_state()
 
     def _update_contacts(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.

@@ -59,9 +59,9 @@ class SteppedRun:
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
-        pending = None if self._asked is None else self._asked[pace.asked :]
+        pending = None if self._asked is None else self._asked[pace.outputs_passed :]
         self._recorder = Recorder(pending, flow)
-        self._behind = pace.asked
+        self._behind = pace.outputs_passed
         state, joints = flow.model.carried.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
@@ -69,7 +69,7 @@ class SteppedRun:
         self._steps: Iterator[InterpolatedStep] | None = None
         self._refer(angles)
 
-    def keep_here(self) -> None:
+    def store_state(self) -> None:
         """Store the present state as an output."""
         self._recorder.keep(self.reached, self._state)
         self._recorder.clear()
@@ -162,7 +162,7 @@ class SteppedRun:
     def close(self) -> None:
         """Store the final state of the run as an output."""
         if self.reached > self.kept.last:
-            self.keep_here()
+            self.store_state()
 
     def _keep(self, t: float, y: np.ndarray, quadrants: np.ndarray) -> None:
         self.kept.add(np.array([t]), np.array(y)[None], quadrants)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from quirk.bodies.state import State
+from quirk.dynamics.dense.change_monitor import ChangeMonitor as ChangeWatch
+from quirk.dynamics.dense.change_monitor import user_function_values
 from quirk.dynamics.dense.flow import Flow
-from quirk.dynamics.dense.watch import ChangeMonitor as ChangeWatch
-from quirk.dynamics.dense.watch import asked_values
 from quirk.dynamics.dense.work_error import WorkError
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.plant import CompiledModel
@@ -289,7 +289,7 @@ class RunFactory:
         """
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
-        values = asked_values(flow.model, flow.angles, settings.fixed > 0)
+        values = user_function_values(flow.model, flow.angles, settings.fixed > 0)
         look = None if values is None else ChangeWatch(flow, values, breaks, settings.gap)
         steps: Iterator[InterpolatedStep]
         if method in STIFF_METHODS:

@@ -13,7 +13,7 @@ from quirk.analysis.mobility import null_motions
 from quirk.analysis.nearest import turned_over
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.dense.rows import tangent_rows
-from quirk.dynamics.dense.undefined import lost_ahead
+from quirk.dynamics.dense.undefined import undefined_soon
 from quirk.dynamics.model.joint_angles import Turns, angles_at
 from quirk.dynamics.sparse.solver.derivatives import Differentiator, UnreachedError, highest_order
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -220,7 +220,7 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
         return _too_fast_message(system, error, reached, target)
     if error.cause is not None:
         return f"there is no position beyond t = {error.time:.9g} s, where a function fails ({error.cause})"
-    lost = lost_ahead(system.model, state, error.time, 0.0)
+    lost = undefined_soon(system.model, state, error.time, 0.0)
     if lost is not None:
         return f"there is no position beyond t = {error.time:.9g} s: {lost}"
     amount, _, angular = violations(system, state, target)

@@ -67,26 +67,28 @@ class Sought:
             entries[motion.element].append((motion.place, m))
         return entries
 
-    def wanted(self, elements: int) -> Wanted:
+    def required_inputs(self, elements: int) -> Wanted:
         """Return the inputs with respect to which derivatives are required, as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
         return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
-    def sum_up(self, wanted: Wanted, given: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray) -> None:
+    def add_derivatives(
+        self, required: Wanted, variations: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray
+    ) -> None:
         """Add the derivatives of the scalar function in all D directions to `into` (D,).
 
-        Each derivative is the sum over inputs of the derivative with respect to the input, in `wanted`, and the
-        variation of the input along the direction, in `given` by index of the element and of the input.
+        Each derivative is the sum over inputs of the derivative with respect to the input, in `required`, and the
+        variation of the input along the direction, in `variations` by index of the element and of the input.
         """
         directions = {m: motion.direction for m, motion in self.motions}
-        for e in range(len(wanted.first) - 1):
-            for p in range(wanted.first[e], wanted.first[e + 1]):
-                if wanted.motion[p] >= 0:
-                    into[directions[int(wanted.motion[p])]] += wanted.found[p]
+        for e in range(len(required.first) - 1):
+            for p in range(required.first[e], required.first[e + 1]):
+                if required.motion[p] >= 0:
+                    into[directions[int(required.motion[p])]] += required.found[p]
                 else:
-                    into += given[e][int(wanted.places[p])] * wanted.found[p]
+                    into += variations[e][int(required.places[p])] * required.found[p]
 
 
 class Reversed:
@@ -115,7 +117,7 @@ class Reversed:
         directions: Directions,
         motions: Sequence[ChangedMotion],
         last_angles: np.ndarray,
-        behind: np.ndarray,
+        end_gradient: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives with respect to the initial state (13 n + k,) and to parameters (D,).
 
@@ -126,31 +128,32 @@ class Reversed:
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
-        behind : (13 n + k,) derivatives of the function with respect to the final state, due to later steps of the run
+        end_gradient : (13 n + k,) derivatives of the function with respect to the final state, due to later steps of
+            the run
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
         last = slots.state_to_lanes(steps.end)
         rank = solver.settle(last.copy(), end)
         solver.applied.refer(end, last_angles)
-        self.differential.give(Directions.none(solver.model, 1), 0)
+        self.differential.set_directions(Directions.none(solver.model, 1), 0)
         trail = aligned((count + 1) * (STEP_HEAD + solver.size))
         trail[: steps.trail.size] = steps.trail.ravel()
         trail[steps.trail.size + STEP_HEAD :] = last
         laws, relations = (Sought.of(directions, motions, of_relations) for of_relations in (False, True))
-        adjoint, kept = self._adjoint(
+        adjoint, owners = self._adjoint(
             trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
         )
-        adjoint.now[:] = self._to_lanes(behind[None])
+        adjoint.now[:] = self._to_lanes(end_gradient[None])
         at_once = max(1, BETWEEN_LOOKS // (4 * self._weights.stages * solver.size))
         for final in range(count, 0, -at_once):
             with solver.applied.calling():
                 go_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
             solver.applied.check(end)
-        del kept  # the addresses of motions are in use until here
+        del owners  # the addresses of motions are in use until here
         by_parameters = self._by_bodies(adjoint.pull, directions)
-        laws.sum_up(adjoint.pull.sums.laws, directions.laws, by_parameters)
-        relations.sum_up(adjoint.pull.sums.relations, directions.relations, by_parameters)
+        laws.add_derivatives(adjoint.pull.sums.laws, directions.laws, by_parameters)
+        relations.add_derivatives(adjoint.pull.sums.relations, directions.relations, by_parameters)
         return slots.state_from_lanes(adjoint.now[None])[0], by_parameters
 
     @property
@@ -205,8 +208,8 @@ class Reversed:
             levels=aligned(LEVELS * 8 * K),
             bodies=aligned(OF_BODY * S),
             total=aligned(8),
-            laws=laws.wanted(len(solver.model.forces)),
-            relations=relations.wanted(len(self.differential.relations)),
+            laws=laws.required_inputs(len(solver.model.forces)),
+            relations=relations.required_inputs(len(self.differential.relations)),
             motions=MotionTable.of([motion.motion for motion in motions]),
             taylor=np.zeros(OF_RELATIONS + 1),
         )

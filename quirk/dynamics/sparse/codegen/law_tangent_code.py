@@ -53,10 +53,10 @@ def law_pointer(
     user_functions = [*(value.source for value in element.functions), *element.sources]
     if not plain_python() and not any(map(refuse, user_functions)):
         try:
-            shared = _known(prints) and element.built_in
+            shared = _has_fingerprints(prints) and element.built_in
             key = (element.structure, prints, layout) if shared else None
             keep = shared and not element.of_user
-            return CODE.get(key, lambda: _written(fill, layout.inputs, layout.outputs, keep))
+            return CODE.get(key, lambda: _generated(fill, layout.inputs, layout.outputs, keep))
         except BranchingError:
             pass  # it branches on values, or a function accepts floats only
         except Exception:
@@ -65,7 +65,7 @@ def law_pointer(
     return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, f"{element}")
 
 
-def _known(prints: Sequence[Any]) -> bool:
+def _has_fingerprints(prints: Sequence[Any]) -> bool:
     """Return whether all functions of an element have fingerprints, so that elements can share the generated code.
 
     A fingerprint identifies a function whose behavior is fixed.
@@ -77,7 +77,7 @@ def _known(prints: Sequence[Any]) -> bool:
     return None not in prints
 
 
-def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
+def _generated(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
     """Return machine code for a function of dual numbers with the given numbers of inputs and outputs.
 
     Dual numbers have a value and eight derivatives. The derivatives of time follow the derivatives of the inputs. If
@@ -97,7 +97,7 @@ def _written(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
 
 
 def _in_python(
-    fill: Fill, inputs: np.ndarray, outputs: np.ndarray, count: int, returned: int, watch: Watch, who: str
+    fill: Fill, inputs: np.ndarray, outputs: np.ndarray, count: int, returned: int, watch: Watch, title: str
 ) -> Any:
     def run(t: float) -> bool:
         if not np.isfinite(inputs[:count]).all():
@@ -106,4 +106,4 @@ def _in_python(
         fill(time, DualArray(inputs, count), DualArray(outputs, returned))
         return True
 
-    return pointer_to_python(watch(run, who))
+    return pointer_to_python(watch(run, title))

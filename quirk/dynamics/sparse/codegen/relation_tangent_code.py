@@ -70,13 +70,13 @@ def relation_pointer(
             unknown = relation.of_user and prints is None
             key = None if unknown else (relation.function, prints, relation.of_velocities, layout)
             bare = Relation(relation.function, ("",) * layout.rows, (), of_velocities=relation.of_velocities)
-            return CODE.get(key, lambda: _written(bare, layout, keep=not relation.of_user))
+            return CODE.get(key, lambda: _generated(bare, layout, keep=not relation.of_user))
         except BranchingError:
             pass  # it branches on values
     return _in_python(placed, layout, inputs, outputs, watch)
 
 
-def _written(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
+def _generated(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
     def write(t: Any, given: Any, found: Any) -> None:
         time, numbers = Dual(t, load(given, DualArray.size(layout.inputs))), DualArray(given, layout.inputs)
         multipliers = _multipliers(layout, given)
@@ -139,34 +139,34 @@ def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
     return [at(given, DualArray.size(layout.inputs) + WIDTH + row) for row in range(layout.rows)]
 
 
-def _loads(layout: RelationLayout, made: Any, multipliers: Sequence[Any]) -> list[Any]:
+def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> list[Any]:
     """Return the components of the constraint loads on the bodies of all frames, eight per frame.
 
-    `made` are the outputs of the relation, which contain the gradients of its rows.
+    `outputs` are the outputs of the relation, which contain the gradients of its rows.
     """
     components = []
     for frame in range(layout.frames):
         for c in range(LANES):
             first, step = layout.first_gradient + LANES * frame + c, LANES * layout.frames
-            parts = [times(made[first + step * row], multipliers[row]) for row in range(layout.rows)]
+            parts = [times(outputs[first + step * row], multipliers[row]) for row in range(layout.rows)]
             components.append(functools.reduce(plus, parts) if c < COMPONENTS else 0)
     return components
 
 
-def _write(layout: RelationLayout, made: Sequence[Any], loads: Sequence[Any], found: Any) -> None:
-    """Store the outputs `made` in `found`, followed by the derivatives of residuals and of `loads`.
+def _write(layout: RelationLayout, outputs: Sequence[Any], loads: Sequence[Any], target: Any) -> None:
+    """Store `outputs` in `target`, followed by the derivatives of residuals and of `loads`.
 
     Derivatives of `loads` that are zero are left out.
     """
-    for k, x in enumerate(made):
-        put(found, k, 1.0 * (x.value if isinstance(x, Dual) else x))
-    changing = [*made[: layout.first_gradient], *loads]
+    for k, x in enumerate(outputs):
+        put(target, k, 1.0 * (x.value if isinstance(x, Dual) else x))
+    changing = [*outputs[: layout.first_gradient], *loads]
     for k, x in enumerate(changing):
         delta = x.delta if isinstance(x, Dual) else 0
         if not is_zero(delta):
-            store(found, layout.outputs + WIDTH * k, delta)
+            store(target, layout.outputs + WIDTH * k, delta)
         elif k < layout.first_gradient:
-            store(found, layout.outputs + WIDTH * k, splat(getattr(found, "zero", 0.0)))
+            store(target, layout.outputs + WIDTH * k, splat(getattr(target, "zero", 0.0)))
 
 
 def _in_python(

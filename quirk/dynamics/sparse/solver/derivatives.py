@@ -68,7 +68,7 @@ def require_order(model: Model, order: int) -> None:
 
 
 @dataclass(frozen=True)
-class FoundDerivatives:
+class VelocityDerivatives:
     """Time derivatives of the motion of n bodies with J joints at nt times, up to order K of velocity derivatives.
 
     Attributes
@@ -169,7 +169,7 @@ class Differentiator:
         *,
         tracking: bool = False,
         watch: Callable[[float], None] = lambda t: None,
-    ) -> FoundDerivatives:
+    ) -> VelocityDerivatives:
         """Return derivatives at nt times and at states (nt, 13 n + k) that satisfy the constraints.
 
         Parameters
@@ -204,11 +204,11 @@ class Differentiator:
             states = back(path.states.reshape(len(times), -1)[: path.counts.row])
             quadrants = self._quadrants(path)[: path.counts.row]
             raise UnreachedError(outcome, path, back(self._present), states, quadrants, solver.applied.latest)
-        return self._found(path)
+        return self._results(path)
 
     def with_loads(
         self, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
-    ) -> tuple[FoundDerivatives, Loads]:
+    ) -> tuple[VelocityDerivatives, Loads]:
         """Return derivatives of the motion, multipliers and joint loads at nt times and states (nt, 13 n).
 
         Compiled code is called once for each time, because loads are computed from the rows, which the next call
@@ -237,7 +237,7 @@ class Differentiator:
                 bodies[..., ROTATION : ROTATION + 9].reshape(K, -1, 3, 3),
             )
         factor = factorials(K - 1)[:, None, None]
-        return self._found(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
+        return self._results(whole), Loads(multipliers * factor[..., 0], force * factor, torque * factor)
 
     def _path(self, times: np.ndarray, start: np.ndarray, rank: int, tracking: bool = False) -> SeriesPath:
         solver, nt = self.solver, len(times)
@@ -291,7 +291,7 @@ class Differentiator:
                 outcome = TOO_MANY
         return outcome
 
-    def _found(self, path: SeriesPath) -> FoundDerivatives:
+    def _results(self, path: SeriesPath) -> VelocityDerivatives:
         slots, K, nt = self.solver.slots, self.order, len(path.times)
         terms = slots.from_lanes(path.accelerations.reshape(nt, K, -1), 6)
         # Taylor coefficients of positions are two orders higher, those of angular velocities one order.
@@ -300,7 +300,7 @@ class Differentiator:
         states = slots.state_from_lanes(path.states.reshape(nt, -1))
         counts = path.counts
         cost = counts.steps, counts.corrections, counts.factorisations
-        return FoundDerivatives(states, self._quadrants(path), linear, angular, *cost)
+        return VelocityDerivatives(states, self._quadrants(path), linear, angular, *cost)
 
     @staticmethod
     def _quadrants(path: SeriesPath) -> np.ndarray:

@@ -41,13 +41,13 @@ class JointLoads:
         self.lane, self.of, self.start = np.array(rows, dtype=np.int64).reshape(-1, 3).T
         placed = [(k, joint) for k, joint in placed if joint.relation is None]
         self.nodes = [k for k, _ in placed]
-        self.which = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
+        self.constraint = np.array([solver.joint_of_row[joint.rows.start] for _, joint in placed], dtype=np.int64)
         ends = np.array([joint.bodies for _, joint in placed], dtype=np.int64).reshape(-1, 2)
         # The moment is computed from a body that is not the ground.
         self.upper = ends[:, 1] < n
-        self.near = np.where(self.upper, ends[:, 1], ends[:, 0])
+        self.moment_body = np.where(self.upper, ends[:, 1], ends[:, 0])
         # Scaled moments are W^T R^T times the moment, and J = L L^T with L = W^-T.
-        self.unscaled = np.linalg.cholesky(model.inertia)[self.near]
+        self.unscaled = np.linalg.cholesky(model.inertia)[self.moment_body]
 
     def read(
         self,
@@ -75,8 +75,8 @@ class JointLoads:
         flat[:, self.tables.row_lane] = multipliers
         lanes = flat.reshape(orders, K, WIDTH)
         points = position[:, self.j] + np.einsum("okij,kj->oki", R[:, self.j], self.arm)
-        to_N = R[0, self.near] @ self.unscaled
-        away = position[:, self.near] - points[:, self.which]
+        to_N = R[0, self.moment_body] @ self.unscaled
+        away = position[:, self.moment_body] - points[:, self.constraint]
         on_j, moment = np.zeros((2, orders, len(self.nodes), 3))
         for k in range(orders):
             for m in range(k + 1) if self.nodes else ():
@@ -85,9 +85,9 @@ class JointLoads:
                 on_j[k] += carried[:, :3]
                 scaled = np.where(self.upper[:, None], carried[:, 6:], -carried[:, 3:6])
                 moment[k] += np.einsum("kij,kj->ki", to_N, scaled)
-            np.add.at(force[k], self.which, on_j[k])
+            np.add.at(force[k], self.constraint, on_j[k])
             about = moment[k] + sum(np.cross(away[m], on_j[k - m]) for m in range(k + 1))
-            np.add.at(torque[k], self.which, about)
+            np.add.at(torque[k], self.constraint, about)
         if len(self.lane):
             arm = (position[:, self.j] - points)[:, self.of]
             gradients = [

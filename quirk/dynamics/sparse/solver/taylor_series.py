@@ -147,13 +147,13 @@ class ElementTables:
     ----------
     table : TaylorElements
     bodies, carried : arrays for two sets of Taylor coefficients, at the addresses in `table`
-    kept : objects that own the memory of all other addresses
+    owners : objects that own the memory of all other addresses
     """
 
     table: TaylorElements
     bodies: np.ndarray
     carried: np.ndarray
-    kept: tuple[Any, ...]
+    owners: tuple[Any, ...]
 
 
 def elements_of(solver: Solver, orders: int) -> ElementTables:
@@ -194,7 +194,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         polynomial=np.zeros(orders),
         orders=orders,
     )
-    return ElementTables(table, bodies, carried, (code.kept, fixed, solver.applied.table.inputs, solver.work))
+    return ElementTables(table, bodies, carried, (code.owners, fixed, solver.applied.table.inputs, solver.work))
 
 
 class _GroupCode(NamedTuple):
@@ -206,14 +206,14 @@ class _GroupCode(NamedTuple):
     places : indices in the arrays of the solver of the inputs and outputs of all members, and their numbers
     guards : first number, width and number of members of each guard
     used : number of numbers that all groups take
-    kept : objects that own the machine code
+    owners : objects that own the machine code
     """
 
     entries: list[tuple[int, int, int, int]]
     places: list[int]
     guards: list[tuple[int, int, int]]
     used: int
-    kept: list[Any]
+    owners: list[Any]
 
 
 def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:

@@ -1,7 +1,7 @@
 """The integration method of a run, and its switches to other methods.
 
-A run switches to another method if that is faster (`method_switching`, `slip`), if the present method fails, and for a
-single step across a singular configuration.
+A run switches to another method if that is faster (`method_switching`, `slip_switching`), if the present method fails,
+and for a single step across a singular configuration.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .method_switching import AFRESH, Judged, MethodChange, MethodSwitching
 from .methods import stepper_of
 from .probed_functions import Functions
 from .run_state import RunState, Settings
-from .slip import SlipPacing, slides_in_plane
+from .slip_switching import SlipSwitching, slides_in_plane
 
 # Method for steps with a singular configuration. It tries each at full length, to step across: a shorter step would end
 # nearer to the singular configuration, where larger errors are within the tolerance.
@@ -98,11 +98,11 @@ class ActiveMethod:
         self.stepper = self.stepper_of(method)
         self.across: Across | None = None
         of_users = self.functions.count > 0
-        self.pacing: MethodSwitching | SlipPacing = MethodSwitching(
+        self.pacing: MethodSwitching | SlipSwitching = MethodSwitching(
             solver, method, settings, switch, self.stepper_of, of_users=of_users
         )
         if isinstance(method, Tableau) and settings.fixed == 0 and not trailing and slides_in_plane(solver):
-            self.pacing = SlipPacing(solver, method, switch or RADAU_IIA9)
+            self.pacing = SlipSwitching(solver, method, switch or RADAU_IIA9)
 
     def stepper_of(self, method: Method) -> Any:
         """Return the object that takes steps with a method; it is created at its first use."""
@@ -133,9 +133,9 @@ class ActiveMethod:
     def change(self, run: RunState, change: MethodChange) -> RunState:
         """Switch to the method and step size of `change`; return the new state of the run.
 
-        The switch is recorded in the statistics if `change.told`.
+        The switch is recorded in the statistics if `change.recorded`.
         """
-        if change.told:
+        if change.recorded:
             self._statistics.methods.append((float(run.clock.t), change.method.name))
         run = self.change_to(run, change.method)
         if change.h > 0:
@@ -149,7 +149,7 @@ class ActiveMethod:
         preceding interval ended with a method other than the present one, the run switches to that method.
         """
         first = self.pacing.start(t, judged)
-        if first is not None and (first.told or first.method is not self.present):
+        if first is not None and (first.recorded or first.method is not self.present):
             run = self.change(run, first)
         return run
 
@@ -159,7 +159,7 @@ class ActiveMethod:
         Returns the state with which the run continues. If the run has no implicit method to switch to, a warning of
         stiffness is issued.
         """
-        change = self.pacing.other(run, steps_tried(run))
+        change = self.pacing.decide(run, steps_tried(run))
         return run if change is None else self.change(run, change)
 
     def rescue(self, run: RunState, *, stalled: bool) -> RunState | None:

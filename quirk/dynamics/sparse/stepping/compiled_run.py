@@ -34,7 +34,7 @@ from .run_events import RunEvents
 from .run_output import RunOutput
 from .run_start import begin, new_run
 from .run_state import FIRST, PIECE_SIZE, Restart, Settings, StepOutcome, StepPosition
-from .slip import nearly_unsolvable
+from .slip_switching import nearly_unsolvable
 from .watched_quantities import EventFunction, EventMonitor
 
 # Return codes with which a run may be continued.
@@ -81,7 +81,7 @@ class CompiledRun:
         method: Method,
         settings: Settings,
         breaks: Breaks,
-        asked: np.ndarray | None,
+        requested_times: np.ndarray | None,
         statistics: Statistics,
         guards: Sequence[EventFunction],
         switch: ImplicitMethod | None = None,
@@ -90,34 +90,34 @@ class CompiledRun:
         self.solver, self.statistics = solver, statistics
         self._breaks = breaks
         self.search = DiscontinuitySearch(breaks)
-        self.output = RunOutput(solver, asked, trailing=trailing)
+        self.output = RunOutput(solver, requested_times, trailing=trailing)
         self.method = ActiveMethod(solver, method, settings, switch, statistics, trailing=trailing)
         # Taylor series do not resolve jumps within a step; the functions of such runs have none.
         probes = self.method.functions.count > 0 and not isinstance(method, Taylor)
-        self._given, self.settings = settings, settings if probes else settings._replace(gap=np.inf)
+        self._original_settings, self.settings = settings, settings if probes else settings._replace(gap=np.inf)
         self.watch = EventMonitor(guards, solver)
         self.happened = RunEvents(self.watch)
         self._entry = EntryLength()
 
-    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
         """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
 
-        `flow` is the right-hand side; `pace` holds the step size and counters with which the run continues.
+        `flow` is the right-hand side; `resume` holds the step size and counters with which the run continues.
         """
         solver, state = self.solver, self.solver.model.carried.state(y)
         self.flow, self._start, self._angles = flow, y, angles
         self._before = replace(self.statistics)
-        self.run = new_run(self.method, self.settings, self._breaks, self.watch, self.output, t, y, pace)
+        self.run = new_run(self.method, self.settings, self._breaks, self.watch, self.output, t, y, resume)
         if self.method.across is not None:
             self.run = self.method.return_from_across(self.run)
-            self.run.clock.h = pace.h
+            self.run.clock.h = resume.h
         self.output.clear()
         self.whole = solver.model.joints.whole_turns(state.orientation, angles)
         self.happened.clear()
         self.search.clear()
         self._begun = False
-        self.watch.take(pace.sides)
-        self.run = self.method.start(self.run, t, pace.judged)
+        self.watch.take(resume.sides)
+        self.run = self.method.start(self.run, t, resume.judged)
 
     def _begin(self) -> None:
         """Evaluate the initial state and choose the size of the first step, unless the run has already begun."""
@@ -137,7 +137,7 @@ class CompiledRun:
         if PIECE_SIZE * self.run.counts.piece >= len(self.run.pieces):
             self.run = renew_pieces(self.run, self._breaks, self.reached)
             self.run.clock.h = min(self.run.clock.h, self.run.pieces[FIRST])
-        outcome = self._continued(self._called(self._limit(most)))
+        outcome = self._rescued(self._called(self._limit(most)))
         if outcome not in GOING_ON:
             self.count()
             raise error_of(outcome, self.run, self.method, self.output, self._breaks, self.watch)
@@ -155,7 +155,7 @@ class CompiledRun:
             most = 1
             if self.between and self.reached >= across.end:
                 self.run = self.method.return_from_across(self.run)
-        due = self.method.pacing.due(steps_tried(self.run))
+        due = self.method.pacing.steps_to_decision(steps_tried(self.run))
         return min(self._entry.steps, due, self._entry.steps if most is None else most)
 
     def _called(self, most: int) -> int:
@@ -165,7 +165,7 @@ class CompiledRun:
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
             outcome = self._enter(most)
             if outcome == StepOutcome.SUSPECT:
-                self.run = self.search.look(self.run, self.method.functions, self.settings.gap)
+                self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
         return outcome
 
     def _enter(self, most: int) -> int:
@@ -174,12 +174,12 @@ class CompiledRun:
         The reason is a code of `run_state.StepOutcome`.
         """
         run, began = self.run, time.perf_counter()
-        here = (self.state, self.angles) if len(run.trail) else None
+        start = (self.state, self.angles) if len(run.trail) else None
         run.counts.stored = 0
-        before = steps_tried(run)
+        tried = steps_tried(run)
         outcome = self._step_loop(self.solver.mechanism, self.method.stepper.record, self.settings, run, most)
-        self._take_output(here)
-        self._entry.adapt(steps_tried(run) - before, began)
+        self._take_output(start)
+        self._entry.adapt(steps_tried(run) - tried, began)
         return int(outcome)
 
     @property
@@ -193,15 +193,15 @@ class CompiledRun:
         """Whether compiled code may call functions in Python."""
         return self.solver.applied.calls_python or self.watch.laws.calls_python
 
-    def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store output states and, if steps are recorded, the steps since the state and joint angles in `here`.
+    def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Store output states and, if steps are recorded, the steps since the state and joint angles in `start`.
 
-        `here` is the state (13 n + k,) and the joint angles (K, 3), rad, or None if steps are not recorded.
+        `start` is the state (13 n + k,) and the joint angles (K, 3), rad, or None if steps are not recorded.
         """
-        self.output.take(self.run, self.method.present, here)
+        self.output.take(self.run, self.method.present, start)
         self.count()
 
-    def _continued(self, outcome: int) -> int:
+    def _rescued(self, outcome: int) -> int:
         """Switch to another method if the present one has failed.
 
         Returns the code AGAIN after a switch, and `outcome` unchanged if there is no other method.
@@ -212,7 +212,7 @@ class CompiledRun:
         if outcome == StepOutcome.COLLAPSED and isinstance(self.method.present, Taylor):
             self.run = self.method.leave_series(self.run, self.settings.start)
             if self.method.functions.count:
-                self.settings = self.settings._replace(gap=self._given.gap)
+                self.settings = self.settings._replace(gap=self._original_settings.gap)
             return StepOutcome.AGAIN
         if outcome in (StepOutcome.COLLAPSED, StepOutcome.STALLED):
             rescued = self.method.rescue(self.run, stalled=outcome == StepOutcome.STALLED)
@@ -243,7 +243,7 @@ class CompiledRun:
             return
         now = self.now
         if run.counts.position != StepPosition.BETWEEN:
-            self.happened.take_back(run, now)
+            self.happened.reset_signs(run, now)
             self._breaks.forget(now)
         self.run = renew_pieces(run, self._breaks, now)
         if not run.counts.restarts:
@@ -267,11 +267,11 @@ class CompiledRun:
         velocity = self.solver.model.carried.state(y).angular_velocity
         run.counter.clock.fastest = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
-    def keep_here(self) -> None:
+    def store_state(self) -> None:
         """Store the present state as output: the initial state, or a state before or after an event."""
         self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
-        times, asked = self.output.asked, self.run.counts.passed
-        if times is not None and asked < len(times) and times[asked] <= self.reached:
+        times, passed = self.output.requested_times, self.run.counts.passed
+        if times is not None and passed < len(times) and times[passed] <= self.reached:
             self.run.counts.passed += 1
 
     def close(self) -> None:
@@ -288,14 +288,14 @@ class CompiledRun:
 
     def count(self) -> None:
         """Update the statistics of the run."""
-        counts, statistics, before = self.run.counts, self.statistics, self._before
-        statistics.steps = before.steps + int(counts.steps)
-        statistics.rejected = before.rejected + int(counts.rejected)
-        statistics.evaluations = before.evaluations + self.flow.evaluations + int(counts.evaluations)
+        counts, statistics, initial = self.run.counts, self.statistics, self._before
+        statistics.steps = initial.steps + int(counts.steps)
+        statistics.rejected = initial.rejected + int(counts.rejected)
+        statistics.evaluations = initial.evaluations + self.flow.evaluations + int(counts.evaluations)
         called = {**self.solver.applied.in_python, **self.watch.laws.in_python}
         statistics.in_python |= {who: (int(calls), spent) for who, (calls, spent) in called.items() if calls}
-        statistics.corrections = before.corrections + int(counts.corrections)
-        statistics.factorisations = before.factorisations + int(counts.factorisations)
+        statistics.corrections = initial.corrections + int(counts.corrections)
+        statistics.factorisations = initial.factorisations + int(counts.factorisations)
 
     @property
     def hit(self) -> list[tuple[Hashable, int]]:
@@ -305,7 +305,7 @@ class CompiledRun:
     @property
     def kept(self) -> OutputBuffer:
         """Output states since the last call of `enter`."""
-        return self.output.kept
+        return self.output.stored
 
     @property
     def between(self) -> bool:

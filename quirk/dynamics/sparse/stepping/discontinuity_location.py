@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quirk.integrators.changes import IN_TIME, Values, located
+from quirk.integrators.jump_location import IN_TIME, Values, locate_change
 
 from .probed_functions import Functions, ProbedStretch
 
@@ -34,7 +34,7 @@ class Discontinuity(NamedTuple):
     first: float = np.inf
 
 
-def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) -> list[Discontinuity]:
+def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, detected: float) -> list[Discontinuity]:
     """Return the times at which a step must end: jumps of function p, or times before unresolved changes.
 
     Parameters
@@ -42,19 +42,19 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
     functions : all user functions with their values at the stages of the step
     p : index of the function
     step : times of the step
-    seen : time, s, at which the function differs from its interpolation between stages; infinite if the search is due
-        to a large difference between its values at the stages
+    detected : time, s, at which the function differs from its interpolation between stages; infinite if the search is
+        due to a large difference between its values at the stages
     """
 
-    def held(t: float, at: float) -> np.ndarray:
+    def evaluate(t: float, at: float) -> np.ndarray:
         """Return the outputs of the function at time t (s), with inputs interpolated at time `at` (s)."""
         return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
         t = min(max(t, step.low), step.high)
-        return held(t, t)
+        return evaluate(t, t)
 
-    def beyond(t: float) -> np.ndarray:
+    def deviation(t: float) -> np.ndarray:
         """Return the outputs of the function at time t (s) minus their interpolation between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
@@ -66,44 +66,44 @@ def closer_look(functions: Functions, p: int, step: ProbedStretch, seen: float) 
         return []
     nodes, off, change = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max()
     # The first node at or after that time.
-    k = min(max(int(np.searchsorted(nodes, seen)), 1), len(nodes) - 1)
+    k = min(max(int(np.searchsorted(nodes, detected)), 1), len(nodes) - 1)
     # The jump is between stages that differ, or between a stage and the time at which it was detected.
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
-    shown = np.flatnonzero(changes > COMPARABLE * changes.max())
-    intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in shown]
-    if seen < np.inf and not functions.fixed and functions.astray(p, step.part(seen)):
-        near = max(nodes[k - 1], seen - step.gap)
-        return [Discontinuity(near if near > step.t else step.t + step.gap, step.gap)]
-    if seen < np.inf:
-        off = float(np.abs(beyond(seen)).max())
+    significant = np.flatnonzero(changes > COMPARABLE * changes.max())
+    intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in significant]
+    if detected < np.inf and not functions.fixed and functions.astray(p, step.part(detected)):
+        close = max(nodes[k - 1], detected - step.gap)
+        return [Discontinuity(close if close > step.t else step.t + step.gap, step.gap)]
+    if detected < np.inf:
+        off = float(np.abs(deviation(detected)).max())
         if not off > limit[2 * p] * change:
             return []
-        intervals = [(beyond, nodes[k - 1], seen), (beyond, seen, nodes[k]), *intervals]
+        intervals = [(deviation, nodes[k - 1], detected), (deviation, detected, nodes[k]), *intervals]
     discontinuities = [
-        Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, held, changing, a, b)
+        Discontinuity(t) for changing, a, b in intervals for t in _jumps(functions, p, evaluate, changing, a, b)
     ]
-    if discontinuities or seen == np.inf:
+    if discontinuities or detected == np.inf:
         return discontinuities
     hidden = FIXED_HIDDEN if functions.fixed else ADAPTIVE_HIDDEN
     if off > hidden * change:
         return [
             Discontinuity(step.middle)
             if functions.fixed
-            else Discontinuity(max(nodes[k - 1], seen - step.gap), step.gap)
+            else Discontinuity(max(nodes[k - 1], detected - step.gap), step.gap)
         ]
     limit[2 * p] = max(limit[2 * p], min(MORE * off / change, hidden))
     return []
 
 
 def _jumps(
-    functions: Functions, p: int, held: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
+    functions: Functions, p: int, evaluate: Callable[[float, float], np.ndarray], changing: Values, a: float, b: float
 ) -> list[float]:
     """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
 
-    `held` evaluates the function at one time with the inputs of another time. The quantity `changing`, a function of
+    `evaluate` calls the function at one time with the inputs of another time. The quantity `changing`, a function of
     time, is searched for the jump.
     """
-    change = located(changing, a, b)
+    change = locate_change(changing, a, b)
     if change is None:
         return []
     before, after, jump = change
@@ -113,5 +113,8 @@ def _jumps(
             functions.asked.limit[2 * p] = np.inf  # it is noise, without a limit at any time
     if not jump:
         return []
-    whole, in_time = held(after, after) - held(before, before), held(after, before) - held(before, before)
+    whole, in_time = (
+        evaluate(after, after) - evaluate(before, before),
+        evaluate(after, before) - evaluate(before, before),
+    )
     return [after] if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max() else []

@@ -6,7 +6,7 @@ import numpy as np
 
 from quirk.integrators import Breaks
 
-from .discontinuity_location import closer_look
+from .discontinuity_location import locate_discontinuities
 from .probed_functions import Functions, ProbedStretch
 from .run_state import LOW, RunState
 
@@ -37,7 +37,7 @@ class DiscontinuitySearch:
 
     Attributes
     ----------
-    rest : number of suspicious steps to skip after the next search without result
+    next_delay : number of suspicious steps to skip after the next search without result
     """
 
     def __init__(self, breaks: Breaks) -> None:
@@ -46,9 +46,9 @@ class DiscontinuitySearch:
 
     def clear(self) -> None:
         """Reset the number of suspicious steps to skip, which grows with each search without result."""
-        self.rest = LEAST_REST
+        self.next_delay = LEAST_REST
 
-    def look(self, run: RunState, functions: Functions, gap: float) -> RunState:
+    def search(self, run: RunState, functions: Functions, gap: float) -> RunState:
         """Search the step just computed for jumps of user functions; return the run with breaks at located jumps.
 
         A break is a time at which a step must end. `gap` is the maximum interval between calls of user functions, s. If
@@ -58,13 +58,17 @@ class DiscontinuitySearch:
         t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), gap)
         seen = float(clock.seen)
-        added = [breaks.find(*jump) for p in range(functions.count) for jump in closer_look(functions, p, step, seen)]
+        added = [
+            breaks.find(*jump)
+            for p in range(functions.count)
+            for jump in locate_discontinuities(functions, p, step, seen)
+        ]
         if any(added):
             run = renew_pieces(run, breaks, t)
             counts.fresh, clock.h = int(run.pieces[LOW] > t), h
-            counts.rest, self.rest = 0, LEAST_REST
+            counts.rest, self.next_delay = 0, LEAST_REST
             return run
         clock.cleared = max(clock.cleared, clock.seen) if clock.seen < np.inf else clock.cleared
-        counts.rest = self.rest
-        self.rest = min(REST_GROWTH * self.rest, MOST_REST)
+        counts.rest = self.next_delay
+        self.next_delay = min(REST_GROWTH * self.next_delay, MOST_REST)
         return run

@@ -82,12 +82,12 @@ class MethodChange:
     ----------
     method : the new method
     h : size of the next step, s, or 0 to keep the present one
-    told : whether the switch is recorded in the statistics of the run
+    recorded : whether the switch is recorded in the statistics of the run
     """
 
     method: Method
     h: float = 0.0
-    told: bool = True
+    recorded: bool = True
 
 
 # Constant attributes, which a snapshot does not contain.
@@ -146,11 +146,11 @@ class MethodSwitching:
         """
         self._judged, self._urged, change = judged, False, None
         if self._switch is not None and self._looking:
-            change = MethodChange(self._explicit, told=judged.implicit)
+            change = MethodChange(self._explicit, recorded=judged.implicit)
             if judged.implicit:
                 try:
                     self._stepper(self._switch)
-                    change = MethodChange(self._switch, told=False)
+                    change = MethodChange(self._switch, recorded=False)
                 except InputError:
                     pass  # the system has a part that it does not support, such as sliding friction
         if change is None or change.method is not self._switch:
@@ -164,7 +164,7 @@ class MethodSwitching:
             self._account(t, tried)
         return self._judged
 
-    def due(self, tried: int) -> int:
+    def steps_to_decision(self, tried: int) -> int:
         """Return the number of steps from the present, after `tried` steps, to the next decision by `other`."""
         if not self._looking:
             return NEVER
@@ -172,7 +172,7 @@ class MethodSwitching:
             return self._noting - tried
         return self._every - (tried - self._noting) % self._every
 
-    def looks(self, tried: int) -> bool:
+    def decision_due(self, tried: int) -> bool:
         """Return whether `other` must be called, after `tried` attempted steps, to decide on the method."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
@@ -181,7 +181,7 @@ class MethodSwitching:
         """Number of attempted steps between two calls of `other`."""
         return TRIAL // 2 if self._trial is not None else self._spacing
 
-    def other(self, run: RunState, tried: int) -> MethodChange | None:
+    def decide(self, run: RunState, tried: int) -> MethodChange | None:
         """Decide on the method between two steps; return a switch to another method, or None to keep the present one.
 
         `tried` is the number of attempted steps.
@@ -203,7 +203,7 @@ class MethodSwitching:
         if tried < self._next:
             return None
         since = self._settled(t, tried)
-        change = self._onward(run.y, t, since)
+        change = self._faster_method(run.y, t, since)
         if change is not None:
             self._judged = replace(self._judged, implicit=True)
         self._plan(t, tried)
@@ -245,7 +245,7 @@ class MethodSwitching:
         self._account(t, tried)
         self._judged = replace(self._judged, spent=self._needed)
         self._plan(t, tried)
-        return MethodChange(self._explicit, told=False)
+        return MethodChange(self._explicit, recorded=False)
 
     @property
     def _needed(self) -> float:
@@ -301,7 +301,7 @@ class MethodSwitching:
         states = self._solver.slots.body_states(np.array(self._states))
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
-    def _onward(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
+    def _faster_method(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
         """Return the switch to the implicit method if that is faster at state y and time t (s); otherwise None.
 
         If there is no implicit method, a warning is issued instead. `since` is the time since the last
@@ -353,7 +353,7 @@ class MethodSwitching:
         h, known = float(run.clock.h), self._judged
         self._trial, self._half = (h, known.advanced / known.spent), (t, tried)
         self._noting, self._next = tried + TRIAL // 2, tried + TRIAL
-        return MethodChange(self._explicit, told=False)
+        return MethodChange(self._explicit, recorded=False)
 
     def _compare(self, t: float, tried: int) -> MethodChange:
         """End a trial of the explicit method; return the switch to the method that advanced further for its cost."""
@@ -372,4 +372,4 @@ class MethodSwitching:
         h, _ = self._trial
         self._settled(t, tried)
         self._plan(t, tried)
-        return MethodChange(self._switch, h, told=False)
+        return MethodChange(self._switch, h, recorded=False)

@@ -18,21 +18,21 @@ from .run_state import Restart, StepOutcome, StepPosition
 class PausingRun(CompiledRun):
     """A run that pauses at a requested time, within the step that contains it, until the next request.
 
-    Steps do not depend on the requested times. Only the state at the pause is available; `keep_now` stores it as
-    output.
+    Steps do not depend on the requested times. Only the state at the pause is available; `store_present_state` stores
+    it as output.
 
     Attributes
     ----------
     paused : whether the run has paused at the requested time
     """
 
-    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
+    def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
         """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
 
-        `flow` is the right-hand side; `pace` holds the step size and counters with which the run continues.
+        `flow` is the right-hand side; `resume` holds the step size and counters with which the run continues.
         """
         self.paused = self._unknown = False
-        super().enter(flow, t, y, angles, pace)
+        super().enter(flow, t, y, angles, resume)
         self.run.counts.pauses = 1
         if self.settings.end == np.inf:
             self._refer_to(float(self.run.asked[-1]))
@@ -46,18 +46,18 @@ class PausingRun(CompiledRun):
 
         Other runs derive this time scale from their end time; a run that pauses has no end time.
         """
-        clock, settings, given = self.run.clock, self.settings, self._given
+        clock, settings, original = self.run.clock, self.settings, self._original_settings
         h = float(clock.h)
-        asked = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
-        clock.requested = settings.start + asked
+        span = max(t - settings.start, PARTS * h) if h < np.inf else t - settings.start
+        clock.requested = settings.start + span
         if isinstance(self.method.present, Taylor):
             # Series that end, as that of free flight does, allow a step of infinite size.
-            longest = given.max_step if h < np.inf else min(given.max_step, asked)
+            longest = original.max_step if h < np.inf else min(original.max_step, span)
             settings = settings._replace(max_step=longest)
-        if given.look < np.inf or settings.gap < np.inf:
+        if original.look < np.inf or settings.gap < np.inf:
             # Same intervals as in a run that ends here, but no more parts per step than that run has.
-            apart = max(t - settings.start, min(h, asked)) / PARTS
-            gap, look = apart if settings.gap < np.inf else np.inf, apart if given.look < np.inf else np.inf
+            interval = max(t - settings.start, min(h, span)) / PARTS
+            gap, look = interval if settings.gap < np.inf else np.inf, interval if original.look < np.inf else np.inf
             settings = settings._replace(gap=gap, look=look)
         self.settings = settings
 
@@ -72,7 +72,7 @@ class PausingRun(CompiledRun):
         """Return the maximum number of steps of the next call of compiled code, at most `most` if given."""
         run, method = self.run, self.method
         closes = not self.between and not run.counts.restarts
-        if closes and (method.across is not None or method.pacing.looks(steps_tried(run))):
+        if closes and (method.across is not None or method.pacing.decision_due(steps_tried(run))):
             return 0  # complete the step in which the run has paused first
         if method.across is None and self.settings.end == np.inf and isinstance(method.present, Taylor):
             most = 1  # the size of the next step may be infinite, see `_refer_to`
@@ -86,7 +86,7 @@ class PausingRun(CompiledRun):
         self.solver.applied.stop[0] = 0
         outcome = StepOutcome.EVENT if self._unknown and self.watch.table.hit.any() else self._enter(most)
         if outcome == StepOutcome.SUSPECT:
-            self.run = self.search.look(self.run, self.method.functions, self.settings.gap)
+            self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
         return outcome
 
     def _enter(self, most: int) -> int:
@@ -94,8 +94,8 @@ class PausingRun(CompiledRun):
         self._unknown = True
         return super()._enter(most)
 
-    def _take_output(self, here: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store nothing: the only output is the state at the pause, which `keep_now` stores."""
+    def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Store nothing: the only output is the state at the pause, which `store_present_state` stores."""
 
     def _note_outcome(self, outcome: int) -> None:
         """Store whether the run has paused, and the event functions with actions that cross zero at the present time.
@@ -152,6 +152,6 @@ class PausingRun(CompiledRun):
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants
 
-    def keep_now(self) -> None:
+    def store_present_state(self) -> None:
         """Store the state at the time `now` as output."""
         self.output.add(self.now, self.lanes_now.copy(), self.quadrants_now)

@@ -16,13 +16,13 @@ class ResumePoint:
     ----------
     h : size of the next step, s, or 0 if it must be estimated
     grid : number of completed fixed steps
-    asked : number of output times that the run has passed
+    outputs_passed : number of output times that the run has passed
     sides : signs of event functions by key, see `EventMonitor.sides`
     judged : cost statistics for method switching
     """
 
     h: float = 0.0
     grid: int = 0
-    asked: int = 0
+    outputs_passed: int = 0
     sides: Sides = field(default_factory=dict)
     judged: Judged = field(default_factory=Judged)

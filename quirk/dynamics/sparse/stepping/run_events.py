@@ -62,8 +62,8 @@ class RunEvents:
         self.latest = [(int(e), float(t), int(way), float(energy)) for t, e, way, energy in distinct]
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
 
-    def take_back(self, run: RunState, now: float) -> None:
-        """Reset the signs of event functions to their values at the time `now` (s) within the present step.
+    def reset_signs(self, run: RunState, time: float) -> None:
+        """Reset the signs of event functions to their values at `time` (s) within the present step.
 
         The rest of the step is discarded.
         """
@@ -71,7 +71,7 @@ class RunEvents:
         if not self._watch.guards:
             return
         table.side[:] = table.before
-        for e, t, way, _ in self.latest:
-            if run.clock.t < t <= now:
-                table.side[e] = way
+        for e, t, direction, _ in self.latest:
+            if run.clock.t < t <= time:
+                table.side[e] = direction
         table.hit[:] = 0

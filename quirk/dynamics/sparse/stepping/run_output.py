@@ -44,30 +44,30 @@ class RunOutput:
     Parameters
     ----------
     solver : Solver
-    asked : requested output times, s, or None to store the states of all steps
+    requested_times : requested output times, s, or None to store the states of all steps
     trailing : whether to record all steps
 
     Attributes
     ----------
-    asked : requested output times, s, or None
-    room : maximum number of output states of one call of compiled code
+    requested_times : requested output times, s, or None
+    capacity : maximum number of output states of one call of compiled code
     states, trail : arrays of a `RunState`
-    kept : copied output states
+    stored : copied output states
     parts : recorded steps
     """
 
-    def __init__(self, solver: Solver, asked: np.ndarray | None, *, trailing: bool) -> None:
-        self._slots, self._size, self.asked = solver.slots, solver.size, asked
-        room = max(1, min(ROOM // solver.size, MOST_ROOM))
-        self.room = room if asked is None else max(1, min(room, len(asked)))
+    def __init__(self, solver: Solver, requested_times: np.ndarray | None, *, trailing: bool) -> None:
+        self._slots, self._size, self.requested_times = solver.slots, solver.size, requested_times
+        capacity = max(1, min(ROOM // solver.size, MOST_ROOM))
+        self.capacity = capacity if requested_times is None else max(1, min(capacity, len(requested_times)))
         # Uninitialized, as initialization would take as long as a short run.
-        self.states = aligned(self.room * solver.size, fill=False)
+        self.states = aligned(self.capacity * solver.size, fill=False)
         steps = max(1, min(TRAIL_ROOM // (STEP_HEAD + solver.size), MOST_ROOM))
         self.trail = aligned((steps + MOST_PARTS) * (STEP_HEAD + solver.size) if trailing else 0, fill=False)
 
     def clear(self) -> None:
         """Discard all output."""
-        self.kept = OutputBuffer()
+        self.stored = OutputBuffer()
         self.parts: list[RunPart] = []
 
     def rows(self, lanes: np.ndarray) -> np.ndarray:
@@ -79,22 +79,22 @@ class RunOutput:
 
         `lanes` is the state in blocks of eight bodies.
         """
-        self.kept.add(np.array([t]), self.rows(lanes), quadrants)
+        self.stored.add(np.array([t]), self.rows(lanes), quadrants)
 
-    def take(self, run: RunState, method: Method, here: tuple[np.ndarray, np.ndarray] | None) -> None:
+    def take(self, run: RunState, method: Method, start: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Copy the output of compiled code from its arrays.
 
-        If steps are recorded, `here` is the state (13 n + k,) and the joint angles (K, 3), rad, at the start of the
+        If steps are recorded, `start` is the state (13 n + k,) and the joint angles (K, 3), rad, at the start of the
         first step.
         """
-        kept = run.counts.stored
-        if kept:
-            quadrants = run.counter.kept[: kept * len(run.counter.quadrants)]
-            self.kept.add(run.times[:kept].copy(), self.rows(run.states[: kept * self._size]), quadrants)
+        count = run.counts.stored
+        if count:
+            quadrants = run.counter.kept[: count * len(run.counter.quadrants)]
+            self.stored.add(run.times[:count].copy(), self.rows(run.states[: count * self._size]), quadrants)
         steps = run.trail[: run.counts.recorded * (STEP_HEAD + self._size)]
-        if here is not None and len(steps):
+        if start is not None and len(steps):
             # Variations are integrated by a Runge-Kutta method, along the parts into which steps of Taylor series are
             # divided.
-            used = method.instead if isinstance(method, Taylor) else method
-            self.parts.append(RunPart(used, *here, steps.reshape(-1, STEP_HEAD + self._size).copy()))
+            method_of_steps = method.instead if isinstance(method, Taylor) else method
+            self.parts.append(RunPart(method_of_steps, *start, steps.reshape(-1, STEP_HEAD + self._size).copy()))
         run.counts.recorded = 0

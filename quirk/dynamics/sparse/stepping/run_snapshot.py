@@ -30,7 +30,7 @@ class RunMemory:
     method : name of the present method
     attributes : attributes of the run, by name
     across : end, size and method of a step across a singular configuration taken by another method, or None
-    pacing : data of `MethodSwitching` or `SlipPacing`
+    pacing : data of `MethodSwitching` or `SlipSwitching`
     strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
     hit, latest : events, see `RunEvents`
     rest : `DiscontinuitySearch.rest`
@@ -72,7 +72,7 @@ def snapshot(course: PausingRun) -> RunMemory:
         evaluations=course.flow.evaluations,
         hit=list(course.happened.hit),
         latest=list(course.happened.latest),
-        rest=course.search.rest,
+        rest=course.search.next_delay,
         pieces=course.run.pieces.copy(),
         laws=course.watch.laws.snapshot(),
         arrays=copies(_arrays(course)),
@@ -93,7 +93,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
     course.output.clear()
     method.pacing.recall(saved.pacing)
     method.functions.strikes = saved.strikes.copy()
-    course.flow.evaluations, course.search.rest = saved.evaluations, saved.rest
+    course.flow.evaluations, course.search.next_delay = saved.evaluations, saved.rest
     course.happened.hit, course.happened.latest = list(saved.hit), list(saved.latest)
     course.run = course.run._replace(pieces=saved.pieces.copy())
     course.watch.laws.recall(saved.laws)
@@ -110,7 +110,7 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
     return course.method.present.name, course.settings, functions.strikes.copy(), arrays
 
 
-def take_over(course: PausingRun, data: tuple[Any, ...]) -> None:
+def apply_learned(course: PausingRun, data: tuple[Any, ...]) -> None:
     """Apply the data of another run with the same enabled constraints and forces, as returned by `learned`.
 
     This must be done before the first start.

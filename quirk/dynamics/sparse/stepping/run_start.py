@@ -26,23 +26,23 @@ def new_run(
     output: RunOutput,
     t: float,
     y: np.ndarray,
-    pace: ResumePoint,
+    resume: ResumePoint,
 ) -> RunState:
     """Return the arrays of a run that continues from a state y (13 n + k,) at time t (s).
 
-    The state has n bodies and k auxiliary states. `pace` holds the step size and the numbers of completed fixed steps
+    The state has n bodies and k auxiliary states. `resume` holds the step size and the numbers of completed fixed steps
     and output times.
     """
-    solver, asked = method.solver, output.asked
+    solver, asked = method.solver, output.requested_times
     counts, clock, best_rank = solver.counts, Clock(), solver.counts.best_rank
     counts.fill(0)
     counts.best_rank = best_rank
-    counts.grid, counts.unsettled = pace.grid, 1
+    counts.grid, counts.unsettled = resume.grid, 1
     if asked is not None:
-        counts.passed = pace.asked
+        counts.passed = resume.outputs_passed
     clock.cleared, clock.cap = -np.inf, np.inf
     clock.t = clock.mark = t
-    clock.previous_error, clock.h = SMALLEST_ERROR, pace.h
+    clock.previous_error, clock.h = SMALLEST_ERROR, resume.h
     clock.exchanged = solver.model.carried.exchanged(y)
     clock.requested = settings.end
     state, blind = solver.model.carried.state(y), settings.fixed > 0
@@ -52,12 +52,12 @@ def new_run(
         clock=clock,
         counts=counts,
         asked=np.zeros(0) if asked is None else asked,
-        times=np.empty(output.room),
+        times=np.empty(output.capacity),
         states=output.states,
         stop=solver.applied.stop,
         pieces=np.array(breaks.pieces(t)).ravel(),
         functions=method.functions.asked,
-        counter=solver.model.joints.counter(solver.slots, state, output.room, blind=blind),
+        counter=solver.model.joints.counter(solver.slots, state, output.capacity, blind=blind),
         watched=watch.table,
         trail=output.trail,
     )

@@ -49,14 +49,12 @@ class Jacobian:
         return J
 
 
-def _conjugate_times(state: State, other: np.ndarray) -> np.ndarray:
-    """Return the vector part (n, 3) of the product of the inverse orientation of each of n bodies and a quaternion.
-
-    `other` (n, 4) are the quaternions.
-    """
+def _conjugate_times(state: State, quaternions: np.ndarray) -> np.ndarray:
+    """Return the vector parts (n, 3) of the products of inverse orientations of n bodies and `quaternions` (n, 4)."""
     q = state.orientation
     return (
-        rotation.multiply(rotation.conjugate(q), np.broadcast_to(other, q.shape))[:, 1:] / (q**2).sum(axis=1)[:, None]
+        rotation.multiply(rotation.conjugate(q), np.broadcast_to(quaternions, q.shape))[:, 1:]
+        / (q**2).sum(axis=1)[:, None]
     )
 
 

@@ -90,7 +90,7 @@ def changed_loads(
     at_once = 1 if solver.redundant else AT_ONCE
     along = []
     for first in range(0, directions.count, WIDTH):
-        differential.give(directions, first)
+        differential.set_directions(directions, first)
         eight = slice(first, first + WIDTH)
         table, kept, moved = moved_by(
             differential, [m for m in motions if eight.start <= m.direction < eight.stop], first
@@ -118,7 +118,7 @@ def changed_loads(
                 joints=np.zeros(len(part.times) * len(solver.model.joint_rows) * WRENCH * WITH_CHANGES),
                 forces=np.zeros(len(part.times) * len(solver.model.forces) * WITH_ENERGY * WITH_CHANGES),
             )
-            _go(differential, loads)
+            _compute(differential, loads)
             parts.append(_read(solver, loads))
         del kept  # the addresses of motions are in use until here
         along.append([np.concatenate(of) for of in zip(*parts, strict=True)])
@@ -126,7 +126,7 @@ def changed_loads(
     return ChangedLoads(np.concatenate(accelerations, axis=-1), _joined(joints), _joined(forces))
 
 
-def _go(differential: Differential, loads: LoadPass) -> None:
+def _compute(differential: Differential, loads: LoadPass) -> None:
     """Compute the derivatives of loads at all states of one pass (up to eight directions), by compiled code."""
     solver, t = differential.solver, float(loads.times[-1])
     with solver.applied.calling():

@@ -111,7 +111,7 @@ class Differential:
             parts.append(self._eight(y, ydot, t, directions, first, timed))
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
-    def give(self, directions: Directions, first: int) -> None:
+    def set_directions(self, directions: Directions, first: int) -> None:
         """Write eight of the directions, from direction `first` on, to the arrays read by compiled code."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
@@ -134,7 +134,7 @@ class Differential:
         self, y: np.ndarray, ydot: np.ndarray, t: float, directions: Directions, first: int, timed: bool
     ) -> tuple[np.ndarray, ...]:
         solver, model, tangents, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
-        self.give(directions, first)
+        self.set_directions(directions, first)
         with solver.applied.calling():
             find_tangents(solver.mechanism, tangents, float(t), y, ydot, timed)
         solver.applied.check(t)
@@ -340,14 +340,14 @@ class Differential:
         return address_of(pointer)
 
 
-def refuse_friction(solver: Solver, what: str) -> None:
+def refuse_friction(solver: Solver, computation: str) -> None:
     """Raise an InputError if the system has friction, whose load has no derivatives here.
 
-    `what` names the computation in the message.
+    `computation` names the computation in the message.
     """
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
-            raise InputError(f"{element}: its load is not differentiated for {what}")
+            raise InputError(f"{element}: its load is not differentiated for {computation}")
 
 
 class _Table:

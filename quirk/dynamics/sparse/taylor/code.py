@@ -99,7 +99,7 @@ class _Writer(Recurrences):
                 self.values[place] = self._value(place) if program == FIRST else self._coefficient(place, sums)
         if program != GOAL:
             self._keep(lines)
-        self._hand_on(self._outputs())
+        self._add_outputs(self._outputs())
 
     def _outputs(self) -> list[tuple[int, Any]]:
         """Return the line number and the destination of each output of the present program."""
@@ -115,18 +115,18 @@ class _Writer(Recurrences):
             if source[0] in kinds and (self.program in (FIRST, GOAL) or not self.tape.steady[place])
         ]
 
-    def _slot_of(self, kind: int, which: int, frame: int) -> int:
+    def _slot_of(self, kind: int, index: int, frame: int) -> int:
         """Return the row of the table `places` with the indices of the destination of an output.
 
-        The destination is given by a kind, an index `which` and a frame.
+        The destination is given by a kind, an index and a frame.
         """
         if kind == LOAD:
             return self._frame_slot(frame)
         if kind == RESIDUAL:
-            return self._row_slot(which)
-        return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + which))
+            return self._row_slot(index)
+        return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + index))
 
-    def _hand_on(self, outputs: Sequence[tuple[int, Any]]) -> None:
+    def _add_outputs(self, outputs: Sequence[tuple[int, Any]]) -> None:
         """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides."""
         if not outputs:
             return
@@ -144,13 +144,13 @@ class _Writer(Recurrences):
         build.position_at_end(body)
         lane = build.phi(WORD)
         lane.add_incoming(integer(0), before)
-        self._hand_on_lane(outputs, lane, numbers)
+        self._add_outputs_of_lane(outputs, lane, numbers)
         following = build.add(lane, integer(1))
         lane.add_incoming(following, body)
         build.cbranch(build.icmp_unsigned("<", following, count), body, after)
         build.position_at_end(after)
 
-    def _hand_on_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
+    def _add_outputs_of_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
         """Generate code that adds or stores the outputs of one element; `numbers` points to the vectors of outputs."""
         build = self.build
         starts: dict[int, Any] = {}
@@ -163,15 +163,15 @@ class _Writer(Recurrences):
             pointer = build.gep(self._array(array), [build.add(starts[slot], offset)])
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
-    def _target(self, kind: int, which: int) -> tuple[int, Any]:
+    def _target(self, kind: int, index: int) -> tuple[int, Any]:
         """Return the array to which an output belongs, and its offset from the index of the element in `places`."""
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, integer(0)
         if kind == LOAD:
-            return AT_BODIES, build.add(build.mul(self.k, self.query[SIZE]), integer(WIDTH * (FORCE + which)))
+            return AT_BODIES, build.add(build.mul(self.k, self.query[SIZE]), integer(WIDTH * (FORCE + index)))
         following = build.mul(build.add(self.k, integer(1)), self.query[COUNT])
-        return AT_CARRIED, build.add(following, integer(which if kind == RATE else 0))
+        return AT_CARRIED, build.add(following, integer(index if kind == RATE else 0))
 
     def _right_side(self, place: int) -> Any:
         """Return the right-hand side of the equation for the accelerations of one constraint row.
@@ -182,7 +182,7 @@ class _Writer(Recurrences):
         factor = self._minus(self._filled(0.0), self.order)
         if self.form.level == POSE_ROWS:
             factor = self._times(factor, self._minus(self.order, self._filled(1.0)))
-        return self._times(factor, self._now(place))
+        return self._times(factor, self._present_coefficient(place))
 
     def _added(self, place: int, kind: int) -> Any:
         """Return the coefficient that is added to the destination of an output.

@@ -155,15 +155,17 @@ class Recurrences(Storage):
     def _coefficient(self, place: int, sums: dict[int, Any]) -> Any:
         code, *operands = self.tape.lines[place]
         if code in (ADD, SUBTRACT, NEGATE):
-            return self._linear(code, [self._now(p) for p in operands])
+            return self._linear(code, [self._present_coefficient(p) for p in operands])
         if code == SCALE:
-            return self._times(self._now(operands[0]), self._first(operands[1]))
+            return self._times(self._present_coefficient(operands[0]), self._initial_coefficient(operands[1]))
         if code == CHOOSE:
-            return self._chosen(self._first(operands[0]), *(self._now(p) for p in operands[1:]))
+            return self._chosen(
+                self._initial_coefficient(operands[0]), *(self._present_coefficient(p) for p in operands[1:])
+            )
         return self._nonlinear(code, place, operands, sums[place])
 
     def _nonlinear(self, code: int, place: int, operands: Sequence[int], total: Any) -> Any:
-        build, now, first = self.build, self._now, self._first
+        build, now, first = self.build, self._present_coefficient, self._initial_coefficient
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:

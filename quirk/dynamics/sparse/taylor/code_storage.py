@@ -57,18 +57,18 @@ class Storage(Arithmetic):
     order: Any
     by_order: Any
 
-    def __init__(self, programs: Programs, width: int, builder: Any, t: Any, given: Any) -> None:
+    def __init__(self, programs: Programs, width: int, builder: Any, t: Any, addresses: Any) -> None:
         super().__init__(programs.tape, width, builder)
         self.programs, self.form, self.t = programs, programs.form, t
-        query = builder.bitcast(given, WORD.as_pointer())
+        query = builder.bitcast(addresses, WORD.as_pointer())
         self.query = [builder.load(builder.gep(query, [short_integer(n)])) for n in range(AT_RIGHT_SIDES + 1)]
         self.k = self.query[ORDER]
         self.places = builder.inttoptr(self.query[AT_PLACES], WORD.as_pointer())
         self.numbers = self._array(AT_NUMBERS)
         self._entries: dict[tuple[int, int], Any] = {}
 
-    def _array(self, which: int) -> Any:
-        return self.build.inttoptr(self.query[which], DOUBLE.as_pointer())
+    def _array(self, index: int) -> Any:
+        return self.build.inttoptr(self.query[index], DOUBLE.as_pointer())
 
     def _lanes(self, first: Any) -> Any:
         """Return a pointer to the vector at index `first` of the stored coefficients: one number for each element."""
@@ -77,11 +77,11 @@ class Storage(Arithmetic):
     def _slot(self, place: int, order: Any) -> Any:
         """Return a pointer to coefficient `order` of a tape line whose coefficients are stored."""
         first = integer(self.width * len(self.programs.steady))
-        slot = self.build.add(self.build.mul(self.query[ORDERS], integer(self.programs.kept[place])), order)
+        slot = self.build.add(self.build.mul(self.query[ORDERS], integer(self.programs.stored[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, integer(self.width))))
 
     def _sum_slot(self, place: int) -> Any:
-        kept = self.build.mul(self.query[ORDERS], integer(len(self.programs.kept)))
+        kept = self.build.mul(self.query[ORDERS], integer(len(self.programs.stored)))
         first = self.build.add(kept, integer(len(self.programs.steady) + self.programs.sums[place]))
         return self._lanes(self.build.mul(first, integer(self.width)))
 
@@ -118,13 +118,13 @@ class Storage(Arithmetic):
     def _row_slot(self, row: int) -> int:
         return 1 + self.form.frames + self.form.motions + row
 
-    def _variable_slot(self, behind: int) -> int:
+    def _variable_slot(self, offset: int) -> int:
         """Return the row of `places` with the indices of internal variables or of integrated work.
 
-        `behind` is the offset of the row from that of the first internal variable: 0 for the internal variables, 1 for
+        `offset` is the offset of the row from that of the first internal variable: 0 for the internal variables, 1 for
         the work of the element, and 2 + r for the work of its constraint row r.
         """
-        return self._row_slot(self.form.rows) + behind
+        return self._row_slot(self.form.rows) + offset
 
     @property
     def _count_slot(self) -> int:
@@ -155,7 +155,7 @@ class Storage(Arithmetic):
             coefficient = self._gathered(AT_MOTIONS, self._motion_slot(which), order)
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
-    def _now(self, place: int) -> Any:
+    def _present_coefficient(self, place: int) -> Any:
         """Return Taylor coefficient k of a tape line; k is the order being computed."""
         if self.tape.steady[place]:
             return self._filled(0.0)
@@ -163,7 +163,7 @@ class Storage(Arithmetic):
             self.values[place] = self._load(self._slot(place, self.k))
         return self.values[place]
 
-    def _first(self, place: int) -> Any:
+    def _initial_coefficient(self, place: int) -> Any:
         """Return Taylor coefficient 0 of a tape line, its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
@@ -174,7 +174,7 @@ class Storage(Arithmetic):
     def _keep(self, lines: Sequence[int]) -> None:
         """Generate stores of the coefficients that later programs or orders need."""
         for place in lines:
-            if place in self.programs.kept and not (self.programs.is_multiplier(place) and self.program == LOADS):
+            if place in self.programs.stored and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)
             if self.program == FIRST and place in self.programs.steady:
                 slot = self._lanes(integer(self.width * self.programs.steady[place]))

@@ -22,7 +22,7 @@ class Programs:
     ----------
     lines : tape positions of the lines and inputs of each program, in order; constant lines only in FIRST
     steady : slots of constant values that are needed after FIRST
-    kept : slots of lines whose coefficients of all orders are stored
+    stored : slots of lines whose coefficients of all orders are stored
     sums : slots of lines whose sums over lower orders are computed by GOAL for SHAPE
     """
 
@@ -35,21 +35,21 @@ class Programs:
         }
         self.lines = {FIRST: everything, **moving}
         self.steady = {place: slot for slot, place in enumerate(self._steady(moving.values()))}
-        self.kept = {place: slot for slot, place in enumerate(self._kept(moving.values()))}
+        self.stored = {place: slot for slot, place in enumerate(self._stored_lines(moving.values()))}
         shared = set(moving.get(GOAL, ())) & set(moving.get(SHAPE, ()))
         nonlinear = (place for place in sorted(shared) if self.tape.lines[place][0] in NONLINEAR)
         self.sums = {place: slot for slot, place in enumerate(nonlinear)}
 
     def size(self, orders: int, width: int) -> int:
         """Return the number of floats stored for a group of `width` elements, for series of `orders` terms."""
-        return width * (len(self.steady) + orders * len(self.kept) + len(self.sums))
+        return width * (len(self.steady) + orders * len(self.stored) + len(self.sums))
 
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
         """Return, for each guard, the index of its first coefficient among the floats stored for a group.
 
         A guard is a quantity whose sign changes when the function switches its branch.
         """
-        return [width * (len(self.steady) + orders * self.kept[place]) for place in self.form.guards]
+        return [width * (len(self.steady) + orders * self.stored[place]) for place in self.form.guards]
 
     def is_multiplier(self, place: int) -> bool:
         """Return whether tape line `place` is the multiplier of a constraint row."""
@@ -92,7 +92,7 @@ class Programs:
                     needed.update(p for p in operands if self.tape.steady[p] and p not in self.tape.constants)
         return sorted(needed)
 
-    def _kept(self, programs: Iterable[Sequence[int]]) -> list[int]:
+    def _stored_lines(self, programs: Iterable[Sequence[int]]) -> list[int]:
         """Return the tape lines whose coefficients of all orders must be stored.
 
         Such lines are guards, operands of sums over orders, and operands of lines in other programs.

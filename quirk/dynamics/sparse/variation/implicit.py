@@ -32,7 +32,7 @@ class ImplicitCourse:
         self._stepper = RadauStepper(solver, RADAU_IIA9)
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
-    def made(self, common: dict[str, Any]) -> ImplicitVariation:
+    def new_data(self, common: dict[str, Any]) -> ImplicitVariation:
         """Return new data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.known.fill(np.nan)
@@ -53,7 +53,7 @@ class ImplicitCourse:
             **common,
         )
 
-    def go(self, variation: Any, first: int, last: int) -> None:
+    def propagate(self, variation: Any, first: int, last: int) -> None:
         """Compute the state variations through the steps `first` to `last` - 1.
 
         Raises

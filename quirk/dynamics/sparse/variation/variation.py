@@ -86,7 +86,7 @@ class ExplicitCourse:
         self._solver, self._differential, self._weights = solver, differential, weights_of(tableau)
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
-    def made(self, common: dict[str, Any]) -> ExplicitVariation:
+    def new_data(self, common: dict[str, Any]) -> ExplicitVariation:
         """Return new data of the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
         size = self._solver.size
         return ExplicitVariation(
@@ -97,7 +97,7 @@ class ExplicitCourse:
             **common,
         )
 
-    def go(self, variation: Any, first: int, last: int) -> None:
+    def propagate(self, variation: Any, first: int, last: int) -> None:
         """Compute the state variations through the steps `first` to `last` - 1."""
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
@@ -140,7 +140,7 @@ class Varied:
         start: np.ndarray,
         directions: Directions,
         motions: Sequence[ChangedMotion],
-        asked: tuple[np.ndarray, np.ndarray],
+        outputs: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the state variations (D, nt, 13 n + k) at nt output times, and (D, 13 n + k) at the end.
@@ -151,7 +151,7 @@ class Varied:
         start : (D, 13 n + k) variations of the initial state; projected onto the constraints if the run uses projection
         directions : directions in parameters; their state part is not used
         motions : variations of prescribed motions
-        asked : output times (nt,), s, and the states (nt, 13 n + k) at these times
+        outputs : output times (nt,), s, and the states (nt, 13 n + k) at these times
         sizes : (D,) magnitudes of the parameters, see `resolution_of`
         """
         inputs, parts = self.solver.applied.table.inputs, []
@@ -159,7 +159,7 @@ class Varied:
         for d in range(0, len(start), WIDTH):
             inputs[:] = begin  # directions of friction forces change with the slip along the steps
             eight = slice(d, d + WIDTH)
-            parts.append(self._eight(steps, start[eight], directions, d, motions, asked, sizes[eight]))
+            parts.append(self._eight(steps, start[eight], directions, d, motions, outputs, sizes[eight]))
         at_outputs, end, extents = zip(*parts, strict=True)
         self.extents = np.concatenate(extents)
         return np.concatenate(at_outputs), np.concatenate(end)
@@ -184,19 +184,19 @@ class Varied:
         rank = solver.settle(steps.trail[0, STEP_HEAD:].copy(), t)
         self.rank = max(rank, int(solver.counts.best_rank))
         solver.applied.refer(t, steps.angles)
-        self.differential.give(directions, first)
+        self.differential.set_directions(directions, first)
         present = [motion for motion in motions if first <= motion.direction < first + WIDTH]
         table, kept, moved = moved_by(self.differential, present, first)
         common = self._arrays(steps, outputs, count, table, moved)
         course = self._course(steps.method)
         judges = course.judges and self._settings.fixed == 0
         common["resolution"] = resolution_of(self._settings.rtol if judges else 0.0, sizes)
-        variation = course.made(common)
+        variation = course.new_data(common)
         variation.changes[:] = np.concatenate([self._to_lanes(change) for change in start])
         at_once = max(1, BETWEEN_LOOKS // (course.stages * size * (1 + count)))
         for begin in range(0, steps_taken, at_once):
             with solver.applied.calling():
-                course.go(variation, begin, min(begin + at_once, steps_taken))
+                course.propagate(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
         self.coarse = min(self.coarse, variation.resolution.parts.coarse)
         self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.parts.worst)

@@ -30,7 +30,7 @@ SETTLES = 1.0
 UNSOLVABLE = 0.02
 
 
-class SlipPacing:
+class SlipSwitching:
     """Switches the method according to the rate at which slip directions approach the direction of the driving loads.
 
     The rate is tested every few steps.
@@ -61,7 +61,7 @@ class SlipPacing:
         The cost statistics `judged` of the preceding interval are not changed.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
-        return MethodChange(self._explicit, told=False)
+        return MethodChange(self._explicit, recorded=False)
 
     def judged(self, t: float, tried: int) -> Judged:
         """Return the cost statistics that were passed to `start`."""
@@ -74,11 +74,11 @@ class SlipPacing:
         """
         self._since, self._tried = t, tried
 
-    def due(self, tried: int) -> int:
+    def steps_to_decision(self, tried: int) -> int:
         """Return the number of steps from the present, after `tried` steps, to the next test of the slip by `other`."""
         return max(1, self._tried + self._every - tried)
 
-    def looks(self, tried: int) -> bool:
+    def decision_due(self, tried: int) -> bool:
         """Return whether the slip must be tested by a call of `other`, after `tried` attempted steps."""
         return tried - self._tried >= self._every
 
@@ -86,7 +86,7 @@ class SlipPacing:
     def _every(self) -> int:
         return LOOK_BACK if self._implicit else LOOK
 
-    def other(self, run: RunState, tried: int) -> MethodChange | None:
+    def decide(self, run: RunState, tried: int) -> MethodChange | None:
         """Test the slip between two steps; return a switch to another method, or None.
 
         `tried` is the number of attempted steps.

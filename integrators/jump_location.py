@@ -24,28 +24,28 @@ class Change(NamedTuple):
 
     Attributes
     ----------
-    before, after : last time before the change and first time after it; adjacent floats for a jump
+    last_before, first_after : last time before the change and first time after it; adjacent floats for a jump
     jump : whether the function jumps
     """
 
-    before: float
-    after: float
+    last_before: float
+    first_after: float
     jump: bool
 
 
-def located(value: Values, before: float, after: float) -> Change | None:
+def locate_change(value: Values, start: float, stop: float) -> Change | None:
     """Return the narrow interval in which most of the change of a function between two times occurs.
 
     Returns None if the change is spread over the whole interval, or if the function has NaN values.
     """
-    low, high = value(before), value(after)
-    begin, end, largest, count = before, after, _size(high - low), 0
+    low, high = value(start), value(stop)
+    begin, end, largest, count = start, stop, _size(high - low), 0
     if not np.finfo(float).tiny < largest < np.inf:
         return None
     while True:
         middle = 0.5 * (begin + end)
         if not begin < middle < end:
-            return Change(begin, end, _has_sides(value, begin, end, low, high))
+            return Change(begin, end, _is_jump(value, begin, end, low, high))
         there = value(middle)
         if _size(there - low) >= _size(high - there):
             end, high = middle, there
@@ -58,7 +58,7 @@ def located(value: Values, before: float, after: float) -> Change | None:
             return None if count == HALVINGS else Change(begin, end, False)
 
 
-def _has_sides(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
+def _is_jump(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
     """Whether a function is nearly constant just before the time `before` and just after the time `after` of a jump.
 
     `low` and `high` are its values at these two times.

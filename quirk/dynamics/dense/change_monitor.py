@@ -16,7 +16,7 @@ from quirk.errors import InputError
 from quirk.forces import ForceElement
 from quirk.functions.motion_kernels import FUNCTION
 from quirk.integrators import Breaks, InterpolatedStep
-from quirk.integrators.changes import IN_TIME, Values, located
+from quirk.integrators.jump_location import IN_TIME, Values, locate_change
 from quirk.integrators.step import Function
 
 from ..model.applied_loads import exerted
@@ -37,7 +37,7 @@ HIDDEN = 0.5
 DIFFERENCE = 1e-4
 
 
-def asked_values(
+def user_function_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
     """Return a function of (t, y) that evaluates all user functions of a model; None if there are none.
@@ -46,7 +46,7 @@ def asked_values(
     `fixed`, the loads of force laws that switch on and off are evaluated as well. `angles` is a
     function of time that returns approximate joint angles with full turns.
     """
-    elements = [(element, rows) for element, rows in model.forces if _asks(element, fixed)]
+    elements = [(element, rows) for element, rows in model.forces if _is_sampled(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
     relations = [placed.rows for placed in model.relations if placed.relation.of_user]
     if not elements and not motions and not relations:
@@ -72,7 +72,7 @@ def asked_values(
     return values
 
 
-def _asks(element: ForceElement, fixed: bool) -> bool:
+def _is_sampled(element: ForceElement, fixed: bool) -> bool:
     """Return whether the functions of a force element are sampled within steps.
 
     The functions are sampled for elements that have or follow a user function and, unless the step size is `fixed`, for
@@ -127,32 +127,32 @@ class ChangeMonitor:
         slope = usual / (times[1] - times[0])
         suspects = {int(k + (unusual[k + 1] > unusual[k])) for k in outliers}
         intervals = sorted(suspects, key=lambda k: -unusual[k])[:MOST]
-        added = [self._placed(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
+        added = [self._add_break(value, slope, step, times[k], times[k + 1], fixed) for k in intervals]
         return any(added)
 
-    def _placed(
+    def _add_break(
         self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
     ) -> bool:
         """Add a break (end of a step) at a jump of `value` between times a and b (s); return whether one was added.
 
         A jump is a change that exceeds the usual rate of change, `slope`.
         """
-        change = located(lambda t: value(t) - slope * (t - a), a, b)
+        change = locate_change(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:
-            before, after = step.near(change.before), step.near(change.after)
-            in_time = self._values(change.after, before) - self._values(change.before, before)
-            whole = self._values(change.after, after) - self._values(change.before, before)
-            if np.abs(in_time).max() >= IN_TIME * np.abs(whole).max():
-                return self._breaks.add(change.after)
-        seen = a if self._off(step, a) > self._off(step, b) else b
+            before, after = step.near(change.last_before), step.near(change.first_after)
+            in_time = self._values(change.first_after, before) - self._values(change.last_before, before)
+            total = self._values(change.first_after, after) - self._values(change.last_before, before)
+            if np.abs(in_time).max() >= IN_TIME * np.abs(total).max():
+                return self._breaks.add(change.first_after)
+        suspect = a if self._slope_error(step, a) > self._slope_error(step, b) else b
         slopes = [self._slope(step, t) for t in (step.t, a, b, step.t_new)]
-        if not self._off(step, seen) > HIDDEN * np.ptp(slopes, axis=0).max():
+        if not self._slope_error(step, suspect) > HIDDEN * np.ptp(slopes, axis=0).max():
             return False
         if fixed:
             return step.t_new - step.t > self._gap and self._breaks.add(0.5 * (step.t + step.t_new))
-        return self._breaks.add(max(step.t, seen - self._gap), self._gap)
+        return self._breaks.add(max(step.t, suspect - self._gap), self._gap)
 
-    def _off(self, step: InterpolatedStep, t: float) -> float:
+    def _slope_error(self, step: InterpolatedStep, t: float) -> float:
         """Return the largest difference at time t (s) between y' and the slope of the interpolant of the step."""
         return float(np.abs(self._f(t, step.near(t)) - self._slope(step, t)).max())
 

@@ -6,19 +6,23 @@ import argparse
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import QuirkError
 from ..util.cores import available_cores
 
+if TYPE_CHECKING:
+    from ..system import System
+
 # Computations that use the kernels. Each process does several of them, because it then shares compiled code. An entry
 # needed by several processes is compiled by one of them, while the others wait.
 WORK = (
     "runs", "sensitivities", "sensitivities of stiff runs", "stiff runs with events", "gradients", "kinematics",
     "runs by Taylor series with events", "stiff runs by Rodas5P with events", "events", "stiff runs",
-    "runs by Taylor series", "rows", "stiff runs by Rodas5P", "runs by SciPy",
+    "runs by Taylor series", "rows", "stiff runs by Rodas5P", "runs by SciPy", "batches", "observations",
+    "contacts", "loads of sensitivities",
 )  # fmt: skip
 START = "import sys; from quirk.commands.compile import need; [need(work) for work in sys.argv[1:]]"
 
@@ -65,8 +69,34 @@ def need(work: str) -> None:
         motion["rod"].jerk  # noqa: B018
     elif work == "rows":
         system.acceleration(system.initial_state(), solver="dense")
+    elif work == "batches":
+        quirk.Batch(system, 8, method="RK4", step=0.01).advance(0.01)
+    elif work == "observations":
+        run = quirk.Run(system.with_parts(quirk.JointTorque("motor", hinge, 1.0)))
+        for name in ("hinge.angle", "motor.torque.y"):
+            run.observe([name])()
+    elif work == "contacts":
+        quirk.simulate(_resting_box(), 0.01, output=0.01)
+    elif work == "loads of sensitivities":
+        door = system.with_parts(quirk.Revolute("second", quirk.GROUND, rod, point=[0, 1, 0], axis=[0, 1, 0]))
+        result = quirk.simulate(door, 0.01, output=0.01, sensitivities=[("rod", "mass")])
+        result.sensitivity[("rod", "mass")]["second"].force()
     else:
         quirk.simulate(system, 0.01, output=0.01, **_options(work))
+
+
+def _resting_box() -> System:
+    """Return a box that a force nearly moves, at rest on the corners of its bottom face with dry friction."""
+    import quirk
+
+    box = quirk.Body.box("box", 1.0, [0.4, 0.3, 0.2], position=[0, 0, 0.1])
+    floor = quirk.surface.plane([0, 0, 0], [0, 0, 1])
+    parts: list[Any] = [box]
+    for k, (x, y) in enumerate(((0.2, 0.15), (-0.2, 0.15), (-0.2, -0.15), (0.2, -0.15))):
+        corner = quirk.surface.point([x, y, -0.1])
+        parts.append(quirk.Contact(f"corner{k}", quirk.GROUND, box, on_i=floor, on_j=corner))
+        parts.append(quirk.Friction(f"friction{k}", parts[-1], 0.5))
+    return quirk.System([*parts, quirk.Force("push", box, [4.0, 0, 0])], gravity=[0, 0, -9.81])
 
 
 def _options(work: str) -> dict[str, Any]:

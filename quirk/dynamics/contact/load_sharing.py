@@ -186,7 +186,8 @@ def held_by_all(
     shared, ways = u.copy(), _null_space(np.concatenate([still, sliding]), idle)
     count, free = len(contacts), ways.shape[1]
     far = most_room(shared, ways.ravel(), count, free, np.array(cones), np.zeros(scratch_of(count, free)))
-    slides = np.isin(contacts, [grip.contact for grip in grips if grip.moving is not None])
+    sliding_contacts = {grip.contact for grip in grips if grip.moving is not None}
+    slides = np.array([c in sliding_contacts for c in contacts], dtype=bool)
     return (B @ u, min(float(far), float(loads[slides, 0].min()))) if slides.any() else (B @ shared, float(far))
 
 

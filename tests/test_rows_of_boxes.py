@@ -122,6 +122,23 @@ def test_pushed_rows_have_few_events_and_loads_inside_the_cones(seed, length, ma
     assert missing_loads(result)[~unsure].max() < 1e-8 * mass * G * length
 
 
+@pytest.mark.parametrize(("sideways", "turn"), [(0.3, 1.5), (0.0, 2.0), (-0.2, 0.8)])
+def test_a_row_that_turns_and_loses_the_load_of_a_corner_goes_on(sideways, turn):
+    """The spring load of a sliding corner falls to zero while the boxes stick to each other."""
+    side = 0.2
+    boxes, parts = row([1.0, 1.5], side, 0.2, 0.4)
+    push = Force("push", boxes[0], [Motion.polynomial([10, 40]), 0, 0], frame="body", point=[0, 0, 0.4 * side])
+    system = quirk.System([*parts, push], gravity=[0, 0, -G])
+    state = system.initial_state()
+    state.velocity[:] = [[1.5, sideways + turn * side * k, 0] for k in range(2)]
+    state.angular_velocity[:] = [0, 0, turn]
+    result = quirk.simulate(system, 0.6, output=0.05, initial_state=state)
+    assert len(result.events) < 10, result.events
+    assert np.abs(result.power.balance).max() < 1e-9
+    assert outside_cones(result).max() < 1e-9
+    assert missing_loads(result).max() < 1e-8
+
+
 def row_matrices(count, side, yaw, floor, between):
     """W and q of a row of boxes that slide and turn together on a floor, as seen in a contact problem."""
     gaps, slips, grips = [], [], []

@@ -94,17 +94,30 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return contact modes in which all contacts and all non-sliding friction are at rest.
+    """Return contact modes in which all non-sliding friction and all contacts are at rest, or None.
 
-    The result is None if the loads violate a limit.
+    Sliding contacts that springs would pull carry no load, as in a run. The result is None if the loads violate a
+    limit.
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
-    loads = held_by_all(problem.W, problem.q, contacts, problem.grips, problem.compliance)
-    if loads is None or not loads[1] > 0:
-        return None
-    z, _ = loads
-    return _settled(problem, z, Case({*contacts}, [grip.moving for grip in problem.grips], z))
+    closed, sliding = [*contacts], {grip.contact for grip in problem.grips if grip.moving is not None}
+    while closed:
+        grips = [grip for grip in problem.grips if grip.contact is None or grip.contact in closed]
+        loads = held_by_all(problem.W, problem.q, closed, grips, problem.compliance)
+        if loads is None:
+            return None
+        z, margin = loads
+        if margin > 0:
+            opened = [c for c in contacts if c not in closed]
+            if (problem.w(z)[opened] < -problem.slow(z)[opened]).any():
+                return None
+            return _settled(problem, z, Case({*closed}, [grip.moving for grip in problem.grips], z))
+        pulled = min(sliding.intersection(closed), key=lambda c: z[c], default=None)
+        if pulled is None or z[pulled] > 0:
+            return None
+        closed.remove(pulled)
+    return None
 
 
 def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:

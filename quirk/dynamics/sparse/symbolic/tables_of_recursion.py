@@ -216,7 +216,8 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     slot = slots.slot[chain.parent]
     turned = np.tile(rotation.IDENTITY, (lanes, 1))
     turned[:n][hinged] = alignments(chain.axis[hinged, 0])
-    turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
+    if welded.any():
+        turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
     frames, origins = rotation.matrix(turned), np.zeros((lanes, 3))
     origins[:n] = chain.point[:, 0]
     C, of_parent = frames[:n], frames[slot]

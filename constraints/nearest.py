@@ -115,9 +115,10 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance (m^2) of a point from a curve, and its first two derivatives by u.
+    """Return half the squared distance (m^2) of a point from a curve, and its derivatives with respect to u.
 
-    The distance is that of (x, y, z) from the point of the curve at parameter u of the piece at element o of the table.
+    The distance is that of (x, y, z) from the point of the curve at parameter u of the piece that
+    begins at element o of `table`. The result consists of this half, and the first and the second derivative.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):

@@ -2,7 +2,8 @@
 
 A relation defines a constraint that cannot be made of bilinear primitives: angles, gears, rolling, user-defined
 constraints. Its function receives moving frames made of jets and returns one jet per row. A jet is a number together
-with its Taylor coefficients in time and its gradient by small displacements and rotations of bodies.
+with its Taylor coefficients in time and its gradient with respect to small displacements and
+rotations of bodies.
 
 * A relation of poses returns Phi. The gradient of Phi with respect to the poses is the row of A; the time derivatives
   of the gradient are those of A.
@@ -12,8 +13,8 @@ with its Taylor coefficients in time and its gradient by small displacements and
 
 A gradient is stored in eight lanes, the entries of a vector register: three for translation, three for rotation, two
 unused. The function is evaluated with floats by the dense reference solver, and with traced values, which record
-operations, while machine code is generated (`quirk.dynamics.sparse`). A dual number has a value and derivatives along
-eight directions.
+operations, while machine code is generated (`quirk.dynamics.sparse`). For tangents, machine code evaluates it with dual
+numbers, which have a value and derivatives along eight directions.
 """
 
 from __future__ import annotations

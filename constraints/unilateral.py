@@ -262,7 +262,7 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
-    """Return a function that returns the results of both functions; both are in its closure, for analysis."""
+    """Return a function that returns the results of both, which inspections of user functions find in its closure."""
 
     def both(*arguments: Any) -> Any:
         return first(*arguments), second(*arguments)

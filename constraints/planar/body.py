@@ -216,7 +216,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid ellipsoid as `Body.ellipsoid`, with the pose and velocity of a `PlanarBody`."""
+        """Return a homogeneous solid ellipsoid, like `Body.ellipsoid`, with a planar pose and velocity."""
         shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
         return cls._solid(name, mass, shape, initial)
 

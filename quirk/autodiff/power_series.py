@@ -1,7 +1,7 @@
 """Truncated power series, given as lists of Taylor coefficients: products and elementary functions by recurrences.
 
-The recurrences are those of Griewank and Walther, Evaluating Derivatives, 2008, table 13.2. Coefficients are numbers as
-for jets (`quirk.autodiff.jet`); the integer 0 is skipped.
+The recurrences are those of Griewank and Walther, Evaluating Derivatives, 2008, table 13.2. Coefficients are of the
+types that jets accept (`quirk.autodiff.jet`); terms with the integer 0 are omitted.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ class FrictionView(ForceView):
 
     @property
     def slip(self) -> np.ndarray:
-        """Components of slip (nt, d), m/s, or rad/s of a `JointFriction` about an axis; zero during sticking."""
+        """Components of the slip velocity (nt, d), m/s, or rad/s about an axis of a `JointFriction`; 0 if sticking."""
         return self._slip_in(self.exerted)
 
     def _slip_in(self, exerted: Exerted) -> np.ndarray:

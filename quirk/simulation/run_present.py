@@ -1,4 +1,4 @@
-"""The present instant of a run, as a result with a single time and as the state passed to sampled functions.
+"""The current state of a run: as a result with a single time, and as the argument of sampled functions.
 
 A sampled function is called by the run at equal intervals of time, and sets inputs of the run.
 """

@@ -139,7 +139,7 @@ def _label_indices(labels: np.ndarray, all_labels: np.ndarray, places: Mapping[A
 def _coordinate(values: Sequence[Any]) -> np.ndarray:
     """Return the values of a parameter in all runs as an array (runs,).
 
-    Values other than numbers, bools and texts are converted to text.
+    Values other than numbers, booleans and strings are converted to strings.
     """
     for kinds in (bool, int, float, complex, str):
         if all(isinstance(value, kinds) or (kinds is float and type(value) is int) for value in values):

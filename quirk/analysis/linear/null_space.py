@@ -74,7 +74,7 @@ class NullSpaceBasis:
         return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
 
     def spread(self, z: np.ndarray) -> np.ndarray:
-        """Return motions of the n bodies (n, 6, D) for D columns `z` (6 n, D) in coordinates of the mass metric.
+        """Return motions of the n bodies (n, 6, D) for D columns `z` (6 n, D) in mass-weighted coordinates.
 
         Linear parts are in the inertial frame, angular parts in body axes.
         """
@@ -127,7 +127,7 @@ class NullSpaceBasis:
 
 
 def spread(metric: Metric, z: np.ndarray) -> np.ndarray:
-    """Return motions of n bodies (n, 6, D) for D columns `z` (6 n, D) in coordinates of a metric.
+    """Return motions of n bodies (n, 6, D) for D columns `z` (6 n, D) in mass-weighted coordinates.
 
     Linear parts are in the inertial frame, angular parts in body axes.
     """

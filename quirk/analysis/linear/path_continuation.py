@@ -117,16 +117,18 @@ class PathFollower:
         solver.settle_state(consistent, 0.0)
         return Point.along(system, plant, solver, consistent, 0.0, angles_at(system.model, consistent, 0.0))
 
-    def path_point(self, value: float, state: State, system: System | None = None, loaded: float = 0.0) -> PathPoint:
+    def path_point(
+        self, value: float, state: State, system: System | None = None, largest_size: float = 0.0
+    ) -> PathPoint:
         """Return the `PathPoint` of a state at a value of the parameter.
 
-        `loaded` is the largest value of `PathPoint.size` so far.
+        `largest_size` is the largest value of `PathPoint.size` so far.
         """
         point = self.operating_point(value, state, system)
         free = NullSpaceBasis.at(point)
         g, K, _ = accelerations(free, 0)
         size = size_of_loads(point)
-        return PathPoint(value, point.state, point.system, free, g, K, size, max(size, loaded))
+        return PathPoint(value, point.state, point.system, free, g, K, size, max(size, largest_size))
 
     def slope(self, place: PathPoint) -> Slope:
         """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
@@ -231,7 +233,7 @@ class PathFollower:
         named = {name: numbers[where] for name, where in carried.internal.items()}
         of = place.state
         state = State(*moved.parts, angles=of.angles, internal=named, bodies=of.bodies)
-        return self.path_point(value, state, loaded=place.loaded)
+        return self.path_point(value, state, largest_size=place.loaded)
 
     def row(self, place: PathPoint, direction: Tangent) -> np.ndarray:
         """Return the coordinates of variations of bodies, internal variables and parameter, in the basis at a point.
@@ -293,7 +295,7 @@ class PathStep:
         near = self._zero(lambda p: (p.value - value) / self.follower.span)
         fixed = np.zeros_like(self.tangent[0]), np.zeros_like(self.tangent[1]), 1.0
         try:
-            exactly = self.follower.path_point(value, near.state, loaded=near.loaded)
+            exactly = self.follower.path_point(value, near.state, largest_size=near.loaded)
             return self.follower.corrected(exactly, fixed, self.slope)
         except AssemblyError:
             # Close to a turning point, the point at the exact value may not be found, but the nearby one is.

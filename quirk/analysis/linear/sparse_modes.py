@@ -128,9 +128,9 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 
 
 def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Whether modes of a steady motion are also modes at its later point, a time `tau` (s) afterwards.
+    """Return whether the modes at one point of a steady motion are still modes at `later`, a time `tau` (s) afterwards.
 
-    `rate` is a typical rate, 1/s. `modes` are the modes.
+    `rate` is a typical rate, 1/s, in whose unit rates are compared.
     """
     values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)

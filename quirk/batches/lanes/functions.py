@@ -30,7 +30,7 @@ def law_print(element: ForceElement) -> Hashable | None:
     """
     if not element.built_in:
         return None
-    functions = tuple(_function_print(value) for value in element.functions)
+    functions = tuple(_function_key(value) for value in element.functions)
     motions = tuple(_motion_print(element.motion(name)) for name in element.motions)
     return None if None in functions or None in motions else (functions, motions)
 
@@ -40,10 +40,10 @@ def prints_of_laws(model: Model) -> tuple[Hashable | None, ...]:
     return tuple(law_print(element) for element, _ in model.forces)
 
 
-def _function_print(value: Value) -> Hashable | None:
-    """Return the key of a user function, or None if it may change or cannot be compared.
+def _function_key(value: Value) -> Hashable | None:
+    """Return a hashable key, equal for user functions with equal results; None if a function may change.
 
-    The key of a function of the state includes the frames that its code contains.
+    The key of a function of the state includes the bodies and joints that it reads.
     """
     printed, function = fingerprint(value.source), value.function
     if isinstance(function, StateCall):

@@ -76,7 +76,7 @@ def link_entries(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
 
 
 def link_geometry(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
-    """Return the geometry of the links of a model as a flat array, nan if its joints are of other kinds."""
+    """Return the geometry of the links of a model as a flat array, filled with NaN if the recursion does not apply."""
     chain = links(model, joints)
     if chain is None:
         return np.full(LINK_GEOMETRY * len(model.mass), np.nan)

@@ -108,15 +108,16 @@ class Case:
 
 @dataclass(frozen=True)
 class ContactModes:
-    """Contact modes that violate no inequality, with forces and accelerations.
+    """Contact modes that satisfy all inequalities, with forces and accelerations.
 
     Attributes
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
     held : (r,) bool, rows with w = 0 as a constraint
-    rows : (r,) bool, a largest set of independent rows among the rows `held`
+    rows : (r,) bool, a maximal set of independent rows among the rows `held`
     sliding : unit direction of w of each sliding friction element, None if it sticks or has no load
-    driven : whether the slip of each sliding friction element is determined by constrained rows, and cannot grow
+    driven : whether the slip of each sliding friction element is determined by constrained rows, so that it cannot
+        slide on its own
     slow : (r,) magnitude of w below which a row counts as at rest
     """
 

@@ -102,7 +102,7 @@ def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
 
 
 def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
-    """Return the largest distance of a body between two states, m.
+    """Return the largest displacement of a body between two states, m.
 
     A rotation counts as its angle times the characteristic length of the system.
     """

@@ -22,14 +22,14 @@ NO_PART = 1e-6
 class Sharing:
     """Forces z along all constrained rows as functions of the multipliers x of h independent rows.
 
-    The distribution of minimum norm is z = weights x; the distribution nearest to forces computed before is z = offset
-    + weights x.
+    The distribution of minimum norm is z = weights x; the distribution closest to previously computed forces is z =
+    offset + weights x.
 
     Attributes
     ----------
     rows : (h,) indices of the independent rows, with multipliers x
     weights : (r, h) forces along all rows per unit multiplier
-    offset : (r,) constant part of the distribution nearest to the computed forces
+    offset : (r,) constant part of the distribution closest to the computed forces
     groups : lists of rows among which load can be redistributed
     ways : (r, d) orthonormal basis of all redistributions of load
     """

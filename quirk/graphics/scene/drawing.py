@@ -109,7 +109,7 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw bodies, joints, ropes, rods and lines of forces at one time of a scene, with index `number`.
+    """Draw the bodies, joints, ropes and rods of a scene, and lines of force elements, at the time with index `number`.
 
     Arrows are not drawn. `directions` are the two or three coordinates that are shown.
     """

@@ -138,7 +138,10 @@ class FrictionRowSource:
         return numbers, grips, sides
 
     def _compliance(self, length: float, numbers: Sequence[int], grips: Sequence[Grip]) -> np.ndarray:
-        """Return the relative compliances (r,) of rows; `length` is the characteristic length of the system, m."""
+        """Return the compliances (r,) of the rows, of which only ratios matter: rows share load as by springs of these.
+
+        `length` is the characteristic length of the system, m.
+        """
         touches = self._gaps.touches
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
         compliance = np.where(angular, 1 / length**2, 1.0)

@@ -140,7 +140,7 @@ def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
     """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the applied torque, J omega x omega the gyroscopic moment, and W the metric of a body: W W^T = J^-1.
+    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1.
     """
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
@@ -152,7 +152,7 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
     """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the applied torque, J omega x omega the gyroscopic moment, and W the metric of a body: W W^T = J^-1.
+    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1.
     """
     return _scaled_moment(constants, y, kin, s, k, c)
 

@@ -189,10 +189,11 @@ class MinimumNormLoads:
         return rows * self.inverse_scale[self.joint][..., None]
 
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
-        """Return the squared norms (8 n,) of the columns of the scaled rows D^-1 A W, with W of the uniform metric.
+        """Return the squared norms (8 n,) of the columns of D^-1 A W.
 
-        Each of n bodies has six columns, of force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are
-        the rows of each side, see `_scaled_rows`.
+        A is the matrix of constraint rows, D their diagonal scaling, and W that of the bodies, see `_scaled_rows`. Each
+        of n bodies has six columns, of force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are the
+        blocks of each pair of a joint and one of its bodies.
         """
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))

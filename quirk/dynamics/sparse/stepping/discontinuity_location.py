@@ -35,7 +35,7 @@ class Discontinuity(NamedTuple):
 
 
 def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, detected: float) -> list[Discontinuity]:
-    """Return the times at which a step must end: jumps of function p, or times before unresolved changes.
+    """Return the times at which a step must end: discontinuities of function p, or times before unresolved changes.
 
     Parameters
     ----------

@@ -36,10 +36,11 @@ def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int
 
 @component(effort=2)
 def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
-    """Return whether a step must be searched for jumps of user functions.
+    """Return whether a step must be searched for discontinuities of user functions.
 
-    A step is searched if a function changes between its stages, if its error is very large, or if a function jumps in a
-    step of fixed size. `error` is the ratio of the error of the step to the tolerance.
+    A step is searched if the values of a function at its stages do not lie on a smooth curve, or if its error is very
+    large; `error` is the ratio of the error of the step to the tolerance. Steps of fixed size are also searched if a
+    function has another value than expected from the step before.
     """
     clock, counts = run.clock, run.counts
     clock.seen = math.inf

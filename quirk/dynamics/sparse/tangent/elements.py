@@ -162,7 +162,7 @@ def hand_over_frames(
 
 @kernel
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
-    """Copy the eight derivatives of the motion of a relation's bodies to the inputs of its function of dual numbers.
+    """Copy the derivatives of the motion of a relation's bodies, along eight directions, to the inputs of its function.
 
     A relation is a constraint given by a function; its entries in the tables begin at index o.
     """

@@ -154,8 +154,8 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
     """Compute the right-hand sides and the next Taylor coefficient of the rows of relation r; see `next_rows`.
 
     A relation is a constraint given by a function. The right-hand sides are written to work.rhs, from element o on. The
-    function computes derivatives of the residuals up to order + 1, and of the gradient up to order - 1. Unknown
-    coefficients of the motion are set to zero.
+    function computes derivatives of the residuals up to series.order + 1, and of the gradient up to series.order - 1.
+    Unknown coefficients of the motion are set to zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1

@@ -78,7 +78,7 @@ class ExplicitCourse:
 
     Attributes
     ----------
-    stages : number of state vectors per step, for the estimate of the cost
+    stages : number of state vectors stored per step, from which the cost is estimated
     judges : whether the method estimates the error of the variations
     """
 

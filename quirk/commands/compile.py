@@ -14,7 +14,7 @@ from ..errors import QuirkError
 from ..util.cores import available_cores
 
 if TYPE_CHECKING:
-    from ..system import System
+    from ..system.system import System
 
 # Computations that use the kernels. Each process does several of them, because it then shares compiled code. An entry
 # needed by several processes is compiled by one of them, while the others wait.

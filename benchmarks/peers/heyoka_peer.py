@@ -51,7 +51,7 @@ class Chain:
 
 
 def _equations(angles: list, rates: list) -> tuple[list, list]:
-    """Return the mass matrix, of which only the upper triangle is used, and the right-hand side."""
+    """Return the mass matrix, whose upper triangle alone is used, and the right-hand side."""
     n, square = len(angles), models.MASS * models.LENGTH**2
     below = [n - 1 - k for k in range(n)]  # rods that hang on rod k
     M = [[square * (below[j] + 0.5) * heyoka.cos(angles[i] - angles[j]) for j in range(n)] for i in range(n)]

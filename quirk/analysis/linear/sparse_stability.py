@@ -41,8 +41,8 @@ def stability(system: System, state: State, t: float) -> bool | None:
     """Return whether an equilibrium at time t (s) is stable, or None if the eigenvalues must decide.
 
     The result is None if the system is small, has other loads than those of beams, springs, dampers, gravity and
-    constant forces, has prescribed motions that vary, or has a motion whose stiffness is close to zero. Motions whose
-    stiffness cannot be told from zero count as stable.
+    constant forces, or has prescribed motions that vary. If the stiffness of a motion is zero up to round-off, the
+    result is None if round-off makes it negative, and True if positive.
     """
     if not suits(system) or not is_conservative_or_damped(system.model):
         return None

@@ -73,7 +73,7 @@ def for_thread(probes: LaneProbes) -> LaneProbes:
 
 @kernel
 def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
-    """Copy the data of a member from `probes.memory` to `probes.asked`; if `back`, from `asked` to `memory`."""
+    """Copy the data of a member from `probes.memory` to `probes.asked`; if `back`, in the opposite direction."""
     asked = probes.asked
     c, i, o = asked.changes.shape[0], asked.inputs.shape[0], asked.outputs.shape[0]
     place = (c + i + o) * member

@@ -142,8 +142,8 @@ def held_by_all(
     friction at rest.
 
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
-    run, and the normal forces of sliding contacts must be positive. The margin is the largest one over redistributions
-    among contacts of which some stick, in which sliding friction follows its normal force.
+    run, and the normal forces of sliding contacts must be positive. The margin is the largest one over all
+    redistributions of load among sticking and sliding contacts; sliding friction is proportional to its normal force.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)

@@ -371,7 +371,9 @@ class Batch:
         done = np.zeros(len(due), dtype=bool)
         if isinstance(self._lanes, str) or not len(due):
             return done
-        plain = np.array([not any(self._changed.get(int(k), ({}, {}))) for k in due])
+        plain = np.ones(len(due), dtype=bool)
+        for k, parts in self._changed.items():
+            plain[due == k] = not any(parts)
         intervals = np.stack([self.time[due], end_times[due]], axis=1)
         if self._timeless and len(np.unique(intervals[:, 0])) > 1:
             intervals[:] = 0.0, duration

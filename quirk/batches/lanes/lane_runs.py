@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from .records import ABRUPT, CORRECTED, CORRECTION_LEFT, NOT_A_NUMBER, NOTES, RA
 FARTHEST, LARGEST_RATIO, MET = 1e-3, 1e8, 1e-9
 # Output times that are closer than this to the end of a step, relative to its size, are taken there.
 AT_AN_END = 1e-6
+# Least number of steps, summed over groups, that a thread computes in one call; the calls themselves take little time.
+SMALLEST_SHARE = 100
 
 
 class LaneRuns:
@@ -134,24 +137,42 @@ class LaneRuns:
         probes: LaneProbes,
     ) -> None:
         threads = max(1, min(self._threads, groups))
-        bounds = np.linspace(0, groups, threads + 1).astype(int).tolist()
         while len(self._rooms) < threads:
             table = self._solver.applied.table
             own = table._replace(inputs=table.inputs.copy(), outputs=table.outputs.copy(), sides=table.sides.copy())
             self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own, for_thread(probes).asked))
+        shares = iter(_shares(groups, threads, count))
 
-        def part(k: int) -> None:
+        def compute_shares(k: int) -> None:
             work, forces, asked = self._rooms[k]
-            march_in_lanes(
-                self.plan.tables, numbers, work, forces, self._weights, times, first, count, bounds[k], bounds[k + 1],
-                flat, notes, probes._replace(asked=asked),
-            )  # fmt: skip
+            for begin, end in shares:
+                march_in_lanes(
+                    self.plan.tables, numbers, work, forces, self._weights, times, first, count, begin, end, flat,
+                    notes, probes._replace(asked=asked),
+                )  # fmt: skip
 
         if threads == 1:
-            part(0)
+            compute_shares(0)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, range(threads)))
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(compute_shares, k) for k in range(1, threads)]
+            compute_shares(0)
+            for other in others:
+                other.result()
+
+
+def _shares(groups: int, threads: int, steps: int) -> list[tuple[int, int]]:
+    """Return the first group, and the one after the last, of each share of the work, in the order of computation.
+
+    Threads take one share after the other. The shares become smaller towards the end, X
+    by other programs take fewer of them, and all threads end at nearly the same time.
+    """
+    smallest = -(-SMALLEST_SHARE // max(steps, 1))
+    bounds = [0]
+    while bounds[-1] < groups:
+        left = groups - bounds[-1]
+        bounds.append(bounds[-1] + min(left, max(smallest, left // (2 * threads)) if threads > 1 else left))
+    return list(pairwise(bounds))
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:

@@ -62,8 +62,7 @@ class InconsistentStateError(InputError):
     Attributes
     ----------
     violation : str
-        The message without remedies that apply only to a single system, not to a member of a batch; empty if there
-        are none.
+        The message without remedies that do not apply to members of a batch; empty if the message has none.
 
     Examples
     --------
@@ -80,7 +79,7 @@ class InconsistentStateError(InputError):
 
 
 class StiffnessWarning(UserWarning):
-    """Warning that an explicit method takes short steps for stability; an implicit method would take longer ones."""
+    """Warning that an explicit method takes short steps for stability; an implicit method could take longer steps."""
 
 
 class SeriesWarning(UserWarning):
@@ -95,11 +94,11 @@ class SensitivityWarning(UserWarning):
 
 
 class ChangedFunctionWarning(UserWarning):
-    """Warning that a quantity of a past time is evaluated with a user function that may have changed since then."""
+    """Warning that a user function may have changed since the time at which a quantity is evaluated with it."""
 
 
 class SaveWarning(UserWarning):
-    """Warning that a saved file lacks data needed to continue from it in another process."""
+    """Warning that a saved file lacks data required to continue from it in another process."""
 
 
 class CheckpointWarning(UserWarning):
@@ -119,7 +118,7 @@ class DegreesWarning(UserWarning):
 
 
 class RoundOffWarning(UserWarning):
-    """Warning that accelerations of the dense solver lose digits, because light bodies transmit large loads."""
+    """Warning of cancellation in accelerations of the dense solver, because light bodies transmit large loads."""
 
 
 class WriteError(QuirkError, OSError):
@@ -202,7 +201,7 @@ class SimulationError(QuirkError, RuntimeError):
 
 
 def outside() -> int:
-    """Return the `stacklevel` for `warnings.warn` at which a warning shows the caller's line outside QuIRK."""
+    """Return the `stacklevel` at which `warnings.warn` shows the caller's line outside QuIRK."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __name__.partition(".")[0]:
         frame, level = frame.f_back, level + 1

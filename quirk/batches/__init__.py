@@ -1,6 +1,6 @@
-"""Batches: many systems with the same parts but different parameters, such as masses, simulated together.
+"""Batches: systems with the same parts but different parameters, such as masses, simulated together.
 
-The systems of a batch are its members.
+The systems of a batch are called its members.
 """
 
 from .batch import Batch

@@ -38,11 +38,10 @@ NOT_RUN, COMPLETED, FAILED = "not run", "completed", "failed"
 
 @explained
 class Batch:
-    """Many systems of one topology, each with its own parameters, initial state and inputs; see docs/batches.md.
+    """Systems with the same topology but different parameters, initial states and inputs; see docs/batches.md.
 
-    Each member moves as in a run of its own: ``batch.advance(duration)`` gives the state at the end of
-    ``quirk.simulate(member, duration)``, from the present state of the member. A member that fails keeps its last
-    state and does not affect the others.
+    ``batch.advance(duration)`` advances each member from its present state to the state that ``quirk.simulate`` would
+    reach. A member that fails keeps its last state and does not affect the others.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ class Batch:
     count : int
         Number of members.
     vary : mapping, optional
-        Parameters that differ: arrays (count, ...) by pair (part, parameter), such as {("rod", "mass"): masses}, with
-        the parameters of `simulate(sensitivities=)`: arguments of bodies, constraints and forces, "gravity", numbers of
+        Parameters that differ between members: arrays (count, ...) by pair (part, parameter), such as
+        {("rod", "mass"): masses}. Parameters are arguments of bodies, constraints and forces, "gravity", parameters of
         motions ("drive", "motion.rate"), frames ("hinge", "frame_i.origin"), and initial states ("rod", "velocity").
     method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval
         As in `simulate`.
     inputs : list of str, optional
-        Names of force elements whose value the caller sets, as in `Run`; default: all that have one.
+        Names of force elements whose value the caller sets, as in `Run`; default: all that have a settable value.
     initial_state : State, optional
         State of all members at the start; default: `system.initial_state()`.
     start : float
@@ -74,14 +73,15 @@ class Batch:
     inputs : mapping
         Present value of each input by name, (count,), or (count, n) for vectors; assign values to change them.
     time : (count,) present time of each member, s
-    status : (count,) text
+    status : (count,) array of str
         "not run", "completed" up to `time`, "stopped" by an event, or "failed".
-    error : (count,) text, reason of a failure
+    error : (count,) array of str, reason of a failure
 
     Raises
     ------
     InputError
-        If an argument cannot be used. Errors in the run of a member are not raised; they are reported in its status.
+        If an argument cannot be used. Errors in the run of a member are not raised; they are reported in `status` and
+        `error`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ class Batch:
         Parameters
         ----------
         duration : float
-            s, positive. Repeated equal durations add up without round-off.
+            Duration, s, positive. Repeated equal durations add up without round-off.
         """
         duration = validate.positive(f"{OWNER}.advance", "duration", duration)
         if self._duration != duration:
@@ -234,16 +234,16 @@ class Batch:
         """Move the bodies of each member to the nearest poses and velocities that satisfy its constraints.
 
         Each member starts from its present state, and is assembled at its present time, as by `System.assemble`. A
-        member that cannot be assembled keeps its state, and its status is then "failed", with the reason in `error`;
-        one that had failed can be advanced again once it is assembled. `reset` returns to the initial state of the
-        batch, which is not changed.
+        member that cannot be assembled keeps its state; its status becomes "failed", and `error` holds the reason. A
+        member that had failed before can be advanced again after its assembly. `reset` returns to the initial state of
+        the batch, which is not changed.
 
         Parameters
         ----------
         members : indices of members or a mask (count,), optional
             Default: all members.
         coordinates, rates : dict, optional
-            Prescribed joint coordinates, rad and m, and their rates, by joint, as in `System.assemble`: numbers for
+            Prescribed joint coordinates, rad and m, and their rates, by joint, as in `System.assemble`: a scalar for
             all members, or arrays (count,).
 
         Raises
@@ -280,8 +280,8 @@ class Batch:
         Parameters
         ----------
         names : list of str
-            Quantities that poses and velocities determine, such as "hinge.angle", "hinge.angle_rate", "rail.travel",
-            "rod.velocity.x" and "time". All turns of angles since this call are counted.
+            Quantities determined by poses and velocities, such as "hinge.angle", "hinge.angle_rate", "rail.travel",
+            "rod.velocity.x" and "time". Angles are continuous from this call on: full turns are counted.
 
         Examples
         --------
@@ -306,7 +306,7 @@ class Batch:
         Parameters
         ----------
         duration : float
-            s, positive.
+            Duration, s, positive.
         output : float or list of times
             Interval between output states, s, or the output times, s.
         quantities : name or list of names
@@ -354,7 +354,7 @@ class Batch:
         return dataset_of(self._varied, [outcomes[k] for k in range(self.count)], times, duration)
 
     def summary(self) -> str:
-        """Return a text that states whether members are computed eight at a time in vector lanes, or why one by one."""
+        """Return a line of text that states whether members are computed in SIMD lanes, or why one by one."""
         if isinstance(self._lanes, str):
             return f"{self.count} members, one by one: {self._lanes}"
         text = f"{self.count} members, eight at a time in vector lanes"
@@ -364,9 +364,10 @@ class Batch:
         return f"<Batch: {self.count} members of {len(self.system.bodies)} bodies>"
 
     def _advanced_in_lanes(self, due: np.ndarray, end_times: np.ndarray, duration: float) -> np.ndarray:
-        """Advance members `due` in vector lanes to `end_times` (count,), s; return a mask (count,) of the advanced.
+        """Advance the members with the indices `due` in SIMD lanes to `end_times` (count,), s.
 
-        Members at different times are advanced together, by the duration (s), if no load depends on time.
+        Members at different times are advanced together, by `duration` (s), if no load depends on time. Returns a mask
+        (count,) of the advanced members.
         """
         done = np.zeros(len(due), dtype=bool)
         if isinstance(self._lanes, str) or not len(due):
@@ -411,7 +412,10 @@ class Batch:
         return extract(self._run(k, duration, output))
 
     def _store_outcome(self, end_times: np.ndarray, run: MemberRun) -> None:
-        """Store the state and status of a member after a run to its time in `end_times` (count,), s."""
+        """Store the state and status of the member simulated in `run`.
+
+        `end_times` (count,), s, are the end times of the runs of all members.
+        """
         k, result = run.number, run.result
         if run.status == "interrupted":
             raise KeyboardInterrupt
@@ -426,12 +430,12 @@ class Batch:
 
 
 def _timeless(force: ForceElement) -> bool:
-    """Whether the load of a force element does not depend on time, except by the motion of the bodies."""
+    """Whether the load of a force element is independent of time at given poses and velocities."""
     return not force.of_user and all(force.motion(name).constant for name in force.motions)
 
 
 def _chosen(members: Any, count: int) -> np.ndarray:
-    """Return the indices of the members that the user has selected, by index or by a mask (count,)."""
+    """Return the indices of members selected by `members`: indices or a mask (count,)."""
     given = np.atleast_1d(np.asarray(members))
     if given.dtype == bool and given.shape == (count,):
         return np.flatnonzero(given)

@@ -22,7 +22,7 @@ def targets_of_members(system: System, count: int, argument: str, given: Any) ->
     ----------
     system : system of all members
     argument : "coordinates" or "rates", for errors
-    given : numbers or arrays (count,) by joint, also by name of the coordinate of a joint; or None
+    given : scalars or arrays (count,) by name of the joint, or dicts of them by coordinate of the joint; or None
 
     Raises
     ------
@@ -46,7 +46,10 @@ def targets_of_members(system: System, count: int, argument: str, given: Any) ->
 
 
 def _arrays(count: int, argument: str, given: Any) -> Any:
-    """Return a value as an array (count,), or the values of several coordinates by name as such arrays."""
+    """Return the value for one joint as an array (count,), or as a dict of such arrays by name of the coordinate.
+
+    `argument` is the name of the argument of `Batch.assemble`, for errors.
+    """
     if isinstance(given, Mapping):
         return {name: _arrays(count, f"{argument}[{name!r}]", values) for name, values in given.items()}
     numbers = validate.numbers(given)
@@ -56,7 +59,7 @@ def _arrays(count: int, argument: str, given: Any) -> Any:
 
 
 def _member(values: Any, k: int) -> Any:
-    """Return the value of member k, or its values by name of the coordinate."""
+    """Return the value of member k, or a dict of its values by name of the coordinate."""
     if isinstance(values, Mapping):
         return {name: float(array[k]) for name, array in values.items()}
     return float(values[k])

@@ -1,4 +1,4 @@
-"""The Dataset of all members of a batch, in the form of `quirk.sweep`."""
+"""Dataset of the motions of all members of a batch, in the format of `quirk.sweep`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPONENTS = {
 
 
 def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
-    """Return the stored data of one member in the form of one run of a sweep.
+    """Return the data of one member in the format of one run of a sweep.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def outcome_of(quantities: Any, times: np.ndarray, run: MemberRun) -> Any:
 
 
 def outcomes_of_lanes(states: np.ndarray, completed: np.ndarray, sample: Any) -> dict[int, Any]:
-    """Return the stored data of members computed in vector lanes, by index of the member.
+    """Return the data of members computed in SIMD lanes, by index of the member.
 
     Parameters
     ----------
     states : (count, nt, n, 13) states at the output times
     completed : (count,) mask of the members whose data are returned
-    sample : stored data of a member that was simulated separately, for names, units and labels
+    sample : data of a member that was simulated separately; its names, units and labels are used for all members
     """
     from ..sweeps.run import Outcome
     from ..sweeps.table import SweepTable, SweepVariable
@@ -65,8 +65,12 @@ def dataset_of(
 ) -> xarray.Dataset:
     """Return the data of all members as one Dataset.
 
-    The parameters that differ between members, `varied`, are its coordinates; vectors have a dimension of their own.
-    `outcomes` are the stored data of each member, `times` the output times, s, and `duration` is in s.
+    Parameters
+    ----------
+    varied : parameters that differ between members; they become coordinates, and vectors get an additional dimension
+    outcomes : data of each member
+    times : (nt,) output times, s
+    duration : s
     """
     from ..sweeps.dataset import RUN, dataset
 
@@ -77,7 +81,7 @@ def dataset_of(
 def dataset_of_lanes(
     varied: Sequence[VariedNumber], states: np.ndarray, sample: Any, times: np.ndarray, duration: float
 ) -> xarray.Dataset:
-    """Return the data of members that have all been computed in vector lanes; see `outcomes_of_lanes`."""
+    """Return the data of members that were all computed in SIMD lanes as one Dataset; see `outcomes_of_lanes`."""
     import xarray
 
     from ..sweeps.dataset import RUN, dataset
@@ -94,7 +98,7 @@ def dataset_of_lanes(
 
 
 def _coordinates(varied: Sequence[VariedNumber], run: str) -> dict[str, Any]:
-    """Return the varied values as coordinates of the dimension `run`."""
+    """Return the values of the varied parameters as coordinates of the dimension named `run`."""
     return {
         one.title: ((run, *(f"{one.title}_{axis}" for axis in range(one.values.ndim - 1))), one.values)
         for one in varied

@@ -1,4 +1,4 @@
-"""Inputs of a batch: one value per member for the parameters of force elements that the caller sets."""
+"""Inputs of a batch: values of force elements that the caller sets for each member."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OWNER = "Batch"
 class BatchInputs(MutableMapping[str, np.ndarray]):
     """Inputs of a batch by name: arrays (count,), or (count, n) for vectors, which may be written to.
 
-    Vectors are those of `Force` and `Torque`, (3,), and the targets of `ComputedTorque`. Assigning a number, or a
-    vector, sets the input of all members. A value applies until it is set again.
+    `Force` and `Torque` have vector inputs (3,), and `ComputedTorque` has its vector of targets. Assigning one value,
+    a scalar or a vector, sets the input of all members. A value applies until it is set again.
 
     Parameters
     ----------
     system : System
     count : number of members
-    names : names of force elements; None for all elements that are constructed with a number
+    names : names of force elements; None for all elements with a constant scalar or vector value
     """
 
     def __init__(self, system: System, count: int, names: Iterable[Any] | None) -> None:
@@ -45,11 +45,11 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
 
     def settable(self, system: System) -> System:
-        """Return the system with its force elements replaced by elements whose inputs can be set during a run."""
+        """Return a copy of the system whose inputs can be set during a run."""
         return with_settable(system, self.slots.values())
 
     def changes(self, k: int) -> dict[str, dict[str, Any]]:
-        """Return the inputs of member k that differ from those of the system, as arguments of the parts, by name."""
+        """Return the inputs of member k that differ from the system, as dicts of arguments by name of the part."""
         changed: dict[str, dict[str, Any]] = {}
         for name, one in self.slots.items():
             value = self._values[name][k]
@@ -58,11 +58,11 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         return changed
 
     def members(self, k: int) -> np.ndarray:
-        """Return all inputs of member k as an array (total number of components,)."""
+        """Return all inputs of member k as a flat array."""
         return np.concatenate([np.zeros(0), *(np.ravel(values[k]) for values in self._values.values())])
 
     def put(self, name: str, values: np.ndarray) -> None:
-        """Set the input `name` of all members to `values` (count, ...), which have been checked."""
+        """Set the input `name` of all members to `values` (count, ...), which are not validated."""
         self._values[name][...] = values
 
     def __getitem__(self, name: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Reading of named quantities of all members of a batch at their present states."""
+"""Present values of named quantities of all members of a batch."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class BatchObservation:
 
     Attributes
     ----------
-    names : tuple of str
-    turning : names of joints whose angles are among the quantities
+    names : tuple of str, names of the quantities
+    turning : names of the joints whose angles are among the quantities
     """
 
     def __init__(self, batch: Batch, names: Iterable[str], alike: bool) -> None:
@@ -74,13 +74,13 @@ class BatchObservation:
             raise InputError(f"{OWNER}: member {k}: {error}") from error
 
     def _values(self, system: System, members: np.ndarray) -> np.ndarray:
-        """Return the values (m, k) of m members, whose joints are those of `system`."""
+        """Return the values (m, k) of the quantities of m members; joints and their frames are read from `system`."""
         result = Result(system, [_Members(system.plant, self._batch, members)], Statistics(), "completed")
         return np.transpose([curve(OWNER, result, name).values for name in self.names])
 
 
 class _Members(Segment):
-    """Segment of a result whose rows are the present states of m members of a batch, not the states at m times."""
+    """Result segment whose rows are the present states of m members of a batch, in place of states at m times."""
 
     def __init__(self, plant: CompiledModel, batch: Batch, members: np.ndarray) -> None:
         state, joints = batch.state, plant.model.joints
@@ -97,14 +97,14 @@ class _Members(Segment):
 
     @cached_property
     def angles(self) -> np.ndarray:
-        """1-2-3 angles (m, K, 3) of K joints, rad, nearest to those of the batch's state."""
+        """1-2-3 angles (m, K, 3) of K joints, rad, with the number of turns nearest to the angles in `BatchState`."""
         return self.model.joints.next_to(self.state, self._near)
 
 
 def _part_read(system: System, name: str) -> tuple[Any, str]:
     """Return the part to which a quantity belongs, or None, and the kind of the quantity, such as "angle".
 
-    An InputError is raised unless poses and velocities determine the quantity.
+    An InputError is raised if the quantity is not determined by poses and velocities.
     """
     parts: list[Any] = [*system.bodies, *system.constraints, *system.forces]
     named = [part for part in parts if f"{name}.".startswith(f"{part.name}.")]

@@ -24,10 +24,9 @@ class BatchState:
     velocity : (count, n, 3) of the centers of mass in the inertial frame, m/s
     angular_velocity : (count, n, 3) in body axes, rad/s
     angles : dict
-        Angles (count, 3), rad, of joints by name. Poses determine angles up to full turns; `angles` selects the number
-        of turns.
+        Angles (count, 3), rad, by name of the joint. They define the number of full turns, which poses leave open.
     internal : dict
-        Internal variables (count, s) of force elements by name, such as the integral of a `Controller`.
+        Internal variables (count, s) by name of the force element, such as the integral of a `Controller`.
     """
 
     position: np.ndarray
@@ -39,7 +38,7 @@ class BatchState:
 
     @classmethod
     def repeated(cls, state: State, count: int) -> BatchState:
-        """Return `count` copies of a state."""
+        """Return a batch state of `count` copies of a state."""
 
         def tiled(array: Any) -> np.ndarray:
             return np.repeat(np.asarray(array, dtype=float)[None], count, axis=0)
@@ -54,8 +53,7 @@ class BatchState:
     ) -> State:
         """Return a copy of the state of member k.
 
-        `switched` and `replaced` are the constraints and forces that events have enabled, disabled or replaced, as in
-        `State`.
+        `switched` and `replaced` are the constraints and forces enabled, disabled or replaced by events, as in `State`.
         """
         angles, internal = ({name: array[k] for name, array in of.items()} for of in (self.angles, self.internal))
         parts = (np.array(getattr(self, name)[k]) for name in PARTS)
@@ -73,14 +71,13 @@ class BatchState:
 
     @property
     def bodies(self) -> np.ndarray:
-        """Copy of the states of all n bodies in all members, (count, n, 13)."""
+        """States of all n bodies in all members, (count, n, 13), as a copy."""
         return np.concatenate([getattr(self, name) for name in PARTS], axis=2, dtype=float)
 
     def put_bodies(self, members: np.ndarray, states: np.ndarray, angles: Mapping[str, np.ndarray]) -> None:
-        """Set the states of the bodies of some members, and the angles of joints whose full turns are counted.
+        """Set the body states of the members with the indices `members`, and the angles of joints with counted turns.
 
-        `states` (members, n, 13) and `angles` (members, 3), by name of the joint, are those of the members with the
-        indices `members`.
+        `states` are (members, n, 13), and `angles` (members, 3), rad, by name of the joint.
         """
         first = 0
         for name in PARTS:

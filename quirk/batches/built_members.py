@@ -1,4 +1,4 @@
-"""Systems that were constructed one by one and differ only in numbers, computed in vector lanes."""
+"""SIMD computation of separately constructed systems that differ only in numerical parameters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ from .member_numbers import elements_of
 
 
 def structure_of(system: System) -> Hashable:
-    """Return a key that is equal for systems of similar size that differ only in numerical parameters."""
+    """Return a hashable key of the structure of a system.
+
+    Systems with equal keys differ only in numerical parameters; their characteristic lengths differ by at most a factor
+    of about two.
+    """
     model = system.model
     table = model.table
     return (
@@ -38,13 +42,14 @@ def structure_of(system: System) -> Hashable:
 
 
 class BuiltMembers:
-    """Fixed steps of systems with the same structure (`structure_of`), eight at a time.
+    """Fixed-step integrator of systems with equal structure, eight at a time in SIMD lanes.
 
     Parameters
     ----------
-    system : one of the systems, from which the others differ only in numerical parameters
-    plan : tables for the computation of this system in vector lanes
-    runs : LaneRuns
+    system : one of the systems
+    plan : tables for the computation of this system in SIMD lanes
+    solver : compiled solver of the system
+    runs : LaneRuns, integrator of all lanes
     """
 
     def __init__(self, system: System, plan: LanePlan, solver: Any, runs: LaneRuns) -> None:
@@ -52,7 +57,7 @@ class BuiltMembers:
 
     @classmethod
     def of(cls, system: System, state: State, options: Mapping[str, Any]) -> Self | None:
-        """Return the object for systems with the structure of `system`; None if vector lanes cannot compute them.
+        """Return the integrator of systems with the structure of `system`; None if SIMD lanes do not support them.
 
         Parameters
         ----------
@@ -71,7 +76,7 @@ class BuiltMembers:
         """Whether a system of the same structure can be computed in lanes together with the others.
 
         A system with different geometry is rejected if redundant constraint rows are omitted, or if a force law counts
-        the full turns of an angle.
+        full turns of an angle.
         """
         if not (self._plan.drops or self.system.model.reads_angles):
             return True
@@ -86,7 +91,7 @@ class BuiltMembers:
         Parameters
         ----------
         systems, states : the systems and their initial states
-        start, end : interval of time, s
+        start, end : initial and final time, s
         times : (nt,) output times, s
 
         Returns

@@ -1,4 +1,4 @@
-"""Members of a batch that are computed in vector lanes: eight members per SIMD register."""
+"""SIMD computation of the members of a batch: eight members per vector register."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from .variation import VariedNumber
 
 
 class LaneMembers:
-    """Fixed steps of the members of a batch, eight at a time.
+    """Fixed-step integrator of the members of a batch, eight at a time in SIMD lanes.
 
     Parameters
     ----------
     solver : compiled solver of the system of the batch
     numbers : parameters of all members
-    runs : LaneRuns
+    runs : LaneRuns, integrator of all lanes
     axes : (count, k, 2, 3) aligned axes of the joints of each member, or (1, k, 2, 3) for all; see `aligned_axes`
     """
 
@@ -59,7 +59,7 @@ class LaneMembers:
         state: State,
         threads: int,
     ) -> LaneMembers | str:
-        """Return the members of a batch in lanes, or the reason why they are computed one by one.
+        """Return the SIMD integrator of the members of a batch, or a string: the reason why lanes do not support them.
 
         Parameters
         ----------
@@ -93,15 +93,15 @@ class LaneMembers:
         times: np.ndarray,
         tracked: Iterable[str] = (),
     ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]] | None:
-        """Return the states of some members at the output times, from their present states.
+        """Simulate some members from their present states, and return their states at the output times.
 
-        The result is None if an output time lies within a step, or if a user function has changed since compilation.
+        Returns None if an output time lies within a step, or if a user function has changed since compilation.
 
         Parameters
         ----------
-        members : numbers of the members
-        state, inputs : present states and inputs of all members; None for the inputs of their construction
-        start, end : interval of time, s
+        members : indices of the members
+        state, inputs : present states and inputs of all members; None for the inputs given at construction
+        start, end : initial and final time, s
         times : (nt,) output times, s
         tracked : names of further joints whose full turns are counted
 
@@ -133,10 +133,10 @@ class LaneMembers:
         return states, good, angles | self._counted(numbers, states[:, -1], end)
 
     def _faces(self, members: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return a mask (members,) of the members in which no joint has its two frames in opposite directions.
+        """Return a mask (members,) of the members in which the axes aligned by each joint point in the same direction.
 
-        Frames in opposite directions satisfy the constraint rows of the joint, but single runs reject such states.
-        `states` (members, n, 13) are the states of the members.
+        Opposite axes also satisfy the constraint rows of the joint, but single runs reject such states. `states` are
+        (members, n, 13).
         """
         joints = self._solver.model.joint_bodies
         pairs = np.array([pair for joint, pair in joints for _ in joint.aligned_axes])
@@ -153,7 +153,10 @@ class LaneMembers:
         return facing
 
     def _refer(self, members: np.ndarray, state: BatchState, start: float) -> None:
-        """Set the references for counting full turns to the joint angles and rates of members at time `start`, s."""
+        """Set the reference angles and rates for counting full turns to the present values of the members.
+
+        `start` is the present time, s.
+        """
         if not self._turning:
             return
         joints = self._solver.model.joints
@@ -171,9 +174,9 @@ class LaneMembers:
             )
 
     def _counted(self, numbers: LaneNumbers, states: np.ndarray, end: float) -> dict[str, np.ndarray]:
-        """Return the angles (members, 3), rad, at time `end` (s) of joints whose full turns are counted, by name.
+        """Return the angles (members, 3), rad, at time `end` (s) by name of each joint whose full turns are counted.
 
-        The number of full turns follows from the last references of the laws. `states` are the final states.
+        The number of full turns follows from the last reference angles in `numbers`. `states` are the final states.
         """
         if not self._turning:
             return {}
@@ -189,7 +192,7 @@ class LaneMembers:
 
 
 def aligned_axes(model: Model) -> np.ndarray:
-    """Return the k pairs of axes of frames i and j, (k, 2, 3) in body coordinates, that joints hold aligned."""
+    """Return the pairs of axes that joints keep parallel, (k, 2, 3): fixed to body i and to body j, in body axes."""
     axes = [
         [frame.matrix[:, axis] for frame in (joint.frame_i, joint.frame_j)]
         for joint, _ in model.joint_bodies

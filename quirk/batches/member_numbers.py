@@ -35,13 +35,13 @@ SOLIDS = (Body.box, Body.cylinder, Body.sphere, Body.ellipsoid)
 def member_numbers(
     system: System, solver: Solver, plan: LanePlan, varied: Sequence[VariedNumber], count: int
 ) -> MemberNumbers | None:
-    """Return the parameters of all members; None if their force laws differ in structure and not only in input values.
+    """Return the parameters of all members; None if their force laws differ in more than input values.
 
     Parameters
     ----------
-    system : the system of the batch, which also gives the inputs that are not varied
+    system : system of the batch, with the values of inputs that are not varied
     solver : compiled solver of the system
-    plan : tables for computing the system in vector lanes
+    plan : tables for computing the system in SIMD lanes
     varied : parameters that differ between members
     count : number of members
     """
@@ -77,7 +77,7 @@ def member_numbers(
 
 
 def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> None:
-    """Write the present values of the inputs that the caller sets to `numbers.inputs`, for all members."""
+    """Write the present values of the inputs set by the caller to `numbers.inputs`, for all members."""
     for name, one in inputs.slots.items():
         for first, element in elements_of(solver):
             if element.name == one.element.name:
@@ -86,9 +86,9 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
 
 
 def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
-    """Return the joint angles whose revolutions force elements count, as (index, name of the joint, axis).
+    """Return the joint angles whose full turns are counted by force elements, as (index, name of the joint, axis).
 
-    The index is that of the reference angle, from which revolutions are counted, among the inputs of all force laws.
+    The index is the position of the reference angle, from which turns are counted, in the inputs of all force laws.
     """
     return [
         (first + element.layout().parameters + REFERENCE * k, name, axis)
@@ -98,16 +98,16 @@ def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
 
 
 def elements_of(solver: Solver) -> list[tuple[int, Any]]:
-    """Return pairs (index, force element); the index is that of its first input among the inputs of all force laws."""
+    """Return pairs (index of the first input of a force element, force element), for the inputs of all force laws."""
     entries = solver.applied.table.entries
     return [(int(entries[ELEMENT_SIZE * e + INPUT]), element) for e, (element, _) in enumerate(solver.model.forces)]
 
 
 def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceElement, inputs: np.ndarray) -> bool:
-    """Write the inputs of the law of `new_element` over those of `old_element`, in the law inputs of one member.
+    """Write the law inputs of `new_element` in place of those of `old_element`.
 
-    `inputs` are the inputs of all force laws of the member. Returns False, and writes nothing, if the two elements
-    differ in structure and not only in the values of inputs.
+    `inputs` are the inputs of all force laws of one member. Returns False, and writes nothing, if the elements differ
+    in more than input values.
     """
     layout, own = old_element.layout(), settable_inputs(new_element)
     if own and new_element.structure != old_element.structure:
@@ -128,9 +128,9 @@ def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceE
 def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: MemberNumbers) -> bool:
     """Try to write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
-    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. This
-    is verified by constructing the parts of the members with the smallest and largest values; an invalid value raises
-    the error of the part. Returns whether the parameter has been written.
+    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. As a
+    check, the parts of the members with the smallest and largest values are constructed; an invalid value raises the
+    error of the part. Returns whether the parameter has been written.
     """
     part, values = system[varied.part], varied.values
     if values.ndim > 1 or "." in varied.parameter:

@@ -1,4 +1,4 @@
-"""Members of a batch that are computed one by one, on several threads."""
+"""Simulation of members of a batch one by one, on several threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MemberRun:
 
     Attributes
     ----------
-    number : number of the member
+    number : index of the member
     status : status of its result, or "failed"
     result : the motion, up to a failure; None if nothing was computed
     error : the exception of a failure, or None
@@ -43,11 +43,11 @@ def member_run(
     output: Any,
     options: Mapping[str, Any],
 ) -> MemberRun:
-    """Simulate one member from a state; return its result, or the exception if it fails.
+    """Simulate one member from a state; return its result, or the exception of a failure.
 
     Parameters
     ----------
-    number : number of the member
+    number : index of the member
     system : function that returns the system of the member
     state : initial state
     start, duration : initial time and duration, s
@@ -68,11 +68,10 @@ def member_run(
 
 
 def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[[Any], None]) -> None:
-    """Call the functions `members` on several threads; pass each return value to `take`.
+    """Call the functions `members` on several threads, and pass each return value to `take`.
 
-    `take` is called in the calling thread, in the order of `members`.
-
-    After Ctrl-C the calls in progress are completed, no further calls are begun, and KeyboardInterrupt is raised.
+    `take` is called in the calling thread, in the order of `members`. After Ctrl-C the calls in progress are completed
+    and KeyboardInterrupt is raised.
     """
     if threads == 1:
         for compute in members:
@@ -89,6 +88,6 @@ def computed(members: Iterable[Callable[[], Any]], threads: int, take: Callable[
 
 
 def _released(compute: Callable[[], Any]) -> Any:
-    """Call the function `compute`; compiled runs in it release the interpreter lock for other threads."""
+    """Return the value of `compute()`, with compiled runs that release the interpreter lock for other threads."""
     with releasing():
         return compute()

@@ -1,4 +1,4 @@
-"""Joint angles of members in vector lanes, followed from step to step so that full turns are counted."""
+"""Continuous joint angles of members in SIMD lanes: full turns are counted from step to step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..dynamics.model.joint_angles import CountedJoints
 
 
 class TurnTracker:
-    """Tracker of the 1-2-3 angles of K joints of m members of a batch, with all turns counted.
+    """Continuous 1-2-3 angles of K joints of m members of a batch; full turns are counted.
 
     Parameters
     ----------
     joints : CountedJoints
     states : (m, n, 13) initial states of n bodies
     angles : angles (m, 3), rad, of joints by name; the initial numbers of turns are those nearest to these angles
-    step : size of the steps, s; in a step an angle must differ by less than half a turn from its linear extrapolation
+    step : size of the steps, s; the change of an angle in a step must be within half a turn of its linear extrapolation
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class TurnTracker:
         self.follow(states)
 
     def follow(self, states: np.ndarray) -> None:
-        """Update the angles to the states (m, n, 13) after a step."""
+        """Update the angles after a step to `states` (m, n, 13)."""
         bodies = State.unpack(states.reshape(len(states), -1))
         with np.errstate(invalid="ignore"):  # of members that have failed
             self.angles = self._joints.next_to(bodies, self.angles + self._step * self._rates)

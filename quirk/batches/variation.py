@@ -1,4 +1,4 @@
-"""Members of a batch: copies of one system with other values of some parameters, such as masses."""
+"""Members of a batch: copies of one system with different values of some parameters, such as masses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class VariedNumber:
     Attributes
     ----------
     part : name of the part, "" for the gravity of the system
-    parameter : name of the argument or, as in "motion.amplitude", of the argument and a parameter of its value
+    parameter : name of the argument, or dotted name of a parameter of its value, such as "motion.amplitude"
     values : (count, ...) value of each member
     """
 
@@ -53,20 +53,22 @@ class VariedNumber:
 
     @property
     def title(self) -> str:
-        """Name of the parameter in data sets."""
+        """Name of the parameter as a coordinate of data sets."""
         return f"{self.part}.{self.parameter}" if self.part else self.parameter
 
     @property
     def of_state(self) -> bool:
-        """Whether the parameter belongs to the initial state of a body."""
+        """Whether the parameter is an initial position, orientation or velocity of a body."""
         return self.parameter in STATES
 
 
 def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumber]:
-    """Return the parameters that differ between members, after validation.
+    """Return the parameters that differ between members, from the argument `vary` of `Batch`.
 
-    An InputError is raised for an unknown name or a wrong shape of an array. `vary` is the argument of `Batch`, and
-    `count` the number of members.
+    Raises
+    ------
+    InputError
+        If a name is unknown, or an array has not the shape (count, ...).
     """
     if not isinstance(vary, Mapping):
         raise InputError(
@@ -95,9 +97,9 @@ def _varied(system: System, count: int, key: Any, values: Any) -> VariedNumber:
 
 
 def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the values of a parameter for all members, (count, *shape).
+    """Return the values of a parameter for all members as an array (count, *shape).
 
-    `key` is the parameter as the user has named it, for errors.
+    `key` is the parameter as named by the user, for errors.
     """
     given = validate.numbers(values)
     wanted = (count, *shape)
@@ -110,9 +112,12 @@ def _members(key: Any, values: Any, count: int, shape: tuple[int, ...]) -> np.nd
 
 
 def _value_of(part: Any, parameter: str) -> np.ndarray:
-    """Return the present value of a parameter of a part of the system.
+    """Return the present value of a parameter of a part.
 
-    If there is no parameter of this name, an InputError that lists all names is raised.
+    Raises
+    ------
+    InputError
+        If the part has no parameter of this name; the message lists all names.
     """
     known = numeric_arguments(part)
     name, _, number = parameter.partition(".")
@@ -142,7 +147,7 @@ def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
 
 
 def varied_system(system: System, changes: Changes, gravity: np.ndarray | None = None) -> System:
-    """Return a system with changed arguments of some parts; parts that refer to these parts are constructed again, too.
+    """Return a system with changed arguments of some parts; parts that refer to them are also constructed again.
 
     The initial state and the set of enabled parts are those of `system`. `gravity` (3,) is in m/s^2.
 
@@ -168,7 +173,7 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
 
 
 def refuse_moved(original: Body, changed: Body, changes: Changes) -> None:
-    """Raise an InputError if a body constructed with changed arguments has not the initial pose of `original`."""
+    """Raise an InputError if a body constructed with changed arguments has a different initial pose than `original`."""
     if not (
         np.array_equal(original.position, changed.position)
         and np.array_equal(original.orientation, changed.orientation)
@@ -180,7 +185,7 @@ def refuse_moved(original: Body, changed: Body, changes: Changes) -> None:
 
 
 class MemberMaker:
-    """Factory that constructs copies of the parts of a system with changed arguments, once per part."""
+    """Factory of copies of parts with changed arguments; each part is constructed once."""
 
     def __init__(self, system: System, changes: Changes) -> None:
         self._changes = changes
@@ -188,7 +193,7 @@ class MemberMaker:
         self._made: dict[int, Any] = {}
 
     def made(self, part: Any) -> Any:
-        """Return a copy of a part with its changed arguments, or the part itself if no argument has changed."""
+        """Return a copy of a part with its changed arguments, or the part itself if its arguments are unchanged."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
             self._made[id(part)] = new = self._reconstructed(part)
@@ -222,7 +227,7 @@ class MemberMaker:
         return remade(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
-        """Return an argument in which all changed parts are replaced, or the argument itself if it contains none."""
+        """Return an argument with all changed parts in it replaced, or the argument itself if it contains none."""
         if id(x) in self._parts:
             return self.made(x)
         if isinstance(x, tuple | list):

@@ -30,9 +30,9 @@ class Beam(Immutable):
     has the stiffness of a geometrically exact, shear-deformable beam. Errors decrease with the square of the segment
     length; see docs/beams.md.
 
-    A system takes the beam as one part, and adds its bodies "NAME body 0" to "NAME body N" and its segments
-    "NAME segment 0" to "NAME segment N-1". Joints and forces act on the bodies; the node of each body is its frame
-    "node".
+    The beam is passed to `System` as one part; the system then contains its bodies "NAME body 0" to "NAME body N" and
+    its segments "NAME segment 0" to "NAME segment N-1". Joints and forces act on the bodies; the node of each body is
+    its frame "node".
 
     Parameters
     ----------
@@ -51,14 +51,14 @@ class Beam(Immutable):
         Direction of the sections' z axis, in the inertial frame; its part perpendicular to the beam is used. Default:
         z, or y for a beam that starts along z.
     twist : float or function
-        Angle of the section at the end about the beam, rad, increasing linearly from the start; or a function of the
-        fraction of the length that returns the angle. The beam is not loaded in this shape.
+        Rotation of the end section about the beam axis, rad, increasing linearly from the start; or a function of the
+        fraction of the length that returns the angle. The twisted beam is unloaded.
     damping : float or (6,)
         Stiffness-proportional damping: section loads K times this coefficient, s, times the strain rates. Six numbers
         give one coefficient for each strain.
     mass_damping : float
-        Mass-proportional damping, 1/s: loads on each body opposite to its momentum times this coefficient. It also
-        damps rigid motions. Rayleigh damping consists of both.
+        Mass-proportional damping, 1/s: the load on each body is minus this coefficient times its momentum. It also
+        damps rigid-body motions. Rayleigh damping is the sum of both kinds of damping.
     color : optional
         Color for graphics: any matplotlib color.
 
@@ -68,8 +68,8 @@ class Beam(Immutable):
     segments : tuple of N BeamSegment
     parts : tuple of all bodies and force elements of the beam
     start_point, end_point : (3,)
-        Start of the beam in the axes of the first body, and end in the axes of the last body, from its center of mass,
-        m.
+        Start of the beam in the axes of the first body, and end in the axes of the last body, relative to the body's
+        center of mass, m.
     length : float
         Unloaded length, m.
 
@@ -154,12 +154,12 @@ class Beam(Immutable):
 
     @property
     def start_point(self) -> np.ndarray:
-        """Start of the beam in the axes of the first body, from its center of mass, (3,) m."""
+        """Start of the beam relative to the center of mass of the first body, in its body axes, (3,) m."""
         return self.bodies[0].frame("node").origin
 
     @property
     def end_point(self) -> np.ndarray:
-        """End of the beam in the axes of the last body, from its center of mass, (3,) m."""
+        """End of the beam relative to the center of mass of the last body, in its body axes, (3,) m."""
         return self.bodies[-1].frame("node").origin
 
     def __str__(self) -> str:
@@ -170,9 +170,9 @@ class Beam(Immutable):
 
 
 def _damping(owner: str, damping: Any, section: Section) -> np.ndarray:
-    """Return the damping matrix (6, 6) of the section, per strain rate, N s and N m^2 s.
+    """Return the damping matrix (6, 6) of the section per unit strain rate, N s and N m^2 s.
 
-    `damping` is the user's argument: one coefficient, s, or six.
+    `damping` is the user's argument: one coefficient, s, or one for each of the six strains.
     """
     numbers = validate.numbers(damping)
     shape = (6,) if numbers is not None and numbers.shape == (6,) else ()

@@ -1,4 +1,4 @@
-"""The unloaded shape of a beam: points and section axes by arc length."""
+"""Center line of an unloaded beam: points and section axes as functions of arc length."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Curve = Callable[[np.ndarray], np.ndarray]
 
 
 class CenterLine:
-    """Points and section axes of a beam in its unloaded shape, by arc length.
+    """Points and section axes of an unloaded beam, as functions of arc length.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CenterLine:
         self._up, self._twist = up, twist
 
     def axes(self, s: np.ndarray) -> np.ndarray:
-        """Return the section axes at arc lengths `s` (k,), m, as columns of matrices (k, 3, 3), inertial frame."""
+        """Return the section axes at arc lengths `s` (k,), m, inertial frame, as columns of matrices (k, 3, 3)."""
         x = self._tangent(s)
         z = self._up - (x @ self._up)[:, None] * x
         size = np.linalg.norm(z, axis=1, keepdims=True)
@@ -94,9 +94,9 @@ def _straight(owner: str, start: Any, end: Any) -> tuple[float, Curve, Curve]:
 
 
 def _curved(owner: str, curve: Any, elements: int) -> tuple[float, Curve, Curve]:
-    """Return the length (m) and functions for points and tangents of a smooth curve.
+    """Return the length (m) of a smooth curve, and functions of arc length for its points and tangents.
 
-    The user gives the curve by points, or as a function; `elements` is the number of segments.
+    `curve` is the user's argument: points or a function; `elements` is the number of segments.
     """
     from scipy.interpolate import make_interp_spline
 

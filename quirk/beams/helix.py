@@ -40,10 +40,11 @@ def between_nodes(points: np.ndarray, turns: np.ndarray, fineness: int) -> tuple
 
 
 def _chord(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the vectors (..., 3), m, from the start to the end of helices, in axes rotated by half of `v`.
+    """Return the vectors (..., 3), m, from the start to the end of helical segments, in the axes at mid-length.
 
-    The strains integrated over the length are `u` (..., 3), m, and the rotation vectors `v` (..., 3), rad. The
-    component of u along v is unchanged, and the perpendicular component is multiplied by sin(h) / h, with h = |v|/2.
+    `u` (..., 3), m, are the strains of the axis and `v` (..., 3), rad, the rotation vectors, both integrated over the
+    length. The component of u along v is unchanged, and the perpendicular component is multiplied by sin(h) / h, with
+    h = |v|/2.
     """
     half = 0.5 * np.linalg.norm(v, axis=-1, keepdims=True)
     shortening = np.sinc(half / np.pi)

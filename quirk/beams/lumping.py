@@ -22,7 +22,7 @@ class BeamPiece:
     node : (3,) m, inertial frame
     axes : (3, 3) section axes at the node as columns, inertial frame
     mass : kg
-    center : (3,) center of mass from the node, m, section axes
+    center : (3,) center of mass relative to the node, m, section axes
     inertia : (3, 3) about the center of mass, kg m^2, section axes
     """
 
@@ -81,6 +81,6 @@ def _piece(
 
 
 def _spread(r: np.ndarray) -> np.ndarray:
-    """Return the inertias per mass (k, 3, 3), m^2, of point masses at positions r (k, 3), m: r.r 1 - r r^T."""
+    """Return inertia tensors per unit mass (k, 3, 3), m^2, of point masses at positions r (k, 3), m: r.r 1 - r r^T."""
     square = (r * r).sum(axis=1)
     return np.asarray(square[:, None, None] * np.eye(3) - r[:, :, None] * r[:, None, :])

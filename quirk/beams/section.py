@@ -23,7 +23,7 @@ CORNERS = 24
 
 
 class Section(Immutable):
-    """Stiffness and inertia of a beam's cross-section, in axes x along the beam, y and z.
+    """Stiffness and inertia of a beam's cross-section, with x along the beam and y and z in the section.
 
     The strains are the extension and two shear strains, and the twist and two curvatures, 1/m, relative to the unloaded
     shape. The stiffness K relates them to the section forces, N, and moments, N m. `rectangle`, `circle` and `tube`
@@ -35,10 +35,10 @@ class Section(Immutable):
         K, symmetric and positive definite, or its diagonal (EA, GA_y, GA_z, GJ, EI_y, EI_z), N and N m^2. Instead, give
         EA, GA, GJ and EI.
     inertia : (6, 6) or (6,)
-        Mass matrix per length for the velocity of the beam's axis and the angular velocity, kg/m, kg and kg m, or its
-        diagonal (m, m, m, j_x, j_y, j_z). With `mass`: the moments per length alone, kg m, as (j_x, j_y, j_z), as
-        (j_y, j_z) with j_x their sum, or one number for j_y = j_z. Default, with `mass`: those of a homogeneous
-        section, m EI / EA.
+        Mass matrix per unit length for the velocity of the beam's axis and the angular velocity, kg/m, kg and kg m, or
+        its diagonal (m, m, m, j_x, j_y, j_z). If `mass` is given: only the moments of inertia per unit length, kg m, as
+        (j_x, j_y, j_z), as (j_y, j_z) with j_x = j_y + j_z, or as a scalar j_y = j_z. Default, if `mass` is given: the
+        moments of a homogeneous section, m EI / EA.
     EA : float
         Extensional stiffness, N.
     GA : float or (2,)
@@ -57,7 +57,7 @@ class Section(Immutable):
     stiffness, inertia : (6, 6)
     mass : float
     center : (3,)
-        Center of mass of the section (m) from the beam's axis.
+        Center of mass of the section relative to the beam's axis, m.
     outline : (k, 2)
 
     Raises
@@ -114,20 +114,20 @@ class Section(Immutable):
     @classmethod
     @remembered
     def rectangle(cls, width: float, height: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return the section of a solid rectangle, with `width` along y and `height` along z.
+        """Return a solid rectangular section, with `width` along y and `height` along z.
 
-        The shear correction is that of Cowper, the torsional stiffness that of Saint-Venant.
+        Shear correction factors are from Cowper's formula, the torsional stiffness from Saint-Venant's theory.
 
         Parameters
         ----------
         width, height : float
-            m.
+            Sides, m.
         young : float
             Young's modulus, Pa.
         poisson : float
             Poisson's ratio, between -1 and 0.5.
         density : float
-            kg/m^3.
+            Mass per volume, kg/m^3.
 
         Examples
         --------
@@ -146,7 +146,7 @@ class Section(Immutable):
     @classmethod
     @remembered
     def circle(cls, radius: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return the section of a solid circle, radius in m; `young`, `poisson` and `density` as for `rectangle`.
+        """Return a solid circular section, radius in m; `young`, `poisson` and `density` as for `rectangle`.
 
         Examples
         --------
@@ -165,7 +165,7 @@ class Section(Immutable):
     @classmethod
     @remembered
     def tube(cls, outer_radius: float, inner_radius: float, *, young: float, poisson: float, density: float) -> Self:
-        """Return the section of a circular tube, radii in m; `young`, `poisson` and `density` as for `rectangle`.
+        """Return a circular tubular section, radii in m; `young`, `poisson` and `density` as for `rectangle`.
 
         Examples
         --------
@@ -234,7 +234,7 @@ class Section(Immutable):
 
 
 def _pair(argument: str, value: Any) -> list[float]:
-    """Return two numbers, for y and z, from the user's `value` of an argument: one number for both, or two."""
+    """Return the values (y, z) of an argument given as one number for both directions, or as two numbers."""
     numbers = validate.numbers(value)
     if numbers is not None and numbers.shape == ():
         return [float(numbers)] * 2
@@ -275,9 +275,9 @@ def _inertia(value: Any, mass: Any, stiffness: np.ndarray) -> np.ndarray:
 
 
 def _check_rigid(inertia: np.ndarray, mass: float, center: np.ndarray) -> None:
-    """Raise an InputError if no section can have the mass matrix `inertia` (6, 6) per length.
+    """Raise an InputError if the mass matrix `inertia` (6, 6) per unit length is impossible for a rigid section.
 
-    `mass` is in kg/m, and `center` (3,), m, is the center of mass.
+    `mass` is the mass per unit length, kg/m, and `center` (3,), m, the center of mass.
     """
     rigid = inertia.copy()
     rigid[:3, :3] = mass * np.eye(3)
@@ -294,7 +294,7 @@ def _check_rigid(inertia: np.ndarray, mass: float, center: np.ndarray) -> None:
 
 
 def _torsion_of_rectangle(width: float, height: float) -> float:
-    """Return the torsion constant of a rectangle, m^4; its sides are in m.
+    """Return the torsion constant of a rectangular section, m^4, from its sides, m.
 
     Source: Timoshenko and Goodier, Theory of Elasticity, section 109.
     """

@@ -1,13 +1,13 @@
-"""The elastic joint between two bodies of a beam: a segment of a geometrically exact, shear-deformable beam.
+"""Elastic connection of two bodies of a beam: a segment of a geometrically exact, shear-deformable beam.
 
 The strains are the logarithm of the relative pose of two nodes in SE(3), divided by the length h of the segment, minus
 the same quantity of the unloaded shape: with the rotation vector v and the displacement d of node j relative to node i,
 
  u = d - v x d / 2 + b v x (v x d),   b = (1 - |v|/2 cot(|v|/2)) / |v|^2,   strains (u, v) / h - reference.
 
-The segment then is part of a helix. The strains do not change in rigid motions and are exact for constant strains; the
-energy h/2 e.K e is that of the mid-point rule, so that errors are of order h^2 (Sonneville, Cardona and Bruels, Comput.
-Methods Appl. Mech. Eng. 268 (2014) 451).
+The axis of the segment is then part of a helix. The strains e are invariant under rigid motions, and exact if they are
+constant along the segment; the energy h/2 e.K e is integrated by the midpoint rule, with errors of order h^2
+(Sonneville, Cardona and Bruels, Comput. Methods Appl. Mech. Eng. 268 (2014) 451).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DENOMINATORS = (3, 5, 7, 9, 11, 13, 15, 17)
 class BeamSegment(ForceElement):
     """Elasticity and damping of one segment of a `Beam`, between two of its bodies.
 
-    Its coordinates are the six strains, in this order: the extension (along x) and the shear strains along y and z,
-    without unit; the twist about x and the curvatures about y and z, 1/m. Axes are those of node i; the strains are
+    The coordinates are the six strains, in this order: the extension (along x) and the shear strains along y and z,
+    dimensionless; the twist about x and the curvatures about y and z, 1/m. Axes are those of node i; the strains are
     zero in the unloaded shape. The segments are created by `Beam`.
 
     Parameters
@@ -46,7 +46,7 @@ class BeamSegment(ForceElement):
         (u, v) / length in the unloaded shape, where (u, v) is the logarithm of the pose of node j relative to node i in
         SE(3): the rotation vector v, rad, and the translational part u, m.
     stiffness, damping : (6, 6)
-        Matrices of the section, which map strains and strain rates to internal forces (N) and moments (N m). The units
+        Section matrices that map strains and strain rates to internal forces (N) and moments (N m). The units
         of their diagonal blocks are N and N m^2 for the stiffness, N s and N m^2 s for the damping.
 
     Examples
@@ -84,9 +84,9 @@ class BeamSegment(ForceElement):
         super().__init__(name, (body_i, frame_i), (body_j, frame_j))
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the six strains, in the axes of node i: extension, two shear strains; twist and two curvatures, 1/m.
+        """Return the six strains in the axes of node i: extension, two shear strains; twist and two curvatures, 1/m.
 
-        `i` and `j` are the moving frames of the nodes; the strains are relative to the unloaded shape.
+        The strains are relative to the unloaded shape. `i` and `j` are the moving frames of the nodes.
         """
         v = relative_rotation_vector(i, j)
         d = i.rotation.T @ (j.position - i.position)
@@ -100,20 +100,20 @@ class BeamSegment(ForceElement):
         return 0.5 * self.length * (x @ (self.stiffness @ x))
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the damping loads (6,) conjugate to the strains, N m and N m^2, for strain rates `rate` (6,)."""
+        """Return the damping loads (6,) conjugate to the strains x, N m and N m^2, for the strain rates `rate` (6,)."""
         return list(-self.length * (self.damping @ np.array(rate))) if self.damps else [0] * len(STRAINS)
 
     @property
     def conservative(self) -> bool:
-        """Whether the segment conserves energy because it has no damping."""
+        """Whether the segment conserves energy, that is, has no damping."""
         return not self.damps
 
 
 def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """Return the strains of a segment times its length, (u, v) (..., 6), m and rad.
+    """Return the logarithm in SE(3) of the pose of node j relative to node i: (u, v) (..., 6), m and rad.
 
-    `position` (..., 3), m, and `turn` (..., 3), rad, are the position and the rotation vector of node j in the axes of
-    node i.
+    These are the strains of the segment times its length, without those of the unloaded shape. `position` (..., 3), m,
+    and `turn` (..., 3), rad, are the position and the rotation vector of node j in the axes of node i.
     """
     across = np.cross(turn, position)
     bend = _bend(0.25 * (turn * turn).sum(axis=-1, keepdims=True))
@@ -123,7 +123,8 @@ def relative_strains(position: np.ndarray, turn: np.ndarray) -> np.ndarray:
 def _bend(square: Any) -> Any:
     """Return (1 - x cot(x)) / (4 x^2), with x = |v|/2 and `square` = x^2, for a rotation vector v (rad).
 
-    The result is the factor b of the formula for strains, by x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
+    This is the factor b in the formula for the strains, computed by the continued fraction
+    x cot(x) = 1 - x^2 / (3 - x^2 / (5 - ...)).
     """
     rest: Any = float(DENOMINATORS[-1])
     for denominator in reversed(DENOMINATORS[:-1]):

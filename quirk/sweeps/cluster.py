@@ -25,8 +25,8 @@ def computed_on(
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs on a cluster; yield each outcome when it is available, and None from time to time.
 
-    The iteration ends soon after `stop` (1,) is set. `job` is the pickled Job. The scheduler repeats runs whose worker
-    died, up to its configured limit ("distributed.scheduler.allowed-failures"). `client` is the client of the cluster.
+    The iteration ends soon after `stop` (1,) is set. `client` is the client of the cluster, and `job` the pickled Job.
+    The scheduler repeats runs whose worker died, up to its configured limit ("distributed.scheduler.allowed-failures").
     """
     import cloudpickle
 
@@ -49,13 +49,13 @@ def computed_on(
 
 
 def computed(job: bytes, run: bytes) -> Outcome:
-    """Compute one run in a worker of the cluster; the arguments are pickled."""
+    """Compute one run in a worker of the cluster; `job` and `run` are pickled."""
     return outcome(_job(job), pickle.loads(run))
 
 
 @functools.lru_cache(2)
 def _job(job: bytes) -> Job:
-    """Return the unpickled job; it is cached for all its runs, so that its functions are compiled once."""
+    """Return the unpickled job, cached so that its functions are compiled only once per worker."""
     return pickle.loads(job)
 
 
@@ -80,9 +80,9 @@ def _connected(client: Any) -> tuple[distributed.Client, bool]:
 
 
 def _outcome(future: distributed.Future, number: int) -> Outcome:
-    """Return the outcome of a run that the cluster has computed.
+    """Return the outcome of a run computed by the cluster; `number` is the index of the run.
 
-    A failure of the cluster counts as a failure of the run; `number` is the number of the run.
+    A failure of the cluster is returned as a failure of the run.
     """
     try:
         return future.result()

@@ -1,4 +1,4 @@
-"""The xarray Dataset that contains all runs of a sweep."""
+"""The xarray Dataset of all runs of a sweep."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def dataset(
     run_variables: Mapping[str, Any],
     attributes: Mapping[str, Any],
 ) -> xarray.Dataset:
-    """Return a Dataset with all runs in their order.
+    """Return the xarray Dataset of all runs, in their order.
 
-    Values that a run lacks along a dimension, such as times after an early end or bodies of other runs, are NaN.
+    Missing values of a run along a dimension, such as times after an early end or bodies of other runs, are NaN.
 
     Parameters
     ----------
     parameters : parameters of each run
     results : outcome of each run, None if it was not computed
     times : common output times (nt,), s, or None
-    run_variables : further coordinates of the runs, by name
+    run_variables : additional coordinates along the dimension of runs, by name
     attributes : attributes of the Dataset
     """
     import xarray
@@ -61,7 +61,10 @@ def dataset(
 
 
 def _refuse_other_kinds(outcome: Outcome, kinds: dict[str, SweepVariable]) -> None:
-    """Mark a run as failed if its arrays do not fit those of earlier runs; otherwise add its variables to `kinds`."""
+    """Mark a run as failed if its variables differ in dimensions or type from earlier runs; otherwise record them.
+
+    `kinds` are the variables of earlier runs by name.
+    """
     for name, variable in outcome.table.variables.items():
         first = kinds.get(name, variable)
         text = [v.array.dtype.kind == "U" for v in (first, variable)]
@@ -77,9 +80,9 @@ def _refuse_other_kinds(outcome: Outcome, kinds: dict[str, SweepVariable]) -> No
 
 
 def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str, np.ndarray]:
-    """Return all labels, such as names of bodies, that runs have along each dimension, in order of occurrence.
+    """Return all labels along each dimension, such as names of bodies, of all runs, in order of occurrence.
 
-    Times are sorted.
+    `tables` are the data of the runs. Times are sorted; `times` are the common output times, s, or None.
     """
     sets: dict[str, list[np.ndarray]] = {}
     for table in tables:
@@ -94,9 +97,9 @@ def _labels(tables: Sequence[SweepTable], times: np.ndarray | None) -> dict[str,
 
 
 def _stacked(name: str, kind: SweepVariable, outcomes: Sequence[Outcome], labels: Mapping[str, np.ndarray]) -> Any:
-    """Return one variable for all runs, with the run as its first dimension.
+    """Return one variable of all runs as an array with the run as its first dimension.
 
-    `kind` has its dimensions and attributes, `labels` all labels of each dimension.
+    `kind` has the dimensions and attributes of the variable, `labels` all labels of each dimension.
     """
     rows = {k: one.table for k, one in enumerate(outcomes) if name in one.table.variables}
     arrays = {k: table.variables[name].array for k, table in rows.items()}
@@ -129,7 +132,7 @@ def _common(name: str, variable: Any, outcomes: Sequence[Outcome]) -> Any:
 def _label_indices(labels: np.ndarray, all_labels: np.ndarray, places: Mapping[Any, int]) -> np.ndarray:
     """Return the indices of the `labels` of one run among the labels of all runs.
 
-    `places` has the index of each label.
+    `places` maps each label to its index.
     """
     if labels is all_labels or np.array_equal(labels, all_labels[: len(labels)]):
         return np.arange(len(labels))

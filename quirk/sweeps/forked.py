@@ -1,6 +1,6 @@
-"""Worker processes that are forks of this process, and share its imported modules and compiled code.
+"""Worker processes that are forks of this process and share its imported modules and compiled code.
 
-A new Python process needs seconds to start; a fork starts immediately. Where forking is unsafe, because other threads
+A new Python process takes seconds to start; a fork starts immediately. Where forking is unsafe, because other threads
 may hold locks, new processes are started instead.
 """
 
@@ -39,12 +39,12 @@ def safe() -> bool:
 class Forked:
     """A fork of this process that answers requests through pipes.
 
-    The class has the methods of `subprocess.Popen` that workers need.
+    The interface is a subset of `subprocess.Popen`.
 
     Parameters
     ----------
     serve : function called in the fork with the pipes for reading and writing
-    others : file descriptors that the fork closes, so that both ends of each pipe have one owner
+    others : file descriptors that are closed in the fork, so that each end of a pipe has one owner
     """
 
     def __init__(self, serve: Callable[[BinaryIO, BinaryIO], None], inherited: list[int]) -> None:
@@ -67,7 +67,7 @@ class Forked:
 
     @property
     def returncode(self) -> int | None:
-        """Exit status, or the negative number of the signal that ended the process; None while it runs."""
+        """Exit status, or minus the number of the signal that ended the process; None while it runs."""
         return self._process.exitcode
 
     def kill(self) -> None:
@@ -75,10 +75,7 @@ class Forked:
         self._process.kill()
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the process has ended.
-
-        A subprocess.TimeoutExpired is raised after `timeout`, s.
-        """
+        """Wait until the process has ended, at most `timeout`, s; then raise subprocess.TimeoutExpired."""
         self._process.join(timeout)
         if self._process.exitcode is None:
             raise subprocess.TimeoutExpired("a worker of sweep", timeout or 0.0)

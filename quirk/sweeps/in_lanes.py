@@ -1,4 +1,4 @@
-"""Runs of a sweep in vector lanes: fixed steps of eight systems at a time that differ only in numbers."""
+"""SIMD computation of runs of a sweep: fixed steps of eight systems that differ only in numerical parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_STRUCTURES = 8
 
 @dataclass(frozen=True)
 class Built:
-    """A run whose system is constructed: the system, its options and its initial state."""
+    """A run with its constructed system, options and initial state."""
 
     run: SweepRun
     system: System
@@ -36,7 +36,7 @@ class Built:
 
 
 class Computer:
-    """Computes the runs of one job in a process: suitable runs in vector lanes, all others one by one."""
+    """Computation of the runs of one job in a process: in SIMD lanes where possible, otherwise one by one."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -66,14 +66,14 @@ class Computer:
         yield from (outcomes[run.number] for run in runs)
 
     def _constructed(self, run: SweepRun) -> tuple[Hashable, Built]:
-        """Return the structure and the system of a run; the structure is None if the run does not suit vector lanes."""
+        """Return the key of the structure and the system of a run; the key is None if lanes do not support the run."""
         system, own = built(self._job, run)
         one = Built(run, system, own, system.initial_state())
         alone = set(own) - {"progress"} or system.sampled or one.state.switched or one.state.replaced
         return None if alone or system.closure is not None else structure_of(system), one
 
     def _of_group(self, key: Hashable, group: list[Built]) -> Iterator[Outcome]:
-        """Compute the runs of systems with the structure `key`, or one by one if `key` is None."""
+        """Compute the runs of systems with the structure `key` in SIMD lanes; if `key` is None, one by one."""
         job, good = self._job, np.zeros(len(group), dtype=bool)
         known = None if key is None else self._known(key, group[0])
         if known is not None:
@@ -90,7 +90,10 @@ class Computer:
                 yield guarded(one.run, partial(simulated, job, one.run, one.system, one.own))
 
     def _motions(self, members: BuiltMembers, chosen: Sequence[Built]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the motions (runs, nt, n, 13) of the runs `chosen`, and a mask (runs,) of the valid motions."""
+        """Return the motions (runs, nt, n, 13) of the runs `chosen`, and a mask (runs,) of the valid motions.
+
+        `members` is the SIMD integrator of their systems.
+        """
         assert self._options is not None
         systems, states = [one.system for one in chosen], [one.state for one in chosen]
         start, duration = float(self._options["start"]), self._job.duration
@@ -103,9 +106,10 @@ class Computer:
         return self._job.times
 
     def _known(self, key: Hashable, example: Built) -> tuple[BuiltMembers, SweepTable] | None:
-        """Return the solver for systems with the structure `key`, and a table with the layout of the stored data.
+        """Return the SIMD integrator for the structure `key`, and a table with the layout of the stored data.
 
-        The table contains the data of the run `example` at one time. The result is None if the structure is unsuited.
+        The table contains the data of the run `example` at one time. Returns None if SIMD lanes do not support the
+        structure.
         """
         if key not in self._members:
             while len(self._members) >= MOST_STRUCTURES:
@@ -132,16 +136,16 @@ class Computer:
 
 
 def _by_axes(group: Sequence[Built], suited: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Return the indices of runs whose bodies all have principal axes as body axes, and the other indices.
+    """Return the indices of runs in which the body axes of all bodies are principal axes, and the other indices.
 
-    `suited` are the indices in `group` to be divided. Vector lanes are faster for runs of the first kind.
+    `suited` are the indices in `group` to be divided. SIMD lanes are faster if all axes are principal axes.
     """
     principal = [k for k in suited if not group[k].system.model.inertia[..., *np.triu_indices(3, 1)].any()]
     return principal, [k for k in suited if k not in set(principal)]
 
 
 def _with(table: SweepTable, motion: np.ndarray, times: np.ndarray) -> SweepTable:
-    """Return the data to be stored for a run from its motion (nt, n, 13); `table` has the names, units and labels."""
+    """Return the data of a run with the motion (nt, n, 13) at `times`; names, units and labels are those of `table`."""
     variables = {
         name: SweepVariable(variable.dims, motion[..., COMPONENTS[name]], variable.attributes)
         for name, variable in table.variables.items()

@@ -26,7 +26,7 @@ def parameters_of_runs(parameters: Any, samples: Any = None) -> list[dict[str, A
     Parameters
     ----------
     parameters : mapping, table or problem
-        A mapping of lists stands for all combinations; the last parameter varies fastest. A table has one row for each
+        A mapping of lists defines all combinations; the last parameter varies fastest. A table has one row for each
         run.
     samples : (runs, parameters), optional
         Samples for the parameters named in `parameters`: {name: (low, high)} for samples in the unit cube, from

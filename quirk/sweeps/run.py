@@ -29,7 +29,7 @@ LANE_DEFAULTS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Job:
-    """Data common to all runs of a sweep; each worker receives them once.
+    """Data common to all runs of a sweep, which are sent to each worker once.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Job:
     quantities : groups of `Result.to_xarray` to be stored
     reduce : function of a result that returns the data to be stored instead, or None
     times : (nt,) s, common output times, or None if each run has its own
-    taken : names in use, not available for the return values of `reduce`
+    taken : names of parameters and coordinates, which values returned by `reduce` must not have
     """
 
     build: Callable[..., Any]
@@ -52,9 +52,9 @@ class Job:
 
     @property
     def lanes(self) -> dict[str, Any] | None:
-        """Settings of the runs by name if they may be computed in vector lanes, see `quirk.sweeps.in_lanes`.
+        """Settings of the runs by name if SIMD lanes may be used, otherwise None; see `quirk.sweeps.in_lanes`.
 
-        Lanes require fixed steps, the motions of all bodies as the stored data, and only options that lanes support.
+        SIMD lanes require fixed steps, the motions of all bodies as the stored data, and only supported options.
         """
         given = {name: x for name, x in self.options.items() if x is not None and name != "progress"}
         if self.reduce is not None or tuple(self.quantities) != MOTION or not IN_LANES.issuperset(given):
@@ -66,7 +66,7 @@ class Job:
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep: its number, and the arguments of the user's function `build`."""
+    """One run of a sweep: its index, and the arguments of the user's function `build`."""
 
     number: int
     arguments: Mapping[str, Any]
@@ -78,7 +78,7 @@ class Outcome:
 
     Attributes
     ----------
-    number : number of the run
+    number : index of the run
     status : status of its result, or "failed"
     error : reason of a failure, else ""
     table : stored data
@@ -91,12 +91,12 @@ class Outcome:
 
 
 def outcome(job: Job, run: SweepRun) -> Outcome:
-    """Compute one run; an error is recorded in the outcome."""
+    """Return the outcome of one run; errors are stored in the outcome."""
     return guarded(run, lambda: simulated(job, run, *built(job, run)))
 
 
 def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
-    """Return the value of the function `compute`; an error is returned as the failed outcome of the run."""
+    """Return `compute()`; if it raises an error, return the failed outcome of the run."""
     try:
         return compute()
     except BaseException as error:  # user functions may raise any error
@@ -104,7 +104,7 @@ def guarded(run: SweepRun, compute: Callable[[], T]) -> T | Outcome:
 
 
 def simulated(job: Job, run: SweepRun, system: System, run_options: Mapping[str, Any]) -> Outcome:
-    """Compute one run with its own options; if it fails, the data computed before are stored."""
+    """Simulate one run with its options and return the outcome; after a failure it has the data computed before."""
     try:
         result = simulate(system, **{"duration": job.duration, **job.options, **run_options})
     except SimulationError as error:
@@ -116,7 +116,7 @@ def simulated(job: Job, run: SweepRun, system: System, run_options: Mapping[str,
 
 
 def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
-    """Return the system of a run, and options of `simulate` for this run only."""
+    """Return the system of a run, and the options of `simulate` for this run only."""
     made = job.build(**run.arguments)
     system, own = made if isinstance(made, tuple) and len(made) == 2 else (made, {})
     if not isinstance(system, System) or not isinstance(own, Mapping):
@@ -131,7 +131,7 @@ def built(job: Job, run: SweepRun) -> tuple[System, dict[str, Any]]:
 
 
 def _stored(job: Job, result: Result) -> SweepTable:
-    """Return the data of a result that the sweep stores."""
+    """Return the data of a result that are stored for the job."""
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)
@@ -139,9 +139,9 @@ def _stored(job: Job, result: Result) -> SweepTable:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error as one line of text.
+    """Return an error as one line.
 
-    For errors that QuIRK does not raise deliberately, the text contains the place in the code.
+    For errors that are not raised deliberately by QuIRK, the line contains the location in the code.
     """
     try:
         message = f"{error}"

@@ -1,4 +1,4 @@
-"""Simulation of many systems that differ in their parameters."""
+"""Parameter sweeps: simulation of many systems that differ in their parameters."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def sweep(
         ``build(**parameters)`` returns the system of one run, or (system, options of `simulate` for this run only).
         Each run calls it in a worker process; it may be defined anywhere, including scripts and notebooks.
     parameters : mapping, table or problem
-        A mapping of lists, {"mass": [1, 2], "length": [0.1, 0.2, 0.3]}, stands for all combinations, here six runs; the
+        A mapping of lists, {"mass": [1, 2], "length": [0.1, 0.2, 0.3]}, defines all combinations, here six runs; the
         last parameter varies fastest. A table has one row for each run: a list of mappings, a pandas DataFrame, or a
-        structured array. With `samples`, names and bounds of its columns.
+        structured array. With `samples`: names and bounds of the columns of `samples`.
     duration : float
         Duration of each run, s.
     samples : (runs, parameters), optional
@@ -76,15 +76,15 @@ def sweep(
         Stored quantities: groups of `Result.to_xarray`, such as ["motion", "joints", "loads"], over time; requires
         `output`. Default: "motion", the positions and velocities of all bodies.
     reduce : function, optional
-        ``reduce(result)`` is called in the worker, and its return value is stored: a number or an array, several of
-        these by name, such as {"peak": 3.0, "angle": ("time", angles)} with dimensions named, or an xarray Dataset or
-        DataArray. Names equal to that of a parameter get the prefix ``result_``.
+        ``reduce(result)`` is called in the worker, and its return value is stored: a number, an array, a dict of
+        numbers and arrays with optional names of dimensions, such as {"peak": 3.0, "angle": ("time", angles)}, or an
+        xarray Dataset or DataArray. Names equal to the name of a parameter get the prefix ``result_``.
     workers : int, optional
         Number of processes; default: the number of cores available to this process.
     client : dask.distributed.Client, cluster such as LocalCluster, or address, optional
         Cluster to compute on instead of this machine.
     retries : int
-        Number of repetitions of a run whose process died, before it counts as failed. Clusters have their own setting.
+        Number of times a run is repeated if its process dies, before it counts as failed; not used on clusters.
     seed : int, optional
         If build has an argument `seed`, each run gets a separate integer, spawned from this one; default: from the
         operating system. The integers are a coordinate of the Dataset.
@@ -99,8 +99,8 @@ def sweep(
         Dataset with dimension "run", in the order of the parameters, which are coordinates. `.status` of each run is
         the status of its result, or "failed", with the reason in `.error`, or "not run" after Ctrl-C, which returns the
         runs computed so far. Values at output times after the early end of a run are NaN. The values equal those of a
-        single run on the same machine to the last bit. Fixed steps of explicit methods are computed for eight systems
-        at a time if these differ only in numbers, with values equal to round-off.
+        single run on the same machine to the last bit. Systems that differ only in numerical parameters are computed
+        eight at a time with fixed steps of explicit methods; their values are equal up to round-off.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def sweep(
 
 
 def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
-    """Return the groups of quantities to be stored, from the user's argument."""
+    """Return the names of the groups of quantities to be stored, from the user's arguments."""
     if quantities is None:
         return USUAL
     if reduce is not None:
@@ -155,9 +155,12 @@ def _quantities(quantities: Any, reduce: Any) -> tuple[str, ...]:
 
 
 def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the output times (nt,) that all runs share, s, or None.
+    """Return the common output times (nt,) of all runs, s, or None if there are none.
 
-    An InputError is raised for invalid options.
+    Raises
+    ------
+    InputError
+        If an option is invalid.
     """
     known = [*inspect.signature(sweep).parameters, *inspect.signature(simulate).parameters]
     known = [name for name in dict.fromkeys(known) if name not in ("options", "system")]
@@ -182,7 +185,7 @@ def _times(duration: float, reduce: Any, options: Mapping[str, Any]) -> np.ndarr
 def runs_of(build: Any, rows: Sequence[Mapping[str, Any]], seed: Any) -> tuple[list[SweepRun], dict[str, np.ndarray]]:
     """Return all runs of a sweep, and the seeds of their random numbers.
 
-    The seeds are arrays (runs,) in a dict by name of the argument of `build`; the dict is empty if `build` takes no
+    The seeds are an array (runs,) in a dict by name of the argument of `build`; the dict is empty if `build` takes no
     seed. `rows` are the parameters of each run.
     """
     if not callable(build):
@@ -222,7 +225,7 @@ def _pickled(job: Job) -> bytes:
 
 
 def _warn_of_failures(outcomes: Sequence[Outcome]) -> None:
-    """Warn if all runs have failed, which suggests an error in the call of `sweep`."""
+    """Warn if all runs have failed, which indicates an error in the call of `sweep`."""
     if outcomes and all(one.status == "failed" for one in outcomes):
         warnings.warn(
             f"{OWNER}: all {len(outcomes)} runs failed, the first with {outcomes[0].error}", stacklevel=outside()

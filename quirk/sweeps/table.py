@@ -1,4 +1,4 @@
-"""Data of one run of a sweep: named arrays with named dimensions."""
+"""Data of one run of a sweep: arrays with named dimensions, by name."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class SweepTable:
     Attributes
     ----------
     variables : variables by name
-    labels : labels (k,), such as names of bodies or times, of dimensions of length k that have labels
-    coordinates : names of variables that describe entries along dimensions
+    labels : labels (k,) of dimensions of length k, such as names of bodies or times, by name of the dimension
+    coordinates : names of the variables that are coordinates of a dimension
     """
 
     variables: dict[str, SweepVariable] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class SweepTable:
     coordinates: frozenset[str] = frozenset()
 
     def beside(self, taken: Collection[str]) -> SweepTable:
-        """Return the table with a prefix on names of variables and dimensions that are already taken."""
+        """Return the table with a prefix added to names of variables and dimensions that are in `taken`."""
 
         def free(name: str) -> str:
             return PREFIX + name if name in taken else name
@@ -62,7 +62,7 @@ class SweepTable:
 
 
 def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
-    """Return the variables of `Result.to_xarray` at those of the times (nt,), s, that the run has reached."""
+    """Return the variables of `Result.to_xarray` at those times of `times` (nt,), s, that the run has reached."""
     found = table_of("sweep", result, quantities)
     rows, reached = rows_at(result.time, times)
     variables = {
@@ -76,9 +76,9 @@ def of_result(result: Result, quantities: Any, times: np.ndarray) -> SweepTable:
 
 
 def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the output indices (k,) of those of `times` that a result contains, and these k times.
+    """Return the output indices (k,) of the times of `times` contained in a result, and these k times.
 
-    At an event the later one of two outputs is used; `time` are the output times, s.
+    `time` are the output times of the result, s. Of two outputs at an event the later one is used.
     """
     rows = np.searchsorted(time, times, side="right") - 1
     there = (rows >= 0) & (time[rows] == times)
@@ -88,8 +88,8 @@ def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
     """Return the result of the user's function `reduce` as a table.
 
-    The result is a number or an array, several of these by name, or a Dataset or DataArray. Arrays in a mapping may
-    have named dimensions, (dims, array), as in xarray. Along "time", only the rows at `times` are kept.
+    `returned` is a number, an array, a dict of them, or a Dataset or DataArray. Arrays in a dict may have named
+    dimensions, (dims, array), as in xarray. Along "time", only the rows at `times` are kept.
     """
     if hasattr(returned, "to_dataset") and hasattr(returned, "dims"):
         name = returned.name or VALUE
@@ -108,7 +108,7 @@ def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepT
 
 
 def _at_times(table: SweepTable, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
-    """Return the table with only the common output times along the dimension "time"."""
+    """Return the table restricted to the common output times `times` along the dimension "time"."""
     along = {name: v for name, v in table.variables.items() if "time" in v.dims}
     if not along:
         return table

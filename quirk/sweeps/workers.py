@@ -1,8 +1,8 @@
 """Worker processes on this machine, for the runs of a sweep.
 
-Each worker is a fork of this process where this is safe, else a new Python process. A thread sends runs to it and reads
-the outcomes through pipes. The calling script is not executed again in workers: functions are sent with their
-dependencies. If a process dies, its current run is repeated by a new one.
+Each worker is a fork of this process where this is safe, otherwise a new Python process. A thread sends runs to it and
+reads the outcomes through pipes. The calling script is not executed again in workers: functions are sent with their
+dependencies. If a process dies, its current run is repeated by a new process.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class WorkersError(QuirkError, RuntimeError):
 
 
 class WorkerDiedError(Exception):
-    """Error raised if a worker process has ended during a computation."""
+    """Error raised if a worker process ends during a computation."""
 
 
 class Worker:
@@ -55,7 +55,10 @@ class Worker:
     def start(self, job: bytes) -> None:
         """Send the pickled job to the process.
 
-        A WorkersError is raised if it cannot load the job.
+        Raises
+        ------
+        WorkersError
+            If the process cannot load the job.
         """
         try:
             self._send(job)
@@ -68,7 +71,10 @@ class Worker:
     def compute(self, runs: Sequence[SweepRun]) -> Iterator[Outcome]:
         """Yield the outcomes of runs.
 
-        A WorkerDiedError is raised if the process dies.
+        Raises
+        ------
+        WorkerDiedError
+            If the process dies.
         """
         import cloudpickle
 
@@ -115,15 +121,15 @@ class Worker:
 
 
 class Crew:
-    """Threads that share the runs of a sweep; each has its own worker process.
+    """Group of threads, each with one worker process, that compute the runs of a sweep.
 
     Attributes
     ----------
-    found : queue of outcomes; a thread that ends adds None, or the exception that ended it
-    left : runs that no thread has started
+    found : queue of outcomes; at its end a thread adds None, or the exception that ended it
+    left : runs that are not started yet
 
-    Runs in vector lanes (`lanes`) are computed together: if their process dies, they are repeated one by one until the
-    next outcome.
+    Runs in SIMD lanes are computed together; if their process dies, they are repeated one by one until the next
+    outcome.
     """
 
     def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int, lanes: bool) -> None:
@@ -148,7 +154,7 @@ class Crew:
             thread.join(GONE)
 
     def _work(self, thread: int) -> None:
-        """Compute runs in the thread with index `thread` until all runs are taken."""
+        """Compute runs, in the thread with index `thread`, until none is left."""
         if hasattr(signal, "pthread_sigmask"):
             # Only the main thread handles Ctrl-C; processes started here inherit the blocked signal.
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -191,7 +197,7 @@ class Crew:
                     deaths = []
 
     def _worker(self, thread: int, batch: Sequence[SweepRun]) -> Worker:
-        """Return the worker process of the thread with the index `thread`; it is started when first needed."""
+        """Return the worker process of the thread with index `thread`, and start it if necessary."""
         if thread not in self._workers:
             try:
                 with self._lock:
@@ -207,10 +213,7 @@ class Crew:
 
 
 def _copies(count: int) -> list[Forked]:
-    """Return forks of this process; they are created before other threads start.
-
-    `count` is their number.
-    """
+    """Return `count` forks of this process, created before other threads start."""
     made: list[Forked] = []
     with contextlib.suppress(OSError):  # memory or process limits may prevent more forks
         while len(made) < count and safe():
@@ -224,7 +227,8 @@ def computed_here(
     """Compute runs in worker processes; yield each outcome when it is available, and None from time to time.
 
     The iteration ends soon after `stop` (1,) is set, without waiting for runs in progress. `count` is the number of
-    processes, and `retries` how often a run is repeated if its process dies.
+    processes, `retries` the maximum number of repetitions of a run whose process dies, and `lanes` whether SIMD lanes
+    may be used.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""A system of named parts: construction, editing, and quantities at a state."""
+"""System of bodies, constraints and forces: construction, editing, and quantities at a state."""

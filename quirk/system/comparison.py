@@ -1,4 +1,4 @@
-"""Comparison of two systems by their names and numbers, for saved and joined results."""
+"""Comparison of two systems by names and parameters, to check saved and joined results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_NAMED = 3
 
 
 def likeness(system: System) -> dict[str, Any]:
-    """Return a description of a system as nested dicts and lists of text and numbers.
+    """Return a description of a system as nested dicts and lists of strings and numbers.
 
     The description contains all names, masses, constraint rows, frames and parameters that affect the motion.
     """
@@ -63,10 +63,10 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def differences(saved: Any, current: Any, location: str = "") -> list[str]:
-    """Return a text for each difference between two descriptions from `likeness`.
+    """Return a message for each difference between two descriptions from `likeness`.
 
-    In the texts `saved` is the saved value and `current` the value in the user's system. `location` names the entry
-    that contains both.
+    `saved` is the description from the file, `current` that of the user's system; `location` names the entry of the
+    description that is compared.
     """
     if isinstance(saved, dict) and isinstance(current, dict) and saved.keys() == current.keys():
         return [
@@ -86,16 +86,16 @@ def differences(saved: Any, current: Any, location: str = "") -> list[str]:
 
 
 def _is_equal(first: list[float], second: list[float]) -> bool:
-    """Whether two lists of numbers, `first` and `second`, are equal up to round-off of the largest."""
+    """Whether two lists of numbers are equal up to round-off of the largest number."""
     largest = np.abs([first, second]).max(initial=0.0)
     return first == second or bool((np.abs(np.subtract(first, second)) <= SAME * largest).all())
 
 
 def _entry_title(location: str, entry: dict[str, Any], key: str) -> str:
-    """Return the name of an entry for messages, with the name of the part that contains it.
+    """Return the name of an entry for messages, with the name of the part to which it belongs.
 
-    `entry` is the dict that describes the part and contains `key`; `location` names the part if `entry` has no entry
-    "name".
+    `entry` is the dict that describes the part and contains `key`; `location` is used as the name of the part if
+    `entry` has no item "name".
     """
     owner = f'"{entry["name"]}"' if isinstance(entry.get("name"), str) else location
     return f"{key} of {owner}" if owner else key
@@ -111,6 +111,6 @@ def _listed_names(items: list[Any]) -> str:
 
 
 def difference_text(differing: list[str]) -> str:
-    """Return at most MOST_NAMED differences as one text, with the number of further ones."""
+    """Return at most MOST_NAMED differences as one message, with the number of the others."""
     more = f"; and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
     return "; ".join(differing[:MOST_NAMED]) + more

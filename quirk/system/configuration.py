@@ -18,7 +18,7 @@ class Configuration:
     ----------
     active : names of the enabled bilateral constraints
     idle : names of the disabled forces and unilateral constraints
-    others : pairs of a name and the constraint or force that replaces the system's part of this name
+    others : pairs (name, constraint or force that replaces the system's part of this name)
     """
 
     active: frozenset[str]
@@ -28,8 +28,8 @@ class Configuration:
     def since(self, start: Configuration) -> tuple[dict[str, bool], dict[str, Any]]:
         """Return the differences from an earlier configuration `start`, as two dicts by name.
 
-        The first has, for each constraint or force that has been enabled or disabled, whether it is now enabled. The
-        second has all parts that replace parts of the system.
+        The first maps each constraint or force that has been enabled or disabled to True or False. The second contains
+        all replacements of parts of the system.
         """
         on = (self.active - start.active) | (start.idle - self.idle)
         off = (start.active - self.active) | (self.idle - start.idle)
@@ -51,5 +51,5 @@ class Configuration:
         return self.with_forces(**{"on" if on else "off": names})
 
     def with_others(self, parts: Mapping[str, Any]) -> Configuration:
-        """Return a copy in which constraints and forces are replaced by those of the same names in `parts`."""
+        """Return a copy with constraints and forces replaced by `parts`, a dict by name."""
         return replace(self, others=tuple({**dict(self.others), **parts}.items()))

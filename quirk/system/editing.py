@@ -25,7 +25,7 @@ MOST_NAMED = 6
 
 
 def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Part]:
-    """Return the parts of a system except those in `names`; `dependents` is as for `System.without`."""
+    """Return the parts of a system except those with the given names; `dependents` is as for `System.without`."""
     out = {id(part): part for part in (system[name] for name in names)}
     owners = [part for part in system if isinstance(part, Body | Beam | Constraint | ForceElement)]
     for owner in owners:
@@ -50,7 +50,7 @@ def remaining(system: System, names: Iterable[Any], dependents: bool) -> list[Pa
 
 
 def needs(part: Part, system: System) -> list[object]:
-    """Return the objects that a system with this part must contain: bodies, joints, and inputs that the part sets."""
+    """Return the objects on which a part depends: bodies, joints, and force elements whose inputs it sets."""
     if isinstance(part, Sampled):
         return [system[name] for name in part.inputs]
     if isinstance(part, Body | Beam | Event):
@@ -62,7 +62,7 @@ def needs(part: Part, system: System) -> list[object]:
 
 
 def carried_over(original: System, changed: System) -> State:
-    """Return the initial state of the system `changed`, in which parts that are also in `original` keep their state."""
+    """Return the initial state of the system `changed`; parts that are also in `original` keep their state."""
     before, start = original.initial_state(), changed.initial_state()
     rows = {id(body): row for row, body in enumerate(original.bodies)}
     for row, body in enumerate(changed.bodies):

@@ -1,4 +1,4 @@
-"""The parts of a system: bodies, constraints, forces, events, sampled functions, checked and looked up by name."""
+"""The parts of a system: bodies, constraints, forces, events and sampled functions, validated and indexed by name."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Parts:
     Parameters
     ----------
     items : iterable of Body, Beam, Constraint, ForceElement and Event
-        In any order. `companions` of an item, such as the plane constraint of a planar body and the bodies of a beam,
-        are added.
+        In any order. Implicit parts of an item, its `companions`, are added: for example the plane constraint of a
+        planar body, and the bodies of a beam.
 
     Attributes
     ----------
     bodies, constraints, forces, events, sampled : lists, in the order of the items
-        Forces on all bodies are replaced by copies for these bodies.
+        Forces declared for all bodies are replaced by copies for the bodies of this system.
 
     Raises
     ------
@@ -74,7 +74,10 @@ class Parts:
     def __getitem__(self, name: Any) -> Part:
         """Return the part of this name; the argument may also be the part itself.
 
-        An UnknownNameError is raised if there is no such part.
+        Raises
+        ------
+        UnknownNameError
+            If there is no such part.
         """
         name = getattr(name, "name", name)
         if not isinstance(name, str):
@@ -90,9 +93,9 @@ class Parts:
         return isinstance(name, str) and name in self._by_name
 
     def names_to_switch(self, asked_by: str, names: Iterable[Any]) -> set[str]:
-        """Return the names of constraints and forces; the argument contains names or objects.
+        """Return the names of constraints and forces given as names or objects.
 
-        Other parts raise an InputError; `asked_by` is the name of the method for the message.
+        Other parts raise an InputError; `asked_by` is the name of the calling method for the message.
         """
         parts = [self[name] for name in names]
         for part in parts:
@@ -134,7 +137,7 @@ class Parts:
                 raise InputError(f"System: {element} acts on {joint}, which is not in the system: add it to the items")
 
     def _check_names_of_inputs(self) -> None:
-        """Raise an InputError if a part has the name of a second input of a force element, such as "control.rates"."""
+        """Raise an InputError if the name of a part is also the name of an input, such as "control.rates"."""
         for force in self.forces:
             name = f"{force.name}.rates"
             if isinstance(force, ComputedTorque) and name in self._by_name:
@@ -143,7 +146,7 @@ class Parts:
                 )
 
     def _check_sampled(self) -> None:
-        """Raise an InputError if an input of a sampled function is not a force element or has two such functions."""
+        """Raise an InputError if an input of a sampled function is invalid, or is set by two functions."""
         set_by: dict[str, Sampled] = {}
         for sampled in self.sampled:
             for name in sampled.inputs:
@@ -180,7 +183,10 @@ def _listed(items: Any) -> list[Any]:
 
 
 def _check_rigid(element: TreeControl, parts: Iterable[Any], elastic: Container[str]) -> None:
-    """Raise an InputError if bodies among `parts`, of the tree of an element, are bodies of beams (names `elastic`)."""
+    """Raise an InputError if `parts`, the tree controlled by `element`, contain a body of a beam.
+
+    `elastic` are the names of all bodies of beams.
+    """
     for part in parts:
         if isinstance(part, Body) and part.name in elastic:
             raise InputError(

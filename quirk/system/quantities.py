@@ -35,8 +35,8 @@ class ConstraintForces:
     ----------
     force : (n, 3) N, in the inertial frame
     torque : (n, 3) N m, about the centers of mass, in body axes
-    generalized : (7 n,) Q_c over position and quaternion (r, q) of each body, with M xdd = Q + Q_c; it includes the
-        part that keeps ``|q| = 1``
+    generalized : (7 n,) Q_c conjugate to position and quaternion (r, q) of each body, with M xdd = Q + Q_c; it includes
+        the load of the constraint ``|q| = 1``
     """
 
     force: np.ndarray
@@ -71,7 +71,7 @@ class MotionDerivatives:
     linear : (K, n, 3) acceleration of the centers of mass, jerk, snap, ..., in the inertial frame, m/s^2, m/s^3, ...
     angular : (K, n, 3) first, second, ... time derivatives of the components of the angular velocities in body axes
     multipliers : (K, m) multipliers of the m constraint rows, and their first K - 1 time derivatives
-    loads : joint load by name of constraint; its `force` and `torque` are (K, 3), with their time derivatives
+    loads : joint loads by name of the constraint; `force` and `torque` are (K, 3), with K - 1 time derivatives
     """
 
     linear: np.ndarray
@@ -85,7 +85,7 @@ class MotionDerivatives:
 class VirtualWork:
     """Work of all loads along virtual displacements, J.
 
-    Each entry is a number for one displacement, or an array (k,) for k displacements.
+    Each value is a scalar for one displacement, or an array (k,) for k displacements.
 
     Attributes
     ----------

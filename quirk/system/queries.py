@@ -1,7 +1,7 @@
 """Accelerations, loads and derivatives of a system at one state.
 
-States are already checked, and times are in s. `solver` is "sparse" for the compiled code of large systems, or "dense"
-for the reference in dense algebra.
+States must be valid for the system; times are in s. `solver` is "sparse" for the compiled code for large systems, or
+"dense" for the reference implementation with dense matrices.
 """
 
 from __future__ import annotations
@@ -91,9 +91,12 @@ def constraint_derivatives(
 
 
 def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinematics, ConstrainedMotion]:
-    """Return kinematics and solution of the equations of motion at one state.
+    """Return the kinematics, and the solution of the equations of motion, at one state.
 
-    Constraints that contradict each other raise an InconsistentStateError.
+    Raises
+    ------
+    InconsistentStateError
+        If constraints contradict each other.
     """
     validate.choice("System", "solver", solver, SOLVERS)
     model, compiled = system.model, system.plant.solver()
@@ -113,10 +116,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
 
 
 def _with_angles(system: System, state: State, t: float) -> np.ndarray:
-    """Return the 1-2-3 angles (K, 3), rad, of K joints, and store them in the state.
-
-    All revolutions are counted.
-    """
+    """Return the 1-2-3 angles (K, 3), rad, of K joints with all turns counted, and store them in `state`."""
     angles = angles_at(system.model, state, t)
     state.angles = angles_by_name(system.model.joints, angles)
     return angles

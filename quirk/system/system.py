@@ -1,4 +1,4 @@
-"""A system: bodies, constraints and forces with uniform gravity."""
+"""System of bodies, constraints and forces with uniform gravity."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ RANK_TOLERANCES = 1e-12, LARGEST_RANK_TOLERANCE
 
 @explained
 class System(Renamed):
-    """Bodies, constraints and forces, checked and ready for computation.
+    """System of bodies, constraints and forces in a uniform gravitational field.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class System(Renamed):
     gravity : (3,)
         Gravitational acceleration in the inertial frame, m/s^2; default: none.
     load_length : float
-        Length, m, by which torques are divided for comparison with forces when redundant constraints share loads.
+        Length, m, by which torques are divided when the loads of redundant constraints are minimized.
         Default: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        Distance of a constraint row from the span of others below which it counts as redundant, for equal bodies and
-        rows of unit length; see `mobility`. Between 1e-12 and 0.1.
+        A constraint row counts as redundant if its distance from the span of the others is below this value; for
+        equal bodies and rows of unit length, see `mobility`. Between 1e-12 and 0.1.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class System(Renamed):
             self._set_up(items, load_length, rank_tolerance)
 
     def _set_up(self, items: Iterable[Part], load_length: float | None, rank_tolerance: float) -> None:
-        """Check the parts and settings, and flatten the system with the constraints that are enabled at first."""
+        """Validate parts and settings, and build the model of the system with the initially enabled constraints."""
         self._parts = Parts(items)
         self.bodies, self.constraints, self.forces = self._parts.bodies, self._parts.constraints, self._parts.forces
         self.events, self.sampled = self._parts.events, self._parts.sampled
@@ -110,21 +110,18 @@ class System(Renamed):
         self._configure(Configuration(frozenset(c.name for c in self.constraints if c.active)))
 
     def _configure(self, configuration: Configuration) -> None:
-        """Enable and disable constraints and forces as in `configuration`, and use the compiled model for it."""
+        """Enable and disable constraints and forces as in `configuration`, and select its compiled model."""
         self.configuration, self.plant = configuration, self.plant_for(configuration)
 
     def _switch(self, caller: str, names: Iterable[Any], on: bool) -> None:
-        """Enable (`on`) or disable constraints and forces; `caller` is the name of the public method, for errors."""
+        """Enable or disable constraints and forces; `caller` is the name of the public method, for errors."""
         configuration = self.configuration
         for name in sorted(self._parts.names_to_switch(caller, names)):
             configuration = configuration.switched(self[name], on)
         self._configure(configuration)
 
     def plant_for(self, configuration: Configuration) -> CompiledModel:
-        """Return the compiled model for a configuration of enabled parts.
-
-        The most recent MOST_PLANTS models are cached.
-        """
+        """Return the compiled model for a configuration; at most MOST_PLANTS models are cached."""
         if configuration not in self._plants:
             replacements = dict(configuration.others)
             # Sticking friction is represented by rows instead of a force.
@@ -146,13 +143,13 @@ class System(Renamed):
         return self._plants[configuration]
 
     def plants(self) -> list[tuple[Configuration, CompiledModel]]:
-        """Return all cached compiled models, each with its configuration."""
+        """Return all cached compiled models as pairs (configuration, model)."""
         return list(self._plants.items())
 
     def _closed(self, constraint: Constraint, replacements: Mapping[str, Any]) -> Constraint:
-        """Return the constraint, or its replacement by an event, with the closure errors that it keeps.
+        """Return the constraint, or its replacement by an event, with the absorbed closure errors.
 
-        A joint that an event has engaged with `keep_offset` holds the bodies as they stand, so it has none.
+        A joint engaged by an event with `keep_offset` has no closure error, because it holds the present relative pose.
         """
         acting: Constraint = replacements.get(constraint.name, constraint)
         keeps_offset = acting is not constraint and isinstance(acting, Joint | Distance)
@@ -160,23 +157,23 @@ class System(Renamed):
 
     @property
     def closure(self) -> Closure | None:
-        """Closure errors of redundant loops that `assemble` has absorbed, by constraint and row.
+        """Closure errors of redundant loops absorbed by `assemble`, by constraint and row.
 
         None unless `assemble` was called with `closure_tolerance`.
         """
         return self._closure
 
     def with_closure(self, closure: Closure | None) -> System:
-        """Return a copy of the system with other absorbed closure errors; parts and initial state are shared."""
+        """Return a copy of the system with the closure errors `closure`; parts and initial state are shared."""
         system = copy(self)
         system._closure, system._plants = closure, OrderedDict()
         system._configure(self.configuration)
         return system
 
     def configuration_of(self, state: State) -> Configuration:
-        """Return the configuration in which a run from a state starts.
+        """Return the initial configuration of a run from a state.
 
-        This is the present configuration with the changes by events that the state records.
+        This is the present configuration with the changes by events that are recorded in the state.
         """
         configuration = self.configuration
         for name, on in state.switched.items():
@@ -184,14 +181,14 @@ class System(Renamed):
         return configuration.with_others(state.replaced) if state.replaced else configuration
 
     def as_computed_by(self, plant: CompiledModel) -> System:
-        """Return a copy of the system that is evaluated with the compiled model `plant`."""
+        """Return a copy of the system that uses the compiled model `plant`."""
         system = copy(self)
         system.plant = plant
         return system
 
     @property
     def model(self) -> Model:
-        """Description of the system in arrays, for its active constraints."""
+        """Numerical description of the system (arrays) for its active constraints."""
         return self.plant.model
 
     def enable(self, *names: str | Constraint | ForceElement) -> None:
@@ -214,7 +211,7 @@ class System(Renamed):
         self._switch("enable", names, True)
 
     def disable(self, *names: str | Constraint | ForceElement) -> None:
-        """Disable constraints and forces for later runs: they remove no degree of freedom and exert no load.
+        """Disable constraints and forces for later runs; disabled parts do not act.
 
         Parameters
         ----------
@@ -230,15 +227,15 @@ class System(Renamed):
         self._switch("disable", names, False)
 
     def activate(self, *names: str | Constraint | ForceElement) -> None:
-        """Enable parts: alias of `enable`."""
+        """Enable constraints and forces; alias of `enable`."""
         self._switch("activate", names, True)
 
     def deactivate(self, *names: str | Constraint | ForceElement) -> None:
-        """Disable parts: alias of `disable`."""
+        """Disable constraints and forces; alias of `disable`."""
         self._switch("deactivate", names, False)
 
     def is_active(self, name: str | Constraint | ForceElement) -> bool:
-        """Whether a constraint or force is enabled; a unilateral constraint may be enabled and open."""
+        """Whether a constraint or force is enabled; an enabled unilateral constraint may be open."""
         (own,) = self._parts.names_to_switch("is_active", [name])
         bilateral = isinstance(self[own], Constraint) and not isinstance(self[own], Unilateral)
         return own in self.configuration.active if bilateral else own not in self.configuration.idle
@@ -262,9 +259,9 @@ class System(Renamed):
         return of_system(self)
 
     def initial_state(self) -> State:
-        """Return a copy of the state in which runs start.
+        """Return a copy of the initial state of runs.
 
-        The state has the poses and velocities of the bodies' declarations, or those that `assemble` has found.
+        It contains the poses and velocities declared with the bodies, or found by `assemble`.
         """
         return self._initial.copy()
 
@@ -279,7 +276,7 @@ class System(Renamed):
     def acceleration(self, state: State, t: float = 0.0, solver: str = "sparse") -> Acceleration:
         """Return the accelerations of all bodies at a state and time t, s.
 
-        Solver "sparse" is the compiled code; "dense" is the reference for small systems.
+        Solver "sparse" is the compiled code; "dense" is the reference implementation for small systems.
         """
         return at_state.acceleration(self, self.checked(state), self._time(t), solver)
 
@@ -290,16 +287,16 @@ class System(Renamed):
     def joint_loads(self, state: State, t: float = 0.0, solver: str = "sparse") -> dict[str, JointLoad]:
         """Return the load of every active constraint at a state and time t (s) by name.
 
-        If redundant constraints share a load, the shares are those with the least sum of ``|force|^2 + |torque /
-        load_length|^2`` over all rows.
+        Loads of redundant constraints are not unique; of all solutions, the one with the least sum of ``|force|^2 +
+        |torque / load_length|^2`` over all rows is returned.
         """
         return at_state.joint_loads(self, self.checked(state), self._time(t), solver)
 
     def derivatives(self, state: State, t: float = 0.0, order: int = 3, solver: str = "sparse") -> MotionDerivatives:
         """Return the first `order` time derivatives of the velocities at a state and time t, s.
 
-        Order 1 gives accelerations, 2 also jerk, 3 also snap. Joint loads are included with one derivative less. The
-        state must satisfy the constraints.
+        Order 1 gives accelerations, 2 also jerk, 3 also snap. Joint loads are included, with `order` - 1 time
+        derivatives. The state must satisfy the constraints.
         """
         order = validate.whole("System", "order", order)
         return at_state.derivatives(self, self.checked(state), self._time(t), order, solver)
@@ -315,7 +312,7 @@ class System(Renamed):
     ) -> ConstraintDerivatives:
         """Return the right-hand sides of all constraint rows up to `order`: nu, gamma, eta, sigma, ..., and kappa.
 
-        Row by row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
+        For each row, A times the p-th time derivative of the positions equals the right-hand side of order p: nu for
         velocities, gamma for accelerations, eta for jerk, sigma for snap. kappa is d(A^T)/dt times the multipliers.
 
         Parameters
@@ -324,7 +321,7 @@ class System(Renamed):
         t : time, s
         linear, angular : (k, n, 3)
             Accelerations, jerk, ... of the centers of mass in the inertial frame, and derivatives of the components of
-            angular velocities in body axes, as `derivatives` returns them; default: zero. The right-hand side of order
+            angular velocities in body axes, as returned by `derivatives`; default: zero. The right-hand side of order
             p depends on the first p - 2 of these derivatives.
         """
         order = validate.whole("System", "order", order)
@@ -333,8 +330,8 @@ class System(Renamed):
     def mobility(self, state: State | None = None, t: float = 0.0) -> Mobility:
         """Return degrees of freedom, redundant rows, null motions and the uniqueness of joint loads at a state.
 
-        The method uses dense algebra, with a cost cubic in the number of rows. Default: the initial state. Time t is in
-        s.
+        Dense matrices are used; the cost is cubic in the number of rows. The default state is the initial state. Time t
+        is in s.
         """
         from ..analysis.mobility import mobility
 
@@ -356,14 +353,15 @@ class System(Renamed):
             An equilibrium, a steady motion, or any state that satisfies the constraints. Default: the initial state.
         t : time, s
         inputs : list
-            Names of force elements whose value is the input, "motor" or "push.x"; pairs ("spring", "stiffness") of an
-            element and a parameter; or ("drive", "motion"), for a motion, its rate and its acceleration.
+            Inputs u: names of force elements, such as "motor" or "push.x", for their values; pairs (element,
+            parameter), such as ("spring", "stiffness"); or ("drive", "motion") for a motion, its rate and its
+            acceleration.
         outputs : list of str
             Quantities such as "hinge.angle", "rod.position.x", "hinge.force.y", "spring.length", "energy.kinetic".
         coordinates : list of str, optional
-            Quantities of poses, such as "hinge.angle", one for each degree of freedom; x consists of these coordinates
-            and their rates. Default: an orthonormal basis, in the mass metric, of the motions that the constraints
-            allow.
+            Functions of the poses, such as "hinge.angle", one for each degree of freedom; x consists of these
+            coordinates and their rates. Default: a basis of the motions allowed by the constraints, orthonormal in the
+            mass metric.
 
         Raises
         ------
@@ -385,8 +383,8 @@ class System(Renamed):
             As for `linearize`. Default: the initial state.
         t : time, s
         count : int, optional
-            Number of modes of smallest absolute value, computed with sparse matrices, for large systems at rest or in
-            steady motion. Default: all modes.
+            Number of modes to compute, with the eigenvalues of smallest absolute value. Sparse matrices are then used,
+            for large systems at rest or in steady motion. Default: all modes.
         """
         from ..analysis.linear.modes import modes
 
@@ -425,10 +423,11 @@ class System(Renamed):
         return equilibrium(self, self._state_or_initial(state), self._time(t))
 
     def virtual_displacements(self, state: State | None = None, t: float = 0.0) -> np.ndarray:
-        """Return a basis (f, n, 6) of the displacements that all active constraints allow at fixed time.
+        """Return a basis (f, n, 6) of the displacements allowed by all active constraints at fixed time.
 
-        For each body a translation of the center of mass in the inertial frame, m, and a rotation vector in body axes,
-        rad: the `null_motions` of `mobility`, orthonormal in the mass metric. Default: the initial state.
+        The entries of each body are a translation of the center of mass in the inertial frame, m, and a rotation vector
+        in body axes, rad. The basis is orthonormal in the mass metric and equals `null_motions` of `mobility`. The
+        default state is the initial state; t is in s.
 
         Raises
         ------
@@ -447,9 +446,9 @@ class System(Renamed):
         state : State
         t : time, s
         displacement : (n, 6) or (k, n, 6)
-            For each body a translation of the center of mass in the inertial frame, m, and a small rotation vector in
-            body axes, rad. Displacements need not be allowed by the constraints. The loads are those at the state,
-            so the work is of first order.
+            For each body the translation of the center of mass in the inertial frame, m, and a small rotation vector in
+            body axes, rad. Displacements need not satisfy the constraints. The work is of first order: the loads at the
+            state times the displacement.
         """
         from ..analysis.virtual_work import virtual_work
 
@@ -482,11 +481,11 @@ class System(Renamed):
         return joint_space(self, checked, t, coordinates)
 
     def remove_disallowed_velocity(self, state: State | None = None, t: float = 0.0) -> State:
-        """Return the state with the nearest velocities that all active constraints allow, and the same poses.
+        """Return the state with the same poses and the nearest velocities allowed by all active constraints.
 
         The velocities are nearest in the mass metric: the removed velocity has the least kinetic energy, and the
-        momentum of all allowed motions is conserved, as in a plastic impact of all constraints at once. Default: the
-        initial state, which is not changed.
+        momentum of all allowed motions is conserved, as in a plastic impact of all constraints at once. The default
+        is the initial state, which is not changed; t is in s.
 
         Raises
         ------
@@ -511,9 +510,9 @@ class System(Renamed):
         """Move the bodies to the nearest poses and velocities that satisfy every constraint.
 
         Later runs start from these poses and velocities. The result is a local minimum: from distant poses, other
-        assembled poses may be nearer. The poses are nearest in the mass metric, with the least sum of ``m |dr|^2`` and
-        ``theta.J theta`` for displacements dr and rotation vectors theta; the velocities have the least kinetic energy
-        of the change of velocity.
+        assembled poses may be nearer. Distance is measured in the mass metric: the sum of ``m |dr|^2 + theta.J theta``
+        is least for displacements dr and rotation vectors theta, and the kinetic energy of the velocity change is
+        least.
 
         Parameters
         ----------
@@ -524,14 +523,14 @@ class System(Renamed):
         coordinates : dict, optional
             Prescribed joint coordinates, by joint: a number for a joint with one free coordinate, {"hinge": 0.3}, or
             several by name, {"slider": {"rotation": 0.1, "translation": 0.2}}, in rad and m; see `Drive` for their
-            names. The other coordinates close the loops. Angles are at most a full turn, and runs start with the
-            prescribed turn.
+            names. The other coordinates are adjusted to close the loops. Angles may be at most a full turn; runs start
+            with the number of turns of the prescribed angle.
         rates : dict, optional
             Prescribed rates of joint coordinates, rad/s and m/s.
         closure_tolerance : float, optional
             Accepted closure error (m) of loops with redundant constraints, for instance of a drawing with rounded
-            coordinates. Rows that depend on others within this tolerance then count as redundant, and their violations
-            are subtracted as offsets, which the system keeps and `closure` lists. Default: the tolerance of the
+            coordinates. Rows that depend on others within this tolerance count as redundant, and their violations are
+            subtracted as offsets, which the system stores and `closure` lists. Default: the tolerance of the
             previous call, initially none.
 
         Returns
@@ -568,8 +567,8 @@ class System(Renamed):
     ) -> SliderMechanism:
         """Show the initial poses in a browser, with sliders for rotations about and translations along joint axes.
 
-        Dragging a slider moves the mechanism with all loops closed; it stops where the mechanism cannot follow. Drivers
-        are disabled. The system itself is not changed.
+        A slider moves the mechanism with all loops closed, within the range in which it can be assembled. Drivers are
+        disabled. The system itself is not changed.
 
         Parameters
         ----------
@@ -592,10 +591,11 @@ class System(Renamed):
         return view(self, labels=labels, host=host, port=port, block=block)
 
     def groups(self, forces: bool = False) -> list[list[str]]:
-        """Return lists of names of bodies that active constraints connect, directly or indirectly.
+        """Return the groups of connected bodies, as lists of names.
 
-        The ground does not connect bodies. With `forces`, elements that act between bodies connect them, too. Each body
-        is in exactly one list; lists and names are in the order of `bodies`.
+        Bodies are connected directly or indirectly by active constraints and, with `forces`, also by force elements
+        between bodies; the ground does not connect bodies. Each body is in exactly one list; lists and names are in the
+        order of `bodies`.
         """
         from .topology import groups
 
@@ -603,12 +603,12 @@ class System(Renamed):
 
     @property
     def companions(self) -> list[Part]:
-        """Parts created for other parts: planes of planar bodies, and flywheels of joints and actuators with rotors."""
+        """Implicit parts: planes of planar bodies, and flywheels of joints and actuators with rotors."""
         owners: list[Body | Constraint | ForceElement] = [*self.bodies, *self.constraints, *self.forces]
         return [companion for owner in owners for companion in owner.companions]
 
     def orphans(self) -> list[str]:
-        """Return the names of bodies that no active constraint or force connects to another body or the ground.
+        """Return the names of bodies without an active constraint or force to another body or the ground.
 
         Forces on a single body, fields, and the plane of a planar body do not count as connections.
         """
@@ -619,13 +619,13 @@ class System(Renamed):
     def with_parts(self, *items: Part) -> System:
         """Return a system with additional parts; the present parts keep their state.
 
-        Bodies keep their present initial state, constraints and forces stay enabled or disabled; new parts have the
-        state that they declare.
+        Bodies keep their present initial state, and constraints and forces stay enabled or disabled. New parts have
+        their declared state.
         """
         return self._with([*self, *items])
 
     def without(self, *names: str, dependents: bool = False) -> System:
-        """Return a system without some of the parts; the other parts keep their state.
+        """Return a system without the parts of the given names; the other parts keep their state.
 
         Parameters
         ----------
@@ -637,7 +637,7 @@ class System(Renamed):
         Raises
         ------
         InputError
-            If remaining parts require removed ones; the message names them. If no body is left.
+            If remaining parts depend on removed ones, which the message names, or if no body is left.
         """
         from .editing import remaining
 
@@ -684,7 +684,10 @@ class System(Renamed):
     def checked(self, state: State) -> State:
         """Return a copy of a state with normalized quaternions.
 
-        An InputError is raised if the state does not fit this system.
+        Raises
+        ------
+        InputError
+            If the state does not fit this system.
         """
         if not isinstance(state, State):
             raise InputError(f"System: state must be a quirk.State; got {state!r}")
@@ -701,10 +704,10 @@ class System(Renamed):
         return checked
 
     def _state_or_initial(self, state: State | None) -> State:
-        """Return a checked copy of a state, or the initial state for None."""
+        """Return a validated copy of a state; for None, the initial state."""
         return self.initial_state() if state is None else self.checked(state)
 
     @staticmethod
     def _time(t: Any) -> float:
-        """Return a time argument `t`, s; an InputError is raised unless it is a finite number."""
+        """Return the argument `t`, s, as a finite float, or raise an InputError."""
         return validate.number("System", "t", t)

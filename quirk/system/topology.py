@@ -1,4 +1,4 @@
-"""Connections between bodies."""
+"""Connectivity of bodies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def orphans(system: System) -> list[str]:
 
 
 def _joined(system: System, forces: bool) -> Iterator[tuple[Body | Ground, ...]]:
-    """Yield groups of connected bodies: one for each active constraint and, with `forces`, for each element."""
+    """Yield the bodies of each active constraint and, with `forces`, of each force element."""
     # The constraint of a planar body to its plane is part of the body.
     own = {id(part) for body in system.bodies for part in body.companions}
     for constraint in system.constraints:

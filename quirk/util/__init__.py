@@ -1,1 +1,1 @@
-"""Checks of arguments, atomic file writing, and records of the constructor calls of objects."""
+"""Argument validation, atomic file writing, records of constructor calls, and other utilities."""

@@ -1,9 +1,9 @@
 """Records of constructor calls, from which equal objects can be constructed later.
 
-Classes whose metaclass is `ConstructorMeta`, and functions decorated with `remembered`, store the called class or
-function and its arguments on the object that they return. If one of them calls another, the outermost call, written by
-the user, is stored. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` lists
-in the signature of a function the keywords that it passes on to a constructor.
+Classes with the metaclass `ConstructorMeta`, and functions decorated with `remembered`, store the called class or
+function and its arguments on the object that they return. For nested calls, the outermost call, written by the user,
+is stored. Both add the object's name to the TypeError of a call with wrong arguments. `with_keywords` adds to a
+function's signature the keywords that it passes on to a constructor.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class ConstructorCall:
     Attributes
     ----------
     maker : the class, function or class method that was called
-    arguments : the arguments by name, ``*names`` as a tuple; lists and arrays are copies
+    arguments : the arguments by name, variadic ones as a tuple; lists and arrays are copies
     """
 
     maker: Callable[..., Any]
@@ -51,13 +51,13 @@ class ConstructorMeta(ABCMeta):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """Signature of the constructor, for help and tooltips; Python would otherwise show the metaclass's."""
+        """Signature of the class's constructor, for help and tooltips, in place of the signature of the metaclass."""
         return construction(cls)
 
 
 @functools.cache
 def construction(cls: type) -> inspect.Signature:
-    """Return the signature of a class's constructor, without `self`."""
+    """Return the signature of the constructor of a class, without `self`."""
     # Read from __init__, because the signature of the class is that of the metaclass.
     arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
     return inspect.Signature(arguments)
@@ -105,7 +105,10 @@ class Binding:
         self._keywords = kind.VAR_KEYWORD in kinds
 
     def given(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return copies of the arguments of a call by name, or raise a TypeError that names the object."""
+        """Return copies of the arguments of a call by name.
+
+        `called` names the function and the object in the TypeError that is raised for wrong arguments.
+        """
         known = self._required
         given = {**dict(zip(self._positional, args, strict=False)), **kwargs}
         fits = self._usual and len(args) <= len(self._positional) and len(given) == len(args) + len(kwargs)
@@ -116,7 +119,10 @@ class Binding:
         return {name: _kept(given[name]) for name in ordered}
 
     def _bound(self, called: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of any call by name, including those of ``**keywords``, by `inspect.Signature.bind`."""
+        """Return the arguments of a call by name, including those of ``**keywords``, by `inspect.Signature.bind`.
+
+        `called` is the name of the function for errors.
+        """
         signature, given = self._signature, dict[str, Any]()
         try:
             bound = signature.bind(*args, **kwargs).arguments
@@ -131,12 +137,12 @@ class Binding:
 
 @functools.cache
 def _binding(cls: type) -> Binding:
-    """Return the binding of a class's constructor."""
+    """Return the argument binding of the constructor of a class."""
     return Binding(construction(cls))
 
 
 def remembered(function: F) -> F:
-    """Decorate a function or class method so that its call is recorded on the object it returns."""
+    """Decorate a function or class method so that its calls are recorded on the objects it returns."""
     signature = inspect.signature(function)
     of_class = next(iter(signature.parameters), "") == "cls"
     taken = list(signature.parameters.values())[of_class:]

@@ -1,4 +1,4 @@
-"""Digests of values and of the objects of a model, equal in every process."""
+"""Digests of values and model objects that are equal in every process."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def digest(value: Any, names: Mapping[int, str]) -> str:
 
 
 def _described(value: Any, names: Mapping[int, str], depth: int) -> Any:
-    """Return a value as nested texts, lists and dicts that are equal for equivalent values, in every process.
+    """Return a value as nested lists and dicts of strings that are equal for equivalent values, in every process.
 
-    `names` maps ids of parts to names; `depth` counts the levels.
+    `names` maps ids of parts to names; `depth` is the level of nesting.
     """
     if depth > DEEPEST:
         return type(value).__qualname__

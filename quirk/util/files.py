@@ -16,10 +16,10 @@ LOOK = 0.05  # interval between two attempts to lock a file, s
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file, which atomically replaces `path` when the block ends.
+    """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
 
-    After an error the temporary file is removed. Readers of `path` find either the complete old file or the complete
-    new one.
+    After an error the temporary file is removed. Readers of `path` see either the complete old file or the complete new
+    one.
     """
     aside = path.with_name(f".{uuid.uuid4().hex[:16]}{path.suffix}")
     try:
@@ -40,8 +40,8 @@ def made_folder(folder: Path) -> None:
 def held(path: Path, longest: float) -> BinaryIO | None:
     """Open a file and lock it exclusively for this process; return None if that fails.
 
-    Locking fails if another process keeps the lock for `longest` seconds, or if the file system has no locks. The lock
-    lasts until `let_go` is called or the process ends.
+    Locking fails if another process holds the lock for more than `longest` seconds, or if the file system does not
+    support locks. The lock lasts until `let_go` is called or the process ends.
     """
     end = time.monotonic() + longest
     while time.monotonic() <= end:

@@ -1,4 +1,4 @@
-"""Pause of the garbage collector while many long-lived objects are created."""
+"""Suspension of the garbage collector while many long-lived objects are created."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def collector_paused() -> Iterator[None]:
     """Context manager that disables the cyclic garbage collector, and restores its previous setting at the end.
 
-    The collector traverses all objects whenever their number has grown by a certain fraction. When a system of 10^5
-    bodies is set up there is nothing to collect, and the traversals take a third of the time.
+    During the construction of a system of 10^5 bodies no garbage arises, and the collector's traversals would take a
+    third of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,6 +1,6 @@
 """Base of immutable objects: bodies, constraints and forces.
 
-A system reads its parts when it is constructed, so a later change of a part would not take effect.
+A system reads its parts when it is constructed, so that later changes of a part would have no effect.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .construction import ConstructorMeta
 
 
 class SealedMeta(ConstructorMeta):
-    """Metaclass that makes objects and their arrays read-only at the end of their construction."""
+    """Metaclass that makes objects and their arrays read-only after construction."""
 
     if not TYPE_CHECKING:  # as for ConstructorMeta
 
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # of a metaclass
-            """Construct the object and seal it."""
+            """Construct the object and make it read-only."""
             made = super().__call__(*args, **kwargs)
             for value in vars(made).values():
                 if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-"""Messages for wrong arguments and unknown attributes, with the nearest valid name."""
+"""Error messages for wrong arguments and unknown attributes, with the nearest valid name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def misfit(
     signature : inspect.Signature
         Signature of the function or class.
     called : str
-        Name of the function or class; methods are preceded by the name of their class.
+        Name of the function or class; for methods with the name of the class.
     args, kwargs : arguments of the call
     of : str
         Name of the object for the message, such as ' "rod"', or an empty string.
@@ -47,9 +47,9 @@ def misfit(
 
 
 def explained(public: T) -> T:
-    """Decorate a public function or class so that errors of its use suggest the right name.
+    """Decorate a public function or class so that errors of its use suggest valid names.
 
-    A TypeError for wrong arguments then names the nearest argument and the signature. An AttributeError names the
+    A TypeError for wrong arguments then states the nearest argument and the signature. An AttributeError states the
     nearest attribute of the object. Other errors are not affected.
     """
     if not isinstance(public, type):
@@ -68,9 +68,9 @@ def explained(public: T) -> T:
 
 
 def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any:
-    """Wrap a function so that its TypeErrors for wrong arguments are explained.
+    """Return a function wrapped so that its TypeErrors for wrong arguments suggest valid names.
 
-    `called` is its name in the message; `bound` is the number of arguments that Python passes itself, such as `self`.
+    `called` is its name in the message; `bound` is the number of implicit arguments, such as `self`.
     """
 
     @functools.wraps(function)
@@ -94,9 +94,9 @@ def _explained(function: Callable[..., Any], called: str, bound: int = 0) -> Any
 
 
 class UnknownAttributeError(AttributeError):
-    """Error raised if an object has no attribute of a name.
+    """Error raised if an object has no attribute of the requested name.
 
-    The message suggests the nearest name, and lists all of them.
+    The message suggests the nearest name, and lists all attributes.
     """
 
     def __init__(self, kind: str, attribute: str, known: tuple[str, ...]) -> None:
@@ -110,7 +110,7 @@ class UnknownAttributeError(AttributeError):
 
 
 def unknown_attribute(of: Any, name: str) -> Any:
-    """Raise UnknownAttributeError for an attribute that an object does not have; classes use it as `__getattr__`.
+    """Raise UnknownAttributeError for a missing attribute of the object `of`; used by classes as `__getattr__`.
 
     If the attribute is a property that has raised an error, that error is raised again.
     """
@@ -123,5 +123,5 @@ def unknown_attribute(of: Any, name: str) -> Any:
 
 @functools.cache
 def _attributes(kind: Any) -> tuple[str, ...]:
-    """Return the names of all public attributes of objects of a class."""
+    """Return the names of all public attributes of the objects of class `kind`."""
     return tuple(name for name in dir(kind) if not name.startswith("_"))

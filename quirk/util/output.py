@@ -1,4 +1,4 @@
-"""Atomic writing of users' output files, with error messages that state the reason and the data that remain."""
+"""Atomic writing of output files, with error messages that state the reason and the data that remain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from . import files
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Yield the path of a temporary file, which replaces `path` once it is complete; see `files.whole`.
+    """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
 
     Parameters
     ----------
-    owner : name of the function for messages
-    path : Path
+    owner : name of the function, for messages
+    path : path of the output file
 
     Raises
     ------
@@ -32,9 +32,9 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing(owner: str, path: Path, remaining: str) -> Iterator[None]:
-    """Context manager in which an OSError becomes a WriteError.
+    """Context manager that converts an OSError to a WriteError.
 
-    The message names the function `owner` and the file `path`, and ends with `remaining`, a text about the data that
+    The message states the function `owner`, the file `path`, and at its end `remaining`, a description of the data that
     remain.
     """
     try:
@@ -47,7 +47,7 @@ def writing(owner: str, path: Path, remaining: str) -> Iterator[None]:
 
 
 def _disk_space_hint(path: Path) -> str:
-    """Return the free space on the disk that holds `path`, as text; an empty string if it is unknown."""
+    """Return a phrase with the free space on the disk that holds `path`; an empty string if it is unknown."""
     try:
         return f" ({shutil.disk_usage(path.parent).free / 1e6:.1f} MB are free there)"
     except OSError:

@@ -1,10 +1,10 @@
 """Checks that no other user of the machine could have written a file or folder.
 
-Files that are unpickled and run must come from this user or the administrator. The rules are those of OpenSSH for keys:
-the file, its folder and all parent folders belong to the user or to root, and nobody else may write to them. A parent
-folder with the sticky bit, such as /tmp, may be open to others, because they cannot replace files of other owners
-there. Write access of a group counts as that of others, unless it is the user's private group, with the user's name and
-no other members. On Windows, where users' folders are closed to others by default, nothing is checked.
+Files that are unpickled and executed must come from this user or the administrator. The rules are those of OpenSSH for
+keys: the file, its folder and all parent folders belong to the user or to root, and only their owner may write to them.
+Parent folders with the sticky bit, such as /tmp, may be writable by others, who cannot replace files of other owners
+there. Write access of a group is rejected, unless the group is the user's private group, with the user's name and no
+other members. On Windows nothing is checked, because users' folders are closed to others by default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UntrustedError(OSError):
-    """Error raised if a file or folder may have been written by another user."""
+    """Error raised if another user could have written a file or folder."""
 
 
 def check_folder(folder: Path) -> None:

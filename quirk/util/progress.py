@@ -1,4 +1,4 @@
-"""Progress line of a computation, written to standard error."""
+"""Progress line of a computation on standard error."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class ProgressLine:
     Parameters
     ----------
     start, end : initial and final time of the run, s
-    patience : wall time, s, after which the line appears; a run that ends earlier shows none
-    describe : function that returns the text for a time, s; default: the time itself
+    patience : wall time, s, before the line appears
+    describe : function of the time (s) that returns the string to show; default: the time itself
     """
 
     def __init__(
@@ -34,15 +34,15 @@ class ProgressLine:
     ) -> ProgressLine | None:
         """Return a new progress line, or None if no line is to be shown.
 
-        The line is shown if `requested` is True, or if it is None and standard error is a terminal. The other
-        arguments are those of the class.
+        The line is shown if `requested` is True, or if it is None and standard error is a terminal. The other arguments
+        are as for the class.
         """
         if requested is None:
             return cls(start, end, PATIENCE, describe) if sys.stderr is not None and sys.stderr.isatty() else None
         return cls(start, end, describe=describe) if requested else None
 
     def update(self, t: float) -> None:
-        """Rewrite the line for time t (s), unless it was rewritten less than PROGRESS_INTERVAL ago."""
+        """Rewrite the line for time t (s); calls within PROGRESS_INTERVAL of the last one are ignored."""
         self.reached, now = t, time.perf_counter()
         if now - self.last > PROGRESS_INTERVAL and now - self.started >= self.patience and sys.stderr.isatty():
             self.last = now

@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Renamed:
-    """Base class for classes with renamed attributes; the deprecated names work, with a DeprecationWarning."""
+    """Base class of classes with renamed attributes; access by a deprecated name raises a DeprecationWarning."""
 
     # Present names by deprecated name.
     _earlier_names: ClassVar[Mapping[str, str]] = {}
@@ -20,7 +20,7 @@ class Renamed:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Return the attribute that a deprecated name refers to, with a warning."""
+            """Return the attribute with the present name for a deprecated name, with a warning."""
             now = type(self)._earlier_names.get(name)
             if now is None:
                 return unknown_attribute(self, name)
@@ -29,9 +29,9 @@ class Renamed:
 
 
 def with_earlier_arguments(**present_names: str) -> Callable[[F], F]:
-    """Decorator that declares deprecated names of a function's arguments, such as ``centre="center"``.
+    """Return a decorator that accepts deprecated names of a function's arguments, such as ``centre="center"``.
 
-    `present_arguments` replaces them in a call.
+    A deprecated name in a call is replaced by the present name, with a warning.
     """
 
     def noted(function: F) -> F:
@@ -42,10 +42,7 @@ def with_earlier_arguments(**present_names: str) -> Callable[[F], F]:
 
 
 def present_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return keyword arguments with deprecated names replaced by the present ones, each with a warning.
-
-    `arguments` are the arguments of the call.
-    """
+    """Return keyword arguments with deprecated names replaced by the present ones, each with a warning."""
     earlier: Mapping[str, str] = getattr(function, "earlier_arguments", {})
     for name in arguments.keys() & earlier.keys():
         said = f"{function.__name__}: the argument {name} is called {earlier[name]} now"

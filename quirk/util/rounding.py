@@ -1,4 +1,4 @@
-"""Suppression of round-off in displayed numbers."""
+"""Suppression of round-off errors in displayed values."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ ROUND_OFF = 1e-12
 
 
 def rounded_off(values: Any, largest: float) -> np.ndarray:
-    """Return an array in which values below `ROUND_OFF` times `largest` are replaced by zero."""
+    """Return an array in which absolute values below `ROUND_OFF` times `largest` are replaced by zero."""
     return np.where(np.abs(values) > ROUND_OFF * largest, values, 0.0)
 
 
 def loads_rounded_off(loads: np.ndarray, length: float) -> np.ndarray:
-    """Return an array of loads in which round-off is replaced by zero.
+    """Return an array of loads in which round-off errors are replaced by zero.
 
-    `loads` has shape (..., 2, k): k components of force (N) and k of torque (N m). Round-off is relative to the largest
-    force and to the largest torque over `length`, a typical length of the system (m); for torques, this is multiplied
-    by `length`.
+    `loads` has shape (..., 2, k): k components of force (N) and k of torque (N m). Errors are relative to the largest
+    force or, if larger, to the largest torque divided by `length`, a characteristic length of the system (m).
     """
     sizes = np.abs(loads).max(axis=(*range(loads.ndim - 2), loads.ndim - 1), initial=0.0)
     force = max(float(sizes[0]), float(sizes[1]) / length)

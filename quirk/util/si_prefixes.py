@@ -1,4 +1,4 @@
-"""SI prefixes of units for axes of plots."""
+"""SI prefixes of units for the axes of plots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONLY_SMALL = ("s", "rad")
 
 
 def prefixed(unit: str, largest: float) -> tuple[float, str]:
-    """Return the factor and the prefixed unit, such as 1e-3 and "mm", that suit numbers up to `largest`."""
+    """Return the factor and the prefixed unit, such as 1e-3 and "mm", suitable for values up to `largest`."""
     found = TAKES_PREFIX.match(unit)
     if found is None or not np.isfinite(largest) or LEAST <= largest < MOST or largest <= 0:
         return 1.0, unit
@@ -31,10 +31,7 @@ def prefixed(unit: str, largest: float) -> tuple[float, str]:
 
 
 class InUnit(Formatter):
-    """Formatter of axis ticks that shows values in a unit with a prefix, such as mm.
-
-    `factor` is this unit in SI units.
-    """
+    """Tick formatter that shows SI values in a prefixed unit, such as mm; `factor` is this unit in SI units."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
@@ -52,12 +49,12 @@ class InUnit(Formatter):
         return self._inner(x / self.factor, pos)
 
     def get_offset(self) -> str:
-        """Return the text, such as a power of ten, that belongs to all tick labels."""
+        """Return the label common to all ticks, such as a power of ten."""
         return self._inner.get_offset()
 
 
 def label(axis: Axis, text: str, unit: str, largest: float) -> None:
-    """Label an axis of a plot with a text and a prefixed unit that suits numbers up to `largest`.
+    """Label an axis of a plot with `text` and a prefixed unit suitable for values up to `largest`.
 
     The plotted data stay in SI units.
     """
@@ -70,7 +67,7 @@ def label(axis: Axis, text: str, unit: str, largest: float) -> None:
 def label_lengths(ax: Any, texts: Sequence[str], largest: float) -> None:
     """Label the x, y and z axes of a plot of positions, all in the same unit of length.
 
-    `texts` are the labels; `largest` is the largest coordinate, m.
+    `texts` are the labels without units; `largest` is the largest coordinate, m.
     """
     for axis, text in zip("xyz", texts, strict=False):
         label(getattr(ax, f"{axis}axis"), text, "m", largest)

@@ -63,10 +63,7 @@ MOST_MEANT = 2
 
 
 def nearest_names(unknown: str, known: Iterable[str]) -> list[str]:
-    """Return at most two of the known names that are most similar to the name `unknown`.
-
-    The list is empty if no name is similar.
-    """
+    """Return at most two known names, the most similar ones to `unknown`; empty if no name is similar."""
     listed, folded = list(dict.fromkeys(known)), unknown.lower()
     lower, plural = {name: name.lower() for name in listed}, folded.removesuffix("s")
     close = difflib.get_close_matches(folded, lower.values(), n=1)
@@ -81,16 +78,16 @@ def nearest_names(unknown: str, known: Iterable[str]) -> list[str]:
 
 
 def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: int | None = None) -> str:
-    """Return the last part of an error message about an unknown name: a suggestion, or a list of known names.
+    """Return the end of an error message about an unknown name: a suggestion, or a list of known names.
 
     Parameters
     ----------
     given : str
         The unknown name.
     known : iterable of str
-        Names that exist.
+        Valid names.
     every : bool
-        Whether all known names are listed even if one is suggested.
+        Whether all valid names are listed even if one is suggested.
     most : int, optional
         Maximum number of listed names; default: all.
     """
@@ -103,10 +100,10 @@ def suggestion(given: str, known: Iterable[str], *, every: bool = False, most: i
 
 
 def quoted(names: Iterable[str], word: str = "or") -> str:
-    """Return a text with the names in double quotes, joined by `word`."""
+    """Return the names in double quotes as one string, joined by `word`."""
     return f" {word} ".join(f'"{name}"' for name in names)
 
 
 def _has_word(name: str, beginning: str) -> bool:
-    """Whether a word in a name starts with `beginning`; words are separated by underscores, dots or blanks."""
+    """Whether a word in a name starts with `beginning`; words are separated by underscores, dots or spaces."""
     return any(word.startswith(beginning) for word in re.split(r"[_. ]", name))

@@ -26,7 +26,7 @@ ZERO_LENGTH = 1e-12
 
 
 def name(kind: str, value: Any) -> str:
-    """Return `value` if it is a non-empty string, as names of objects must be."""
+    """Return the name of an object, which must be a non-empty string; `kind` is its class, for errors."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{kind}: name must be a non-empty string; got {value!r}")
     return value
@@ -81,7 +81,7 @@ def non_negative(owner: str, argument: str, value: Any) -> float:
 
 
 def direction(owner: str, argument: str, value: Any) -> np.ndarray:
-    """Return a unit vector (3,); `value` is a vector of three numbers, or "x", "y" or "z"."""
+    """Return a unit vector (3,) from a vector of three numbers, or from "x", "y" or "z"."""
     if isinstance(value, str):
         value = np.eye(3)["xyz".index(choice(owner, argument, value, tuple("xyz")))]
     vector = array(owner, argument, value, (3,))
@@ -100,7 +100,7 @@ def flag(owner: str, argument: str, value: Any) -> bool:
 
 
 def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None]) -> Any:
-    """Return `value` if it is one of `allowed`; the error suggests the nearest of them."""
+    """Return `value`, which must be one of `allowed`; the error suggests the nearest of them."""
     if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         meant = quoted(nearest_names(value, filter(None, allowed))) if isinstance(value, str) else ""
@@ -110,9 +110,9 @@ def choice(owner: str, argument: str, value: Any, allowed: Sequence[str | None])
 
 
 def times(owner: str, argument: str, value: Any, start: float, end: float) -> np.ndarray:
-    """Return an array of strictly increasing times within [start, end], s.
+    """Return strictly increasing times within [start, end], s, as an array.
 
-    Times that exceed the ends by round-off are moved to them.
+    Times outside by no more than round-off are moved to the ends.
     """
     result = numbers(value)
     if result is None:
@@ -144,9 +144,9 @@ def whole(owner: str, argument: str, value: Any) -> int:
 
 
 def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
-    """Return the absolute path of a file that can be written, and create its folder.
+    """Return the absolute path of an output file, and create its folder.
 
-    Its suffix must be one of `kinds`, such as ".png".
+    The suffix of the file must be one of `kinds`, such as ".png".
     """
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
@@ -166,7 +166,7 @@ def output_file(owner: str, value: Any, kinds: Sequence[str]) -> Path:
 
 
 def output_folder(owner: str, argument: str, value: Any) -> Path:
-    """Return the path of a folder in which files can be written; it is created if it does not exist."""
+    """Return the path of an output folder, which is created if it does not exist."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: {argument} must be the name of a folder; got {value!r}")
     try:

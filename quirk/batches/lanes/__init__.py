@@ -1,1 +1,1 @@
-"""Fixed steps of eight members of a batch at a time: each quantity is a SIMD vector with one lane per member."""
+"""SIMD integration of eight members of a batch at a time: each vector holds one quantity of eight members."""

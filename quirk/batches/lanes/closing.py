@@ -1,7 +1,8 @@
-"""Constraint rows that close the loops of the spanning forest, in lanes, and their multipliers.
+"""Loop-closing constraint rows in SIMD lanes, and their multipliers.
 
-The C rows are A, with right-hand sides b. a_0 are the accelerations of the forest without these rows, and X its
-accelerations due to unit multipliers of each row. Then the multipliers x solve A X x = b - A a_0.
+The joints of a spanning forest are eliminated; the C remaining rows A, with right-hand sides b, close its loops. With
+the accelerations a_0 of the forest without these rows, and its accelerations X due to unit multipliers of each row,
+the multipliers x solve A X x = b - A a_0.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ BODY = 8 * BODY_LOAD
 def close_row(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int
 ) -> None:
-    """Compute the loads of a unit multiplier of constraint row c, inertial axes, and the right-hand side b of the row.
+    """Compute loop-closing constraint row c: the loads of its unit multiplier, inertial axes, and its right-hand side.
 
-    The row closes a loop of the spanning forest. Its integers are read from `closing` and its constants from `numbers`;
-    the force and moments are written to `work`.
+    The integers of the row are read from `closing` and its constants from `numbers`; `y` are the states and `kin` the
+    kinematics of the bodies. The force, the moments and the right-hand side are written to `work`.
     """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
@@ -104,7 +105,7 @@ def close_row(
 
 @kernel
 def unit(zero: Any, component: int) -> Any:
-    """Return the unit vector along an inertial axis in all lanes."""
+    """Return the unit vector along an inertial axis in all lanes; `zero` is the zero of all lanes."""
     one = zero + 1.0
     if component == 0:
         return one, zero, zero
@@ -117,7 +118,10 @@ def unit(zero: Any, component: int) -> Any:
 def close_deviation(
     closing: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, work: np.ndarray, c: int, level: int
 ) -> None:
-    """Set the right-hand side of loop-closing row c to minus its violation; `level`: 0 for poses, 1 for velocities."""
+    """Set the right-hand side of loop-closing row c to minus its violation; `level`: 0 for poses, 1 for velocities.
+
+    `y` are the states and `kin` the kinematics of the bodies; the other arguments are as in `close_row`.
+    """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)
     ki, kj = KIN * i, KIN * j
@@ -214,7 +218,10 @@ def respond(tables: LaneTables, work: LaneWork, ground: int) -> None:
 
 @kernel
 def close_loops(tables: LaneTables, work: LaneWork, ground: int) -> None:
-    """Solve for the multipliers of the loop-closing rows, and add their effect to the accelerations."""
+    """Solve for the multipliers of the loop-closing rows, and add the resulting accelerations to those in `work`.
+
+    `ground` is the index of the ground, which equals the number of bodies.
+    """
     closing, rows, size = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, BODY * (ground + 1)
     for c in range(rows):
         o, e = 8 * CLOSING_WORK * c, ROW_ENTRIES * c

@@ -80,11 +80,15 @@ def applied_in_lanes(
 ) -> None:  # fmt: skip
     """Write the applied loads on all bodies at time t (s) to the entries FORCE and TORQUE of `kin`.
 
-    The force laws are called for one member after the other. `inputs` are the inputs of the laws of the eight members,
-    and `sides` the integers of the frames of the laws. `settled` is true at the end of a step, where the reference
-    angles for counting full turns are renewed. User functions are recorded in `probes` at `stage` of a step, see
-    `probe`; `group` is the index of the group of members, and `before` the start time of the step. If a function may
-    have jumped in the step, ABRUPT is set in `notes`.
+    The force laws are evaluated for one member after the other.
+
+    Parameters
+    ----------
+    inputs, sides : inputs of the laws of the eight members, and integers of the frames of the laws
+    settled : true at the end of a step, where the reference angles for counting full turns are updated
+    probes : records of user functions; `group` is the index of the group of members, `stage` that of the stage, and
+        `before` the start time of the step, s; see `probe`
+    notes : flags, in which ABRUPT is set if a user function may have jumped in the step
     """
     for block in range(kin.shape[0] // KIN):
         for c in range(6):
@@ -119,7 +123,7 @@ def applied_in_lanes(
 
 @traced
 def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Compute the inertia of body b and its bias load, inertial axes.
+    """Compute the inertia of body b and its bias load, both in inertial axes, and write them to `inertia` and `load_`.
 
     The bias load is minus the sum of weight, applied loads and gyroscopic torque.
     """
@@ -133,7 +137,7 @@ def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, loa
 
 @traced
 def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Compute the inertia of body b and its bias load, inertial axes, if the body axes are principal axes."""
+    """Compute the inertia and bias load of body b, as `begin_body`, for body axes that are principal axes."""
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
     unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
@@ -144,7 +148,7 @@ def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any
 def _begin(
     constants: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any, R: Any, turned: Any, momentum: Any
 ) -> None:
-    """Compute the inertia of body b and its bias load, inertial axes; see `begin_body`.
+    """Compute the inertia of body b and its bias load, both in inertial axes; see `begin_body`.
 
     `R` holds the rows of the rotation matrix of the body, and `turned` the rows of R J. `momentum` is its angular
     momentum in body axes minus that of a sphere with the middle principal moment of inertia.
@@ -198,9 +202,9 @@ def evaluate_in_lanes(
 ) -> None:
     """Write the time derivatives y' at time t (s) and states y to `ydot`, for a group of eight members.
 
-    `group` is the index of the group in `numbers`; `settled`, `probes`, `stage` and `before` as in `applied_in_lanes`.
-    If `row` is not negative, the slopes are then combined with the weights in this row of the tableau: `after` is set
-    to the state `first` plus h times their sum.
+    `group` is the index of the group; `settled`, `probes`, `stage` and `before` are as in `applied_in_lanes`. If `row`
+    is not negative, `after` is then set to the state `first` plus h times the sum of the slopes with the weights in
+    this row of the tableau.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -247,10 +251,9 @@ def evaluate_in_lanes(
 
 @kernel
 def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
-    """Add the effect of the loop-closing rows to the accelerations of the spanning forest.
+    """Compute and factorize the loop-closing rows at the states y, and correct the accelerations for them.
 
-    The rows are computed at the states y of the group with index `group`, and factorized; projections reuse the
-    factorization.
+    `group` is the index of the group of members. Projections reuse the factorization.
     """
     closing, rows, ground = tables.closing, tables.closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
     own = numbers.closing[8 * CLOSING_NUMBERS * rows * group : 8 * CLOSING_NUMBERS * rows * (group + 1)]
@@ -324,7 +327,7 @@ def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndar
 def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int) -> None:
     """Project the states y of a group of members onto the constraints with the last factorization.
 
-    The last corrections of each lane, divided by the largest allowed corrections, are stored in work.notes.
+    The last correction in each lane, relative to the largest allowed correction, is stored in work.notes.
     """
     size = y.shape[0] // STATE
     constants = numbers.constants[CON * size * group : CON * size * (group + 1)]
@@ -357,7 +360,7 @@ def steps_of_group(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, y: np.ndarray, group: int, probes: LaneProbes,
 ) -> None:  # fmt: skip
-    """Advance the states y of a group of eight members by `count` steps, in place; `first` steps are already done."""
+    """Advance the states y of a group of eight members by `count` steps, in place, starting after step `first`."""
     size = y.shape[0]
     constants = numbers.constants[CON * (size // STATE) * group : CON * (size // STATE) * (group + 1)]
     for n in range(first, first + count):
@@ -397,7 +400,7 @@ def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray, probes: LaneProbes,
 ) -> None:  # fmt: skip
-    """Advance the states of the groups `begin` to `end` - 1 by `count` steps, in place; `first` steps are already done.
+    """Advance the states of groups `begin` to `end` - 1 by `count` steps, in place, starting after step number `first`.
 
     If `count` is 0, the states are projected onto the constraints instead. `notes` receives the results of the checks
     of each group.

@@ -1,4 +1,4 @@
-"""Joints of a spanning forest in lanes: geometry, articulated inertias, and solution by degrees of freedom.
+"""Joints of a spanning forest in SIMD lanes: geometry, and elimination of degrees of freedom by articulated inertias.
 
 The articulated inertia I of a body, in inertial axes, is the inertia of the body together with all its descendants in
 the forest, which move relative to it as their joints allow. The degrees of freedom n of each joint are eliminated one
@@ -61,7 +61,7 @@ ANGULAR = 24  # offset of angular components behind linear ones in loads and mot
 
 @kernel
 def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Compute arms, dual vectors and free directions of joint t, and its prescribed relative acceleration.
+    """Compute the geometry of joint t: arms, dual vectors, free directions, and prescribed relative acceleration.
 
     The integers of the joint are read from `joints`, its constants from `numbers`, and the kinematics of bodies from
     `kin`; the results are written to `work`.
@@ -138,9 +138,9 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 
 @traced
 def inertia_at(array: Any, o: Any) -> Any:
-    """Return the three blocks (3, 3) of the inertia that begins at element o of `array`.
+    """Return the inertia that begins at element o of `array`, as three blocks (3, 3).
 
-    The blocks couple translations, translations with rotations, and rotations.
+    The blocks are those of translations, of translations with rotations, and of rotations.
     """
     numbers = [load(array, o + 8 * k) for k in range(21)]
     return (
@@ -159,7 +159,7 @@ def store_inertia(array: Any, o: Any, inertia: Any) -> None:
 
 @traced
 def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia, passed as three blocks, to the inertia that begins at element o of `array`."""
+    """Add an inertia, passed as three blocks, in place to the inertia that begins at element o of `array`."""
     for k, x in enumerate(entries(inertia)):
         store(array, o + 8 * k, load(array, o + 8 * k) + x)
 
@@ -168,8 +168,8 @@ def gather_inertia(array: Any, o: Any, inertia: Any) -> None:
 def without_freedom(joints: Any, f: Any, inertia: Any, momentum: Any) -> Any:
     """Return an articulated inertia I after elimination of one degree of freedom n: I - U U^T / (n . U), U = I n.
 
-    `momentum` holds U, the momentum for unit velocity along n, as linear and angular part, followed by n . U. These
-    values are stored at element f of `joints`.
+    `momentum` holds the linear and angular part of U, the momentum due to unit velocity along n, followed by n . U;
+    these values are stored at element f of `joints`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance
@@ -210,7 +210,7 @@ def at_point(work: Any, o: Any, inertia: Any, child: Any) -> Any:
 def left_by_hinge(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of a child after elimination of the degree of freedom of a hinge.
 
-    The data of the degree of freedom begin at element f of `work`; for the other arguments see `at_point`.
+    The data of the degree of freedom begin at element f of `work`; the other arguments are as in `at_point`.
     """
     there = at_point(work, o, inertia, child)
     return without_freedom(work, f, there, turn_momentum(there, load3(work, f + 8 * DIRECTION)))
@@ -221,7 +221,7 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
     """Return the articulated inertia of a child after elimination of the three rotations of a ball joint.
 
     Only its block of translations is not zero, because a ball joint transmits no moments. The data of the three degrees
-    of freedom begin at element f of `work`; for the other arguments see `at_point`.
+    of freedom begin at element f of `work`; the other arguments are as in `at_point`.
     """
     left = at_point(work, o, inertia, child)
     for k in range(3):
@@ -235,7 +235,7 @@ def left_by_ball(work: Any, o: Any, f: Any, inertia: Any, child: Any) -> Any:
 
 @traced
 def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
-    """Add the inertia `left`, which refers to the point of a joint, to the inertia of the parent body.
+    """Add the inertia `left`, which refers to the point of a joint, to the articulated inertia of the parent body.
 
     The inertia of the parent begins at element `parent` of `inertia`, the data of the joint at element o of `work`.
     """
@@ -307,7 +307,7 @@ def turn_out(work: Any, f: Any, inertia: Any, rest: Any) -> None:
 def gather_loads(
     joints: np.ndarray, work: np.ndarray, load_: np.ndarray, t: int, ground: int, prescribed: bool
 ) -> None:
-    """Add the load that joint t transmits while its parent does not accelerate to the loads on the parent.
+    """Add the load transmitted by joint t, for a parent without acceleration, to the loads on the parent.
 
     If `prescribed`, the constraint rows prescribe relative accelerations (SHIFT and TURN in `work`); otherwise these
     are zero. `load_` holds the loads on all bodies, and `ground` is the index of the ground.
@@ -342,7 +342,10 @@ def gather_loads(
 
 @kernel
 def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
-    """Set the accelerations that joint t has while its parent does not accelerate to zero, for bodies without loads."""
+    """Set the accelerations along the degrees of freedom of joint t, for a parent without acceleration, to zero.
+
+    This is their value if no load acts on the child and its descendants.
+    """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     first, zero = freedoms_at(joints, e) if at(joints, e + COINCIDES) != 0 else FREEDOMS, splat(0.0)
     last = freedoms_at(joints, e) + FREEDOM * (3 - at(joints, e + ROTATIONS))
@@ -386,7 +389,7 @@ def deviate(
 ) -> None:
     """Set the relative displacement prescribed by the constraint rows of joint t to minus their violation.
 
-    `level` is 0 for poses and 1 for velocities.
+    `level` is 0 for poses and 1 for velocities; the other arguments are as in `place`, and `y` are the states.
     """
     e, n, o = JOINT_ENTRIES * t, 8 * JOINT_NUMBERS * t, 8 * JOINT_WORK * t
     child, parent = at(joints, e + CHILD), at(joints, e + PARENT)

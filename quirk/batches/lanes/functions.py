@@ -1,7 +1,7 @@
-"""User functions and motions of force laws in lanes, which must be machine code that cannot change.
+"""User functions and motions of force laws in SIMD lanes, which must be immutable machine code.
 
 If the value of a traced function is not finite, its machine code normally calls the function again in Python. In lanes
-there is no such call: the state of the member becomes NaN, and the member is simulated separately.
+the state of the member becomes NaN instead, and the member is simulated separately.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quirk.jit.llvm_functions import Native, native
 def law_print(element: ForceElement) -> Hashable | None:
     """Return a key of the functions and motions of a force element; None if they may change or are not comparable.
 
-    Elements with equal structures and equal keys differ only in numerical parameters.
+    Force elements with equal structure and equal keys differ only in numerical parameters.
     """
     if not element.built_in:
         return None
@@ -36,14 +36,14 @@ def law_print(element: ForceElement) -> Hashable | None:
 
 
 def prints_of_laws(model: Model) -> tuple[Hashable | None, ...]:
-    """Return the keys (`law_print`) of all force elements of a model."""
+    """Return the keys of the functions and motions of all force elements of a model; see `law_print`."""
     return tuple(law_print(element) for element, _ in model.forces)
 
 
 def _function_key(value: Value) -> Hashable | None:
-    """Return a hashable key, equal for user functions with equal results; None if a function may change.
+    """Return a hashable key that is equal for user functions with equal results; None if the function may change.
 
-    The key of a function of the state includes the bodies and joints that it reads.
+    The key of a function of the state includes the bodies and joints on which it depends.
     """
     printed, function = fingerprint(value.source), value.function
     if isinstance(function, StateCall):
@@ -67,19 +67,19 @@ def _motion_print(motion: Motion) -> Hashable | None:
 
 
 def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
-    """Write the parameters and frames of a force law to `inputs`, except for the addresses of functions.
+    """Write the values `fixed` of the parameters and frames of a force law to `inputs`.
 
-    `fixed` holds the new values of the inputs, as from `fixed_inputs`.
+    Addresses of functions are not written. Both arrays have the layout `layout`.
     """
     inputs[: layout.first_function] = fixed[: layout.first_function]
     inputs[layout.first_motion :] = fixed[layout.first_motion :]
 
 
 def call_nothing(inputs: np.ndarray, elements: Sequence[tuple[int, ForceElement]]) -> None:
-    """Replace the addresses of user functions in the inputs of all force laws by that of an empty function.
+    """Replace the addresses of user functions in the inputs of all force laws by the address of an empty function.
 
-    `inputs` (count, inputs) are the inputs of the laws of all members, and `elements` the force elements, each after
-    the index of its first input.
+    `inputs` (count, inputs) are the inputs of the laws of all members, and `elements` pairs (index of the first input,
+    force element).
     """
     addresses = inputs.view(np.int64)
     for first, element in elements:

@@ -1,4 +1,4 @@
-"""Runs of the members of a batch in lanes, on several threads."""
+"""SIMD runs of the members of a batch on several threads."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ SMALLEST_SHARE = 100
 
 
 class LaneRuns:
-    """Fixed steps of all members of a batch in lanes.
+    """Fixed-step integrator of all members of a batch in SIMD lanes.
 
     Parameters
     ----------
-    solver : compiled solver of the system, whose force laws are called
+    solver : compiled solver of the system, with its force laws
     plan : LanePlan
     method : name of an explicit method
-    step : s
+    step : size of the steps, s
     threads : number of threads
     """
 
@@ -67,7 +67,7 @@ class LaneRuns:
         return steps.astype(int) if (np.abs(ends - times) <= AT_AN_END * self.step).all() else None
 
     def packed(self, members: MemberNumbers) -> LaneNumbers:
-        """Return the parameters of members in groups of eight, the layout of `run`."""
+        """Return the parameters of members in groups of eight, as required by `run`."""
         return packed(self.plan, members, self._bodies)
 
     def run(
@@ -81,14 +81,14 @@ class LaneRuns:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the states (count, outputs, n, 13) of all members after given numbers of steps, and a mask (count,).
 
-        The mask is False for members that must be simulated separately, because their states are not finite, near a
-        singular configuration, or violate the constraints.
+        The mask is False for members that must be simulated separately: a state is not finite, is near a singular
+        configuration, or violates the constraints.
 
         Parameters
         ----------
         numbers : parameters of the members, from `packed`
         states : (count, n, 13) initial states
-        start, end : interval of time, s
+        start, end : initial and final time, s
         steps : number of steps before each output
         follow : function that is called with the states (count, n, 13) after each step
         """
@@ -176,7 +176,7 @@ def _shares(groups: int, threads: int, steps: int) -> list[tuple[int, int]]:
 
 
 def _unmoved(before: np.ndarray, after: np.ndarray, length: float) -> np.ndarray:
-    """Return a mask of all lanes: the members whose initial states were not changed by the projection.
+    """Return a mask of all lanes in which the projection has not changed the initial state of the member.
 
     `before` and `after` (groups, n + 1, 13, 8) are the states in lanes; `before` is overwritten. `length` (m) is the
     characteristic length.

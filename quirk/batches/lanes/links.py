@@ -1,9 +1,9 @@
-"""Forests of hinges, ball joints and welds in lanes: tables, constants and layout for recursion over the joints.
+"""Forests of hinges, ball joints and welds in SIMD lanes: tables, constants and layout for the recursion over joints.
 
-A link is a body with the joint to its parent, which is nearer to the root; bodies without a parent are free. The joint
-point of a link is the point of this joint, that of a free body its center of mass. Links are stored from the tips to
-the roots, as in single runs (`quirk.dynamics.sparse.kernels.recursion`). Axes are inertial, unlike in single runs: in
-lanes, the conversion of inertias from joint to joint would cost more than general directions of the hinges.
+A link is a body with the joint to its parent, the next body toward the root; bodies without a parent are free. The
+joint point of a link is the point of this joint; for a free body it is the center of mass. Links are stored from the
+tips to the roots, as in single runs (`quirk.dynamics.sparse.kernels.recursion`). Vectors are in inertial axes, and not
+in joint axes as in single runs: in lanes, rotating inertias from joint to joint would be slower.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ LINK_GEOMETRY = 18
 
 
 def suits(solver: Solver) -> bool:
-    """Return whether single runs of the system compute accelerations by recursion over its joints."""
+    """Whether the accelerations of a system are computed by recursion over its joints in single runs."""
     laws = solver.applied.table
     return bool(solver.recursion.entries.size) and not (solver.frictions.element.size or laws.working.size)
 
@@ -76,7 +76,10 @@ def link_entries(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
 
 
 def link_geometry(model: Model, joints: Sequence[PlacedJoint]) -> np.ndarray:
-    """Return the geometry of the links of a model as a flat array, filled with NaN if the recursion does not apply."""
+    """Return the geometry of the links of a model as a flat array.
+
+    If the recursion is not applicable, the array is filled with NaN.
+    """
     chain = links(model, joints)
     if chain is None:
         return np.full(LINK_GEOMETRY * len(model.mass), np.nan)

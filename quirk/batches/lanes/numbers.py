@@ -1,4 +1,4 @@
-"""Parameters of the members of a batch, and the layout of arrays for groups of eight members.
+"""Parameters of the members of a batch, and memory layout of groups of eight members.
 
 Notation: C is the number of loop-closing rows, and T the number of joints of the spanning forest
 (`quirk.batches.lanes.plan`).
@@ -54,8 +54,8 @@ class MemberNumbers:
     mass : (count, n) kg
     inertia : (count, n, 3, 3) about the centers of mass, body axes, kg m^2
     gravity : (count, 3) m/s^2
-    joints, closing : (count, JOINT_NUMBERS T) and (count, CLOSING_NUMBERS C), see `records`; for links (count,
-        LINK_GEOMETRY n) and (count, 0), see `links`
+    joints, closing : geometry of joints and of loop-closing rows, (count, JOINT_NUMBERS T) and (count, CLOSING_NUMBERS
+        C), see `records`; if recursion over links is used, (count, LINK_GEOMETRY n) and (count, 0), see `links`
     inputs : (count, inputs) inputs of all force laws
     """
 
@@ -68,7 +68,7 @@ class MemberNumbers:
 
     @classmethod
     def repeated(cls, model: Model, plan: LanePlan, inputs: np.ndarray, count: int) -> MemberNumbers:
-        """Return the parameters of `count` equal members: those of `model`, with the force law inputs `inputs`."""
+        """Return the parameters of `count` equal members: those of `model`, with the `inputs` of its force laws."""
         joints, closing = geometry_of(model, plan)
         numbers = (model.mass, model.inertia, model.gravity, joints, closing, inputs)
         return cls(*(np.repeat(x[None], count, axis=0) for x in numbers))
@@ -79,9 +79,9 @@ class MemberNumbers:
 
 
 def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
-    """Return the arms, axes and constants of the joints of the spanning forest, or of links, and of loop-closing rows.
+    """Return the geometry of a model for SIMD lanes, as two flat arrays: joints, and loop-closing rows.
 
-    Both results are flat arrays.
+    The first array has the arms, axes and constants of the joints of the spanning forest, or of links.
     """
     if plan.recursive:
         return link_geometry(model, plan.recursive), np.zeros(0)
@@ -108,8 +108,8 @@ def geometry_of(model: Model, plan: LanePlan) -> tuple[np.ndarray, np.ndarray]:
 def in_lanes(rows: np.ndarray) -> np.ndarray:
     """Return data (count, k) of the members as a flat array in the memory layout of SIMD vectors.
 
-    The members are taken in groups of eight. For each group the k values follow one another, and each value takes eight
-    adjacent elements, one for each member (lane). The last group is filled up with copies of the last member.
+    Members are taken in groups of eight. A group is stored as k blocks of eight adjacent elements, one element for each
+    member (lane). The last group is filled up with copies of the last member.
     """
     count, width = rows.shape
     groups = -(-count // WIDTH)
@@ -155,7 +155,7 @@ def states_from_lanes(flat: np.ndarray, count: int, n: int) -> np.ndarray:
 def packed(plan: LanePlan, members: MemberNumbers, bodies: np.ndarray) -> LaneNumbers:
     """Return the parameters of members in groups of eight.
 
-    `bodies` are the indices of the bodies to which the frames of all force laws belong.
+    `bodies` are the indices of the bodies to which the frames of the force laws are fixed.
     """
     inertia = members.inertia
     count, n = members.mass.shape
@@ -183,7 +183,7 @@ def packed(plan: LanePlan, members: MemberNumbers, bodies: np.ndarray) -> LaneNu
 def workspace(plan: LanePlan, n: int, buffers: int) -> LaneWork:
     """Return the working arrays for the steps of a group of eight members.
 
-    `n` is the number of bodies, and `buffers` the number of stages whose rates y' are stored.
+    `n` is the number of bodies, and `buffers` the number of stages whose slopes y' are stored.
     """
     joints, closing, state = len(plan.rows), len(plan.closing), WIDTH * STATE_SIZE * (n + 1)
     entries = plan.tables.links.reshape(-1, LINK_ENTRIES)

@@ -1,4 +1,4 @@
-"""Selection of the systems whose members are computed in vector lanes, and the tables common to all members."""
+"""Choice of the systems that are computed in SIMD lanes, and the tables common to all members."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INDEPENDENT = 1e-3
 
 @dataclass(frozen=True)
 class LanePlan:
-    """Tables of a system whose members are computed in vector lanes.
+    """Tables of a system whose members are computed in SIMD lanes.
 
     Attributes
     ----------
@@ -41,7 +41,8 @@ class LanePlan:
         its rotation rows
     closing : index of the primitive constraint of each loop-closing row
     drops : whether redundant loop-closing rows are omitted
-    recursive : joints of a forest of hinges, ball joints and welds, which replaces the spanning forest; otherwise empty
+    recursive : joints of a system that is a forest of hinges, ball joints and welds, computed by recursion over its
+        joints without a spanning forest; otherwise empty
     """
 
     tables: LaneTables
@@ -52,7 +53,7 @@ class LanePlan:
 
 
 def unsuited(system: System, options: Mapping[str, Any]) -> str:
-    """Return the reason why members of a system are computed one by one; "" if vector lanes are possible.
+    """Return the reason why members of a system cannot be computed in SIMD lanes; "" if they can.
 
     `options` are the settings of the run by name, as in `simulate`.
     """
@@ -83,10 +84,10 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
 
 
 def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
-    """Return the tables for computing members of a system in vector lanes, or the reason why this is not possible.
+    """Return the tables for computing members of a system in SIMD lanes, or the reason why this is not possible.
 
-    The independent rows are selected at the initial state `state`, at time `start` (s). If `project`, states are
-    projected onto the constraints after each step.
+    Independent rows are selected at the initial state `state` and time `start` (s). If `project`, states are projected
+    onto the constraints after each step.
     """
     if solver.applied.laws_in_python or solver.applied.called:
         return "force laws or functions that run in Python"
@@ -144,9 +145,9 @@ def _forest(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
     """Return the integers and the primitives of each joint of a spanning forest, from the ground outward.
 
-    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as in `LanePlan.rows`. Joints in
-    `trees` that would close a loop are added to `loops`. Bodies that no joint connects with the ground are connected
-    with it by a joint without rows, which has six degrees of freedom.
+    `n` is the number of bodies. The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as
+    in `LanePlan.rows`. Joints in `trees` that would close a loop are added to `loops`. A body without a path of joints
+    to the ground is connected with it by a joint without rows, which has six degrees of freedom.
     """
     n = len(model.mass)
     left, reached = list(trees), {n}
@@ -177,9 +178,10 @@ def _forest(
 
 
 def _reached(forest: Sequence[tuple[int, ...]], closing: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return for each closing row how it reaches each joint of the forest: AT_REST, MOVED or LOADED.
+    """Return for each loop-closing row and each joint of the forest whether the load of the row reaches the joint.
 
-    `forest` holds the integers of the joints from the roots to the tips, `closing` the two bodies of each row.
+    LOADED: the joint transmits the load; MOVED: its child moves, but it carries no load; AT_REST: its child does not
+    move. `forest` holds the integers of the joints from the roots to the tips, `closing` the two bodies of each row.
     """
     table = []
     for bodies in closing:
@@ -202,7 +204,7 @@ def _independent(
     state: Any,
     start: float,
 ) -> list[tuple[int, int]] | str:
-    """Return a largest set of independent loop-closing rows at a state, or the reason why it cannot be determined.
+    """Return a maximal set of independent loop-closing rows at a state, or the reason why it cannot be determined.
 
     Parameters
     ----------

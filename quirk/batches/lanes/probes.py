@@ -1,8 +1,8 @@
-"""Detection of jumps of user functions in the steps of members in lanes.
+"""Detection of jumps of user functions within the steps of members in SIMD lanes.
 
 Single runs divide a step of fixed size if a user function jumps in it, or changes too fast to be resolved by the stages
-(`quirk.dynamics.sparse.stepping.discontinuity_test`). The same test is applied to members in lanes: a member whose step
-would be divided is simulated separately.
+(`quirk.dynamics.sparse.stepping.discontinuity_test`). In lanes the same test is made, and a member that does not pass
+it is simulated separately.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOWHERE = -1
 
 @record
 class LaneProbes(NamedTuple):
-    """User functions of all members, with their inputs and outputs at the stages of the present step.
+    """Records of the user functions of all members: their inputs and outputs at the stages of the present step.
 
     Attributes
     ----------
@@ -46,15 +46,15 @@ class LaneProbes(NamedTuple):
 
 
 def probes_of(solver: Solver, method: str) -> LaneProbes:
-    """Return the probes of the user functions of a system for an integration method, without arrays for the members."""
+    """Return the records of the user functions of a system for a method, without memory for the members."""
     functions = Functions(solver, TABLEAUX[method], True)
     return LaneProbes(functions.asked, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
 
 
 def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
-    """Return probes of user functions with arrays for `members` members, initialized for the start of a run.
+    """Return records of user functions with memory for `members` members, initialized for the start of a run.
 
-    The arrays hold changes, inputs and outputs of the functions; `gap` is the maximum interval between two calls, s.
+    The memory holds changes, inputs and outputs of the functions; `gap` is the maximum interval between two calls, s.
     """
     asked = probes.asked
     own = np.concatenate([asked.changes, np.zeros_like(asked.inputs), np.zeros_like(asked.outputs)])
@@ -62,7 +62,7 @@ def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
 
 
 def for_thread(probes: LaneProbes) -> LaneProbes:
-    """Return a copy of the probes for use by one thread, which shares only the arrays of the members."""
+    """Return a copy for use by one thread, which shares only the memory of the members with the original."""
     a = probes.asked
     own = a._replace(
         limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
@@ -73,7 +73,7 @@ def for_thread(probes: LaneProbes) -> LaneProbes:
 
 @kernel
 def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
-    """Copy the data of a member from `probes.memory` to `probes.asked`; if `back`, in the opposite direction."""
+    """Copy the records of a member from `probes.memory` to the working arrays `probes.asked`; if `back`, in reverse."""
     asked = probes.asked
     c, i, o = asked.changes.shape[0], asked.inputs.shape[0], asked.outputs.shape[0]
     place = (c + i + o) * member
@@ -96,10 +96,11 @@ def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
 
 @kernel
 def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: float, t: float) -> bool:
-    """Record the inputs and outputs of a member's user functions at a stage at time t (s), and test the step for jumps.
+    """Record the inputs and outputs of a member's user functions at a stage, and test for jumps in the step.
 
-    The test is made at the end of the step, stage number `stages`; the step has begun at time `before` (s). The last
-    evaluated force laws must be those of the member. Returns whether a single run would search the step for jumps.
+    The test is made at the end of the step, stage number `stages`. `t` is the time of the stage and `before` the start
+    time of the step, s. The force laws must have been evaluated last for this member. Returns True if a user function
+    may have jumped.
     """
     asked = probes.asked
     ins = forces.inputs, forces.outputs, probes.nothing, probes.nothing

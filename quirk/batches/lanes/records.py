@@ -1,11 +1,11 @@
-"""Layout of the arrays of eight members that are computed in the lanes of vector registers.
+"""Memory layout of eight members that are computed in the lanes of SIMD registers.
 
 Element 8 k + l of an array is quantity k of the member in lane l, so that the values of one quantity for eight members
 are adjacent. Bodies are stored as blocks of the compiled solver, one body per block; the ground is the last.
 
 The degrees of freedom of a spanning forest of the joints are eliminated with articulated inertias. The rows of all
-other joints close loops of the forest and are called closing rows. The work of a joint, a degree of freedom or a
-closing row is the set of quantities that an evaluation computes for it.
+other joints close loops of the forest and are called closing rows. "Work" denotes the quantities that an evaluation
+computes for a joint, a degree of freedom or a closing row.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class LaneTables(NamedTuple):
     ----------
     joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips
     closing : (ROW_ENTRIES C,) integers of each row that closes a loop
-    reached : (C T,) how each closing row reaches each joint: AT_REST, MOVED or LOADED
-    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds, see `links`, for which
-        `joints` and `closing` are empty; otherwise empty
+    reached : (C T,) effect of the load of each closing row on each joint: AT_REST, MOVED or LOADED
+    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds (`joints` and `closing`
+        are then empty); empty for other systems
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
     """
@@ -92,7 +92,7 @@ class LaneWork(NamedTuple):
 
     Attributes
     ----------
-    kin, kin_new : kinematics of the bodies at the last evaluation, and at a state during its projection
+    kin, kin_new : kinematics of the bodies at the last evaluation, and at the state that is being projected
     inertia : articulated inertias about the centers of mass, inertial axes
     load, motion : loads and accelerations of bodies, linear and angular, inertial axes
     joints : (T, JOINT_WORK) quantities computed for each joint
@@ -101,8 +101,8 @@ class LaneWork(NamedTuple):
     responses : (C, n + 1, 6) accelerations due to a unit multiplier of each loop-closing row
     factor : (C, C) triangular factor of the loop-closing rows, with inverse pivots on its diagonal
     links : (n, LINK_WORK) quantities computed for each link of a forest of hinges, ball joints and welds
-    sums : (.., SUM_NUMBERS) sums of articulated inertias of links; the first is zero
-    locked : displacements of bodies in projections, linear and angular, inertial axes
+    sums : (.., SUM_NUMBERS) sums of the articulated inertias of sibling links; the first is zero
+    locked : displacements of bodies for locked joints in projections, linear and angular, inertial axes
     slopes : state derivatives y' at the stages of a step
     stage : state at a stage
     notes : (NOTES,) results of the checks, CORRECTION_LEFT to ABRUPT
@@ -156,7 +156,7 @@ class LaneNumbers(NamedTuple):
 class LaneSteps(NamedTuple):
     """Times of the fixed steps of a run.
 
-    `total` steps of size `step` lead from `start` to `end`, all in s; the last step may be shorter.
+    `total` is the number of steps of size `step` from `start` to `end`, all in s; the last step may be shorter.
     """
 
     start: float

@@ -1,15 +1,16 @@
-"""Articulated inertias of forests of hinges, ball joints and welds in lanes, from the tips to the roots.
+"""Articulated inertias of forests of hinges, ball joints and welds in SIMD lanes, from the tips to the roots.
 
 The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_inertias`; R. Featherstone, Rigid Body
 Dynamics Algorithms (2008), ch. 7), but in inertial axes. The articulated inertia (M, H, J) of a link and its bias load
-f and m are those of the body with all its descendants in the tree, whose joints are free to move: the force and the
-moment that it needs for the acceleration a of its joint point and the angular acceleration alpha are
+(f, m) are those of the body together with all its descendants in the tree, whose joints are free to move. For the
+acceleration a of the joint point and the angular acceleration alpha, the force and the moment required at the joint
+point are
 
     M a + H alpha + f,   H^T a + J alpha + m.
 
-Accelerations of points are those relative to free fall: that of the ground is minus the gravitational acceleration.
+Accelerations of points are relative to free fall; the acceleration of the ground is minus the gravitational one.
 
-Names of arguments: an index is the element of a flat array at which the data of a link begin: n in `numbers`
+Index arguments are the elements of flat arrays at which the data of a link begin: n in `numbers`
 (constants), o in `links` (work), k and p in `kin` (kinematics of the body and of the parent), l in `load_` (applied
 loads). `children`, `added_to` and `total` are elements of `sums`. `quirk.batches.lanes.links` describes the arrays.
 """
@@ -71,7 +72,7 @@ MOTION = 8 * BODY_LOAD
 
 
 def inverse(rows: Any) -> Any:
-    """Return the inverse of a symmetric matrix (3, 3) as rows, by its adjugate."""
+    """Return the inverse of a symmetric matrix (3, 3), given by rows, as adjugate over determinant."""
     a, b, c = rows
     normal = cross(b, c)
     scale = 1.0 / dot(a, normal)
@@ -85,13 +86,13 @@ def matrix_times(rows: Any, a: Any) -> Any:
 
 
 class LinkVectors(NamedTuple):
-    """Vectors of a link in inertial axes, and its accelerations due to velocities.
+    """Vectors of a link in inertial axes, and its velocity-dependent accelerations.
 
     Attributes
     ----------
     d, r : vectors from the joint point of the parent to that of the link, and from there to the center of mass
-    bend : second derivative of r at constant angular velocity
-    shift, turn : relative acceleration of the joint points, and relative angular acceleration
+    bend : second time derivative of r at zero angular acceleration
+    shift, turn : acceleration of the joint point, and angular acceleration, relative to a parent without acceleration
     omega : angular velocity of the body
     """
 
@@ -104,7 +105,7 @@ class LinkVectors(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> LinkVectors:
-        """Compute the vectors of a link, and store them in `links`, so that they need not stay in registers."""
+        """Compute the vectors of a link, and store them in `links`; index arguments: see the module docstring."""
         omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
         d = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * ARM))
         shift, turn = cross(of_parent, cross(of_parent, d)), cross(of_parent, omega)
@@ -121,7 +122,10 @@ class LinkVectors(NamedTuple):
 def articulated(
     numbers: Any, kin: Any, load_: Any, sums: Any, n: Any, k: Any, l: Any, vectors: LinkVectors, children: Any
 ) -> Any:
-    """Return the articulated inertia (M, H, J) of a link about its joint point, and its bias load f and m."""
+    """Return the articulated inertia (M, H, J) of a link about its joint point, and its bias load f and m.
+
+    Index arguments: see the module docstring.
+    """
     mass, middle, omega = load(numbers, n + 8 * MASS), load(numbers, n + 8 * MIDDLE), vectors.omega
     x, y, z = times(vectors.r, mass)
     u = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * LESS))
@@ -142,22 +146,27 @@ def articulated(
 
 
 def add_load(sums: Any, d: Any, force: Any, moment: Any, added_to: Any, total: Any) -> None:
-    """Store at `total` the load at `added_to` plus one that acts at the joint point, moved to that of the parent."""
+    """Store at `total` the load at `added_to` plus a load (force, moment), moved from the joint point to the parent's.
+
+    `d` is the vector from the joint point of the parent to the joint point at which the load acts. `added_to` and
+    `total` are elements of `sums`.
+    """
     store3(sums, total + 8 * SUM_FORCE, plus(load3(sums, added_to + 8 * SUM_FORCE), force))
     moment = plus(load3(sums, added_to + 8 * SUM_MOMENT), plus(moment, cross(d, force)))
     store3(sums, total + 8 * SUM_MOMENT, moment)
 
 
 def add_inertia(sums: Any, inertia: Any, added_to: Any, total: Any) -> None:
-    """Store at `total` the sum of an inertia and of that at `added_to`."""
+    """Store at `total` the sum of `inertia` and the inertia at `added_to`; both are elements of `sums`."""
     for c, x in enumerate(entries(inertia)):
         store(sums, total + 8 * c, load(sums, added_to + 8 * c) + x)
 
 
 def pass_on(sums: Any, vectors: LinkVectors, inertia: Any, force: Any, moment: Any, added_to: Any, total: Any) -> None:
-    """Add the inertia that a joint transmits to that of the parent, and the load, with that of the biases of the joint.
+    """Add the transmitted inertia and load of a joint, moved to the joint point of the parent, to the parent's sums.
 
-    The sum of both with those at `added_to` is stored at `total`.
+    The bias accelerations of the joint contribute to the load. The values at element `added_to` of `sums` plus the
+    contributions are stored at element `total`.
     """
     M, H, J = inertia
     force = plus(force, plus(matrix_times(M, vectors.shift), matrix_times(H, vectors.turn)))
@@ -172,8 +181,9 @@ def eliminated_hinge(
 ) -> Any:
     """Eliminate the rotation of a hinge.
 
-    Returns the vectors of the link, its articulated inertia, the momentum of unit angular velocity about the hinge as
-    `turn_momentum` does, its inverse inertia, and the bias load if the hinge is free.
+    Returns the vectors of the link, its articulated inertia, the momentum due to unit angular velocity about the hinge
+    (as `turn_momentum`), its inverse inertia, and the bias force and moment after elimination. Index arguments: see the
+    module docstring.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -195,7 +205,10 @@ def open_hinge(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any,
     added_to: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate the rotation of a hinge, and add the inertia and load that it transmits to those of the parent."""
+    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to the sums of the parent.
+
+    Index arguments: see the module docstring.
+    """
     vectors, inertia, momentum, compliance, force, moment = eliminated_hinge(
         numbers, kin, load_, sums, links, n, k, p, l, o, children
     )
@@ -206,14 +219,18 @@ def open_hinge(
 def close_hinge(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
 ) -> None:
-    """Eliminate the rotation of a hinge between a body and the ground."""
+    """Eliminate the rotation of a hinge between a body and the ground; index arguments: see the module docstring."""
     eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
 
 
 def eliminated_ball(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
 ) -> Any:
-    """Eliminate the rotations of a ball joint; return the vectors of the link, M - H J^-1 H^T, and the force left."""
+    """Eliminate the three rotations of a ball joint.
+
+    Returns the vectors of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. Index arguments: see
+    the module docstring.
+    """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
     M, H, J = inertia
@@ -234,7 +251,10 @@ def open_ball(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any,
     added_to: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate the rotations of a ball joint, and add the inertia and load it transmits to those of the parent."""
+    """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to the sums of the parent.
+
+    Index arguments: see the module docstring.
+    """
     vectors, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     d, force = vectors.d, plus(force, matrix_times(M, vectors.shift))
     H = tuple(cross(d, row) for row in M)
@@ -248,7 +268,10 @@ def open_ball(
 def close_ball(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
 ) -> None:
-    """Eliminate the rotations of a ball joint between a body and the ground."""
+    """Eliminate the rotations of a ball joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
 
 
@@ -257,7 +280,10 @@ def open_weld(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any,
     added_to: Any, total: Any,
 ) -> None:  # fmt: skip
-    """Add the inertia of a welded body, and the load on it, to those of the parent."""
+    """Add the inertia of a welded body, and the load on it, to the sums of the parent.
+
+    Index arguments: see the module docstring.
+    """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
     pass_on(sums, vectors, inertia, force, moment, added_to, total)
@@ -265,7 +291,7 @@ def open_weld(
 
 @traced
 def close_weld(numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> None:
-    """Store the vectors of a body that is welded to the ground."""
+    """Store the vectors of a body that is welded to the ground; index arguments: see the module docstring."""
     LinkVectors.of(numbers, kin, links, n, k, p, o)
 
 
@@ -273,7 +299,10 @@ def close_weld(numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: An
 def release(
     numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
 ) -> None:
-    """Eliminate the rotations of a free body like those of a ball joint, and then its translations."""
+    """Eliminate the rotations of a free body about its center of mass, and then its translations.
+
+    Index arguments: see the module docstring.
+    """
     _, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     inverse_of_M = inverse(M)
     for c, (i, j) in enumerate(UPPER):
@@ -286,9 +315,9 @@ def articulate_links(
     entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray,
     loaded: bool,
 ) -> None:  # fmt: skip
-    """Compute the articulated inertias of all links from the tips to the roots, and eliminate their freedoms.
+    """Compute the articulated inertias of all links from the tips to the roots, and eliminate the joint coordinates.
 
-    The loads on the bodies in `load_` are applied if `loaded`, otherwise that on the ground, which is zero.
+    If `loaded`, the loads on the bodies in `load_` are applied; otherwise the loads are zero.
     """
     ground = load_.shape[0] - MOTION
     for t in range(entries_.shape[0] // LINK_ENTRIES):

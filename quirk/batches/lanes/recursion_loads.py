@@ -1,4 +1,4 @@
-"""Loads on the bodies of a forest of hinges, ball joints and welds in lanes, from the tips to the roots.
+"""Loads on forests of hinges, ball joints and welds in SIMD lanes, transmitted from the tips to the roots.
 
 `recursion_inertias` describes the arguments; the load on the body of a link begins at element f of `load_`.
 """
@@ -48,7 +48,10 @@ from .recursion_inertias import MOTION, add_load, matrix_times
 
 @traced
 def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> None:
-    """Store the applied load in `kin` on the body of a link as force and moment about the joint point."""
+    """Copy the applied load on the body of a link from `kin` to `load_`, as force and moment about the joint point.
+
+    Index arguments: see the module docstring.
+    """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     force = load3(kin, k + 8 * FORCE)
     store3(load_, f, force)
@@ -57,20 +60,26 @@ def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> Non
 
 @kernel
 def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_: np.ndarray) -> None:
-    """Store the applied loads in `kin` on all bodies in `load_`, moments about the joint points."""
+    """Copy the applied loads on all bodies from `kin` to `load_`, as forces and moments about the joint points."""
     for t in range(entries_.shape[0] // LINK_ENTRIES):
         body = at(entries_, LINK_ENTRIES * t + BODY)
         take_load(numbers, kin, load_, 8 * LINK_NUMBERS * t, KIN * body, MOTION * body)
 
 
 def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
-    """Return the load of a body plus the sum of those that its children transmit."""
+    """Return the load on a body plus the loads that its children transmit.
+
+    Index arguments: see the module docstring.
+    """
     force = plus(load3(load_, f), load3(sums, children + 8 * SUM_FORCE))
     return force, plus(load3(load_, f + ANGULAR), load3(sums, children + 8 * SUM_MOMENT))
 
 
 def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the rotation of a hinge due to the loads while the parent does not move; return the transmitted load."""
+    """Store the hinge acceleration due to the loads for a parent without acceleration; return the transmitted load.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_of(load_, sums, f, children)
     alone = -dot(load3(links, o + 8 * DIRECTION), moment) * load(links, o + 8 * COMPLIANCE)
     store(links, o + 8 * ALONE, alone)
@@ -79,7 +88,10 @@ def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: An
 
 
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
-    """Store the rotation of a ball joint due to the loads while the parent does not move; return the force left."""
+    """Store the angular acceleration at a ball joint due to the loads, for a joint point without acceleration.
+
+    Returns the transmitted force. Index arguments: see the module docstring.
+    """
     force, moment = load_of(load_, sums, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE + c)) for c in range(6)])
     store3(links, o + 8 * ALONE_TURN, times(matrix_times(inverse, moment), -1.0))
@@ -90,40 +102,49 @@ def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any
 def load_open_hinge(
     load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the load that a hinge transmits to the loads on the parent."""
+    """Add the load that a hinge transmits to the loads on the parent; index arguments: see the module docstring."""
     force, moment = loaded_hinge(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
 @traced
 def load_closed_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Compute the rotation of a hinge between a body and the ground that is due to the loads."""
+    """Store the acceleration of a hinge between a body and the ground due to the loads.
+
+    Index arguments: see the module docstring.
+    """
     loaded_hinge(load_, sums, links, o, f, children)
 
 
 @traced
 def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
-    """Add the force that a ball joint transmits to the loads on the parent."""
+    """Add the force that a ball joint transmits to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, zero = loaded_ball(load_, sums, links, o, f, children), zero_of(sums)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, (zero, zero, zero), added_to, total)
 
 
 @traced
 def load_closed_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Compute the rotation of a ball joint between a body and the ground that is due to the loads."""
+    """Store the angular acceleration at a ball joint between a body and the ground due to the loads.
+
+    Index arguments: see the module docstring.
+    """
     loaded_ball(load_, sums, links, o, f, children)
 
 
 @traced
 def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
-    """Add the load on a welded body to the loads on the parent."""
+    """Add the load on a welded body to the loads on the parent; index arguments: see the module docstring."""
     force, moment = load_of(load_, sums, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
 @traced
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Compute the displacement of a free body that is due to the loads."""
+    """Store the accelerations of a free body due to the loads; index arguments: see the module docstring."""
     force = loaded_ball(load_, sums, links, o, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE_OF_SHIFTS + c)) for c in range(6)])
     store3(links, o + 8 * ALONE_SHIFT, times(matrix_times(inverse, force), -1.0))
@@ -131,7 +152,11 @@ def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) 
 
 @kernel
 def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray) -> None:
-    """Transmit the loads on all bodies from the tips to the roots, with the last factorization."""
+    """Transmit the loads on all bodies from the tips to the roots, with the last factorization.
+
+    `entries` are the integers of the links. Accelerations relative to fixed parents are stored in `links`, and sums of
+    transmitted loads in `sums`.
+    """
     for t in range(entries.shape[0] // LINK_ENTRIES):
         e, o = LINK_ENTRIES * t, 8 * LINK_WORK * t
         f, kind = MOTION * at(entries, e + BODY), at(entries, e + KIND)

@@ -1,4 +1,4 @@
-"""Accelerations of forests of hinges, ball joints and welds in lanes, from the roots to the tips, and rates of states.
+"""Accelerations of forests of hinges, ball joints and welds in SIMD lanes, from the roots to the tips, and rates y'.
 
 `recursion_inertias` describes the equations and the arguments; f and g are elements of `motion`, at which the
 accelerations of the body of a link and of its parent begin.
@@ -43,13 +43,19 @@ from .recursion_inertias import MOTION
 
 
 def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
-    """Return the accelerations of the joint point and angular, of a link that is fixed to its parent."""
+    """Return the acceleration of the joint point and the angular acceleration of a link that moves with its parent.
+
+    Velocity-dependent terms are omitted. Index arguments: see the module docstring.
+    """
     turn = load3(motion, g + ANGULAR)
     return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
 
 
 def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
-    """Return the accelerations as `carried` does, if `biased` with the relative accelerations due to velocities."""
+    """Return the acceleration of the joint point and the angular acceleration of a link that is welded to its parent.
+
+    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
+    """
     shift, turn = carried(links, motion, o, g)
     if biased:
         return plus(shift, load3(links, o + 8 * SHIFT)), plus(turn, load3(links, o + 8 * TURN))
@@ -57,9 +63,9 @@ def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
 
 
 def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
-    """Compute the accelerations of a link with a hinge from those of its parent.
+    """Compute the accelerations of a link with a hinge from the accelerations of its parent.
 
-    Accelerations due to velocities are included if `biased`.
+    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
     """
     shift, turn = welded(links, motion, o, g, biased)
     taken = dot(load3(links, o + 8 * MOMENTUM), shift) + dot(load3(links, o + 8 * (MOMENTUM + 3)), turn)
@@ -69,45 +75,66 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
 
 
 def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
-    """Compute the accelerations of a link with a ball joint from those of its parent; `biased` as in `follow_hinge`."""
+    """Compute the accelerations of a link with a ball joint from the accelerations of its parent.
+
+    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
+    """
     shift, _ = welded(links, motion, o, g, biased)
     store3(motion, f, shift)
     store_turn(links, motion, o, f, shift)
 
 
 def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
-    """Store the angular acceleration of a link with a ball joint whose point has the acceleration `shift`."""
+    """Store the angular acceleration of a link with a ball joint; `shift` is the acceleration of its joint point.
+
+    Index arguments: see the module docstring.
+    """
     taken = columns_times(links, o + 8 * GIVEN, shift)
     store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
 
 
 @traced
 def follow_hinge_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a hinge, with those due to velocities."""
+    """Compute the accelerations of a link with a hinge, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     follow_hinge(links, motion, o, f, g, True)
 
 
 @traced
 def follow_hinge_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a hinge, without those due to velocities."""
+    """Compute the accelerations of a link with a hinge, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     follow_hinge(links, motion, o, f, g, False)
 
 
 @traced
 def follow_ball_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a ball joint, with those due to velocities."""
+    """Compute the accelerations of a link with a ball joint, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     follow_ball(links, motion, o, f, g, True)
 
 
 @traced
 def follow_ball_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a ball joint, without those due to velocities."""
+    """Compute the accelerations of a link with a ball joint, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     follow_ball(links, motion, o, f, g, False)
 
 
 @traced
 def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a welded body, with those due to velocities."""
+    """Compute the accelerations of a welded body, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = welded(links, motion, o, g, True)
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, turn)
@@ -115,7 +142,10 @@ def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 
 @traced
 def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a welded body, without those due to velocities."""
+    """Compute the accelerations of a welded body, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = welded(links, motion, o, g, False)
     store3(motion, f, shift)
     store3(motion, f + ANGULAR, turn)
@@ -123,7 +153,7 @@ def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 
 @traced
 def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
-    """Compute the accelerations of a free body."""
+    """Compute the accelerations of a free body; index arguments: see the module docstring."""
     shift = load3(links, o + 8 * ALONE_SHIFT)
     store3(motion, f, shift)
     store_turn(links, motion, o, f, shift)
@@ -133,9 +163,10 @@ def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
 def link_rates(
     gravity: Any, y: Any, kin: Any, links: Any, motion: Any, ydot: Any, o: Any, k: Any, f: Any, s: Any
 ) -> None:
-    """Write y' of the body of a link to `ydot`, from the accelerations of its joint point and angular in `motion`.
+    """Write the time derivative y' of the state of a link's body to `ydot`, from the accelerations in `motion`.
 
-    `gravity` holds the gravitational acceleration (m/s^2) from its first element on.
+    `gravity` begins with the gravitational acceleration, m/s^2; s is the element at which the state of the body begins.
+    Other index arguments: see the module docstring.
     """
     turn, r = load3(motion, f + ANGULAR), load3(links, o + 8 * FROM_POINT)
     shift = plus(plus(load3(motion, f), load3(links, o + 8 * BEND)), cross(turn, r))
@@ -152,7 +183,11 @@ def link_rates(
 def combine_body(
     weights: Weights, row: int, slopes: np.ndarray, h: float, before: np.ndarray, after: np.ndarray, s: int
 ) -> None:
-    """Combine the slopes of one body, whose state begins at element s, as `combine` does for all."""
+    """Set the state of one body in `after` to its state in `before` plus h times a weighted sum of the `slopes`.
+
+    The weights of the slopes of all stages are in row `row` of the tableau; s is the element at which the state of the
+    body begins.
+    """
     size = after.shape[0]
     for o in range(s, s + STATE // FOUR * FOUR, FOUR):
         for c, slope in enumerate(four_sums(weights, row, slopes, size, o)):
@@ -169,7 +204,7 @@ def follow_links(
     """Compute the accelerations of all links from the roots to the tips, and write the rates y' to `ydot`.
 
     If `row` is not negative, `after` is then set to `before` plus h times the sum of the `slopes` with the weights in
-    this row of the tableau, as `combine` does, body by body: the slopes are still in the processor's cache.
+    this row of the tableau. This is done body by body, while the slopes are in the processor's cache.
     """
     count, ground = entries_.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     store3(motion, ground, times(load3(gravity, 0), -1.0))

@@ -1,9 +1,9 @@
-"""Projection of forests of hinges, ball joints and welds in lanes, by recursion over the joints.
+"""Projection of forests of hinges, ball joints and welds in SIMD lanes, by recursion over the joints.
 
 As in single runs (`quirk.dynamics.sparse.kernels.recursion_solve`), displacements that satisfy the linearized
-constraints are computed in two parts: with locked joints, and then those due to the inertia loads of the first part.
-The last factorization is used; as in the joint frames of single runs, it turns with the bodies. `recursion_inertias`
-and `recursion_motions` describe the arguments.
+constraints are the sum of two parts: displacements with locked joints, and displacements due to the inertia loads of
+the first part. The last factorization is reused in axes that rotate with the bodies. `recursion_inertias` and
+`recursion_motions` describe the arguments.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ from .recursion_motions import carried, follow_ball_alone, follow_hinge_alone, f
 
 @traced
 def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the translation, in the axes of the parent, that makes the two points of a joint coincide.
+    """Return the translation of a body, in the axes of its parent, that makes the two points of a joint coincide.
 
-    The states of body and parent begin at elements s and q of y, and `kin` holds their rotation matrices.
+    The states of body and parent begin at elements s and q of y, and `kin` holds their rotation matrices. Other index
+    arguments: see `recursion_inertias`.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     # Positions first: far from the origin their difference is exact where a sum is not.
@@ -58,7 +59,10 @@ def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: 
 
 @traced
 def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the change of velocity that lets the two points of a joint move alike; as `pose_gap` does."""
+    """Return the velocity change of a body that makes the velocities of the two joint points equal.
+
+    The result is in the axes of the parent; the arguments are as in `pose_gap`.
+    """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     apart = minus(load3(y, s + 8 * VELOCITY), load3(y, q + 8 * VELOCITY))
     apart = minus(apart, cross(load3(kin, k + 8 * SPIN), r))
@@ -67,9 +71,9 @@ def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any,
 
 
 def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the axis of its hinge with that on the parent.
+    """Return the rotation of a body, in body axes, that aligns the axis of its hinge with the axis fixed to the parent.
 
-    The axes may be along or against each other.
+    The axes are aligned to be parallel or antiparallel, whichever is nearer. Index arguments: see `recursion_inertias`.
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT))
     axis, on_parent = load3(numbers, n + 8 * AXIS), columns_times(kin, k + 8 * ROTATION, on_parent)
@@ -78,13 +82,16 @@ def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 
 @traced
 def hinge_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the axes of its hinge."""
+    """Return the rotation of a body, in body axes, that aligns the axes of its hinge; arguments as in `hinge_tilt`."""
     return hinge_tilt(numbers, kin, n, k, p)
 
 
 @traced
 def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld."""
+    """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld.
+
+    The arguments are as in `hinge_tilt`.
+    """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * CROSS_ON_PARENT))
     on_parent = columns_times(kin, k + 8 * ROTATION, on_parent)
     z, x = load3(numbers, n + 8 * AXIS), load3(numbers, n + 8 * CROSS)
@@ -93,20 +100,29 @@ def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 
 
 def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the angular velocity of the parent relative to a body whose state begins at element s of y, body axes."""
+    """Return the angular velocity of the parent minus that of the body, in body axes.
+
+    The state of the body begins at element s of y. Other index arguments: see `recursion_inertias`.
+    """
     return minus(columns_times(kin, k + 8 * ROTATION, load3(kin, p + 8 * SPIN)), load3(y, s + 8 * OMEGA))
 
 
 @traced
 def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of angular velocity, in body axes, after which a body turns about its hinge only."""
+    """Return the change of a body's angular velocity, body axes, that leaves only relative rotation about its hinge.
+
+    The arguments are as in `spin_to_parent`; constants of the link begin at element n of `numbers`.
+    """
     relative, axis = spin_to_parent(y, kin, k, p, s), load3(numbers, n + 8 * AXIS)
     return minus(relative, times(axis, dot(axis, relative)))
 
 
 @traced
 def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of angular velocity, in body axes, after which a body turns with its parent."""
+    """Return the change of a body's angular velocity, body axes, that makes it equal to that of its parent.
+
+    The arguments are as in `spin_to_parent`.
+    """
     return spin_to_parent(y, kin, k, p, s)
 
 
@@ -115,10 +131,11 @@ def lock(
     numbers: Any, kin: Any, links: Any, locked: Any, load_: Any, n: Any, k: Any, p: Any, o: Any, f: Any, g: Any,
     shift: Any, turn: Any,
 ) -> None:  # fmt: skip
-    """Compute the displacement of a link whose joint is locked, and the load that it needs for this displacement.
+    """Compute the displacement of a link whose joint is locked, and the inertia load of this displacement.
 
-    The displacement follows from that of the parent and the relative displacement of the joint: `shift` in the axes of
-    the parent and `turn` in body axes. Displacements of all bodies are stored in `locked`, the loads in `load_`.
+    The displacement follows from the displacement of the parent and the relative displacement of the joint: `shift` in
+    the axes of the parent and `turn` in body axes. Displacements are stored in `locked` and loads in `load_`. Index
+    arguments: see `recursion_inertias` and `recursion_motions`.
     """
     with_parent, turning = carried(links, locked, o, g)
     shift = plus(with_parent, rows_times(kin, p + 8 * ROTATION, shift))
@@ -139,10 +156,10 @@ def lock_links(
     entries: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, kin_new: np.ndarray, links: np.ndarray,
     locked: np.ndarray, load_: np.ndarray, level: int,
 ) -> None:  # fmt: skip
-    """Compute displacements of all links with locked joints, which remove violations of the constraints in state y.
+    """Compute displacements of all links with locked joints that remove the constraint violations of state y.
 
     `level` is 0 for poses and 1 for velocities. `kin` are the kinematics of the factorization, `kin_new` those of y.
-    The loads that the links need for these displacements are stored in `load_`.
+    Displacements are stored in `locked`, and their inertia loads in `load_`.
     """
     count = entries.shape[0] // LINK_ENTRIES
     zero = splat(0.0)
@@ -168,9 +185,10 @@ def lock_links(
 
 
 def correction(kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, o: Any, k: Any, f: Any) -> Any:
-    """Return the displacement of a body: of its center of mass, inertial axes, and its rotation, body axes.
+    """Return the displacement of a body: translation of its center of mass, inertial axes, and rotation, body axes.
 
-    It is the sum of those in `locked` and in `motion`, turned as the body has since the factorization.
+    It is the sum of the displacements in `locked` and `motion`, rotated with the body since the factorization. Index
+    arguments: see `recursion_inertias` and `recursion_motions`.
     """
     turn = plus(load3(motion, f + ANGULAR), load3(locked, f + ANGULAR))
     shift = plus(load3(motion, f), load3(locked, f))
@@ -182,7 +200,7 @@ def correction(kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, o: 
 def correct_pose(
     kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, y: Any, o: Any, k: Any, f: Any, s: Any
 ) -> Any:
-    """Add the displacement of a body to its pose in the state y, and return it."""
+    """Add the displacement of a body to its pose in the state y, and return it; arguments as in `correction`."""
     shift, turn = correction(kin, kin_new, links, locked, motion, o, k, f)
     move(y, s, shift, turn)
     return shift, turn
@@ -192,7 +210,7 @@ def correct_pose(
 def correct_velocity(
     kin: Any, kin_new: Any, links: Any, locked: Any, motion: Any, y: Any, o: Any, k: Any, f: Any, s: Any
 ) -> Any:
-    """Add the displacement of a body to its velocities in the state y, and return it."""
+    """Add the displacement of a body to its velocities in the state y, and return it; arguments as in `correction`."""
     shift, turn = correction(kin, kin_new, links, locked, motion, o, k, f)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
     store3(y, s + 8 * OMEGA, plus(load3(y, s + 8 * OMEGA), turn))
@@ -204,7 +222,7 @@ def move_links(
     entries: np.ndarray, y: np.ndarray, kin: np.ndarray, kin_new: np.ndarray, links: np.ndarray, locked: np.ndarray,
     motion: np.ndarray, level: int, length: float,
 ) -> Any:  # fmt: skip
-    """Displace all bodies so that they satisfy the linearized constraints, in the state y.
+    """Displace all bodies in the state y so that they satisfy the linearized constraints.
 
     `locked` holds the displacements with locked joints; `level`, `kin` and `kin_new` are as in `lock_links`. Returns
     the largest squared displacement in each lane; translations are divided by `length`.

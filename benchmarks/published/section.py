@@ -106,11 +106,11 @@ def largest_difference(reference: dict[str, np.ndarray], values: dict[str, np.nd
 
 
 def digits(lines: list[Line], names: list[str], doubt: float) -> str:
-    """Return a text on the accuracy of published values, for an uncertainty `doubt` of QuIRK's runs."""
+    """Return a remark that states how many published digits are correct; `doubt` is the uncertainty of QuIRK's runs."""
     right = ", ".join(f"{name} {int(-np.log10(line.difference))}" for name, line in zip(names, lines, strict=True))
     return (
-        f"QuIRK's runs by two methods agree to {doubt:.0e}. So many digits of what is printed are right, counted from "
-        f"the largest value: {right}."
+        f"QuIRK's runs by two methods agree to {doubt:.0e}. Numbers of correct digits in the published table, counted "
+        f"from the first digit of the largest value: {right}."
     )
 
 

@@ -23,7 +23,7 @@ from .solids import Box, Cylinder, Ellipsoid, Shape, lengths, solid_cylinder
 
 
 class Placed(Immutable):
-    """Base class of objects with an initial pose: bodies and the ground."""
+    """Base class of the parts with an initial pose: bodies and the ground."""
 
     name: str
     position: np.ndarray
@@ -35,13 +35,13 @@ class Placed(Immutable):
         return rotation.matrix(self.orientation).T @ (point - self.position)
 
     def direction(self, vector: ArrayLike) -> np.ndarray:
-        """Return the components (3,) in body axes of a vector (3,) of the inertial frame, for the initial pose."""
+        """Return the components (3,) in body axes of a vector (3,) given in inertial axes, for the initial pose."""
         vector = validate.array(f"{self}", "vector", vector, (3,))
         return rotation.matrix(self.orientation).T @ vector
 
 
 class InitialMotion(TypedDict, total=False):
-    """Keyword arguments that `Body.box` and all other class methods of `Body` accept."""
+    """Keyword arguments accepted by `Body.bar` and, with an initial pose, by the other class methods of `Body`."""
 
     velocity: ArrayLike
     angular_velocity: ArrayLike
@@ -50,7 +50,7 @@ class InitialMotion(TypedDict, total=False):
 
 
 class Initial(InitialMotion, total=False):
-    """Keyword arguments of the class methods of `Body` that accept an initial pose."""
+    """Keyword arguments of `InitialMotion`, with an initial pose."""
 
     position: ArrayLike
     orientation: OrientationLike
@@ -69,8 +69,8 @@ class Body(Placed):
         Principal moments, or the tensor, about the center of mass in body axes, kg m^2. Off-diagonal
         elements are those of the tensor: Ixy = -integral of x y dm.
     inertia_tolerance : float
-        Fraction by which the largest principal moment may exceed the sum of the other two, for rounded numbers of data
-        sheets. The moments are used as given.
+        Fraction by which the largest principal moment may exceed the sum of the other two, to admit rounded data-sheet
+        values. The moments are not modified.
     position : (3,)
         Center of mass in the inertial frame, m.
     orientation : 4 floats (w, x, y, z), matrix (3, 3), `quaternion.quaternion` or scipy `Rotation`

@@ -56,10 +56,10 @@ def continued(sequence: str, time: np.ndarray, q: np.ndarray, omega: np.ndarray)
 
 
 def plane_forms(sequence: str) -> np.ndarray:
-    """Return the matrix (4, 4) that maps a quaternion to two plane vectors whose directions give the Euler angles.
+    """Return the matrix (4, 4) that maps a quaternion to the two plane vectors of the module docstring.
 
-    The first two rows give the first vector, the other rows the second; see the module docstring. `sequence` names the
-    axes, such as "zyx".
+    Rows 0 and 1 give the vector along e(s), rows 2 and 3 that along e(d): half the sum and half the difference of the
+    first and third Euler angle. `sequence` names the axes, such as "zyx".
     """
     w, *axes = np.eye(4)
     a, b, c = (axes["xyz".index(letter)] for letter in sequence)
@@ -115,7 +115,7 @@ def _continuous_vector(
     vector : (nt, 2), the vector at each time
     b : (nt - 1, 2); between two times the vector is a cos x + b sin x, with a its value at the first of them
     half : (nt - 1,) largest x of each interval, rad
-    bend : (nt - 1,) bound on the deviation of the true path from that ellipse
+    bend : (nt - 1,) upper bound on the distance of the true path from this ellipse
     """
     a = vector[:-1]
     across = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
@@ -139,7 +139,7 @@ def _continuous_vector(
 
 
 def _continuous(angle: np.ndarray, expected_changes: np.ndarray, period: Any = 2 * np.pi) -> np.ndarray:
-    """Return angles (n,), rad, shifted by multiples of `period`, rad, so that they vary continuously.
+    """Return angles (n,), rad, unwrapped by multiples of `period`, rad, so that they vary continuously.
 
     The differences of the results are as close as possible to `expected_changes` (n - 1,), rad.
     """

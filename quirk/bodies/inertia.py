@@ -20,9 +20,10 @@ LEAST_MOMENT = 1e-15
 
 
 def checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
-    """Return the inertia tensor (3, 3), kg m^2, from three principal moments or a tensor.
+    """Return the inertia tensor (3, 3), kg m^2, from three principal moments (3,) or a tensor (3, 3).
 
-    An InputError is raised if no rigid body can have this tensor; `tolerance` is `inertia_tolerance` of `Body`.
+    An InputError is raised if no rigid body can have this tensor. `tolerance` is the fraction by which the largest
+    principal moment may exceed the sum of the other two. `owner` names the body in errors.
     """
     numbers = validate.numbers(value)
     shape = None if numbers is None else numbers.shape
@@ -47,7 +48,8 @@ def checked_inertia(owner: str, value: Any, tolerance: float) -> np.ndarray:
 def inertia_fault(tensor: np.ndarray, tolerance: float = INERTIA_TOLERANCE) -> str | None:
     """Return an error message if no rigid body can have this inertia tensor (3, 3), otherwise None.
 
-    The tensor is symmetric and refers to the center of mass; `tolerance` is `inertia_tolerance` of `Body`.
+    The tensor is symmetric and refers to the center of mass. `tolerance` is the fraction by which the largest principal
+    moment may exceed the sum of the other two.
     """
     principal = np.diag(tensor)
     moments = np.sort(principal) if (tensor == np.diag(principal)).all() else np.linalg.eigvalsh(tensor)

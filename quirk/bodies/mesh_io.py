@@ -75,7 +75,7 @@ def _scene(trimesh: Any, owner: str, file: Path) -> Any:
 def _meters(part: Any) -> float:
     """Return the length of one unit of a Collada file, m, or 1 for formats that do not state a unit.
 
-    `part` is one mesh of the scene that trimesh has read.
+    `part` is one mesh of a trimesh scene.
     """
     words = str(part.metadata.get("units", "")).split(" * ")
     return float(words[0]) if len(words) == 2 and words[1] == "meters" else 1.0

@@ -1,4 +1,4 @@
-"""Triangulated surfaces: a test whether they are closed, and the volume, centroid and inertia that they enclose.
+"""Triangulated surfaces: closedness, and the enclosed volume, centroid and inertia.
 
 Surfaces are given by `vertices` (n, 3), m, and `triangles` (k, 3), the indices of the vertices of each triangle.
 """
@@ -29,9 +29,10 @@ class Solid(NamedTuple):
 
 
 def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the surface with equal vertices merged, and without triangles of fewer than three distinct vertices.
+    """Return a surface with equal vertices merged and degenerate triangles removed.
 
-    Vertices are (n, 3), and triangles (k, 3) are indices of vertices.
+    The results are the vertices (n, 3), m, and the triangles (k, 3), which are indices of vertices. A triangle is
+    degenerate if it has fewer than three distinct vertices.
     """
     # Adding zero turns -0.0 into 0.0, which has other bits.
     kept, place = np.unique(vertices + 0.0, axis=0, return_inverse=True)
@@ -43,7 +44,7 @@ def welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 def fault(triangles: np.ndarray) -> str | None:
     """Return an error message if the triangles (k, 3) do not enclose a volume, otherwise None.
 
-    A surface is closed if each edge is used equally often in both directions.
+    A surface is closed if each edge is traversed equally often in both directions.
     """
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     low, high = edges.min(axis=1), edges.max(axis=1)

@@ -110,7 +110,7 @@ def matrix(q: np.ndarray) -> np.ndarray:
 
 
 def _entries(w: Any, x: Any, y: Any, z: Any) -> list[Any]:
-    """Return the nine entries, row by row, of the direction-cosine matrix of a unit quaternion."""
+    """Return the nine entries, row by row, of the direction-cosine matrix of a unit quaternion (w, x, y, z)."""
     return [
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),

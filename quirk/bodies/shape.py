@@ -1,4 +1,4 @@
-"""Base class of solid shapes: a surface for graphics, and an inertia."""
+"""Base class of solid shapes, with a surface for graphics and an inertia."""
 
 from __future__ import annotations
 

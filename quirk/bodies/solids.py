@@ -39,8 +39,8 @@ class Box(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        The moment of inertia is mass/12 (b^2 + c^2) about the edge of length a; the others follow by exchange of the
-        letters.
+        The moment of inertia about the axis along the edge of length a is mass/12 (b^2 + c^2), and likewise for b and
+        c.
         """
         return mass / 12 * _perpendicular_squares(np.array(self.size))
 
@@ -75,7 +75,7 @@ class Ellipsoid(Shape):
     def inertia(self, mass: float) -> np.ndarray:
         """Return the inertia (3, 3), kg m^2, about the center.
 
-        The moment of inertia is mass/5 (b^2 + c^2) about the semi-axis a; the others follow by exchange of the letters.
+        The moment of inertia about the semi-axis a is mass/5 (b^2 + c^2), and likewise for b and c.
         """
         return mass / 5 * _perpendicular_squares(np.array(self.semi_axes))
 
@@ -144,9 +144,9 @@ def solid_cylinder(owner: str, radius: float, length: float, axis: ArrayLike, co
 
 
 def lengths(owner: str, argument: str, value: Any) -> tuple[float, float, float]:
-    """Return three positive lengths, m, as a tuple; other values raise an InputError.
+    """Return three positive lengths, m, as a tuple; raise an InputError for any other value.
 
-    `owner` and `argument` name the object under construction and its argument in the message.
+    `owner` and `argument` name the object under construction and its argument in the error message.
     """
     given = validate.array(owner, argument, value, (3,))
     a, b, c = (validate.positive(owner, f"{argument}[{k}]", x) for k, x in enumerate(given))

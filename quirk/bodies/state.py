@@ -24,9 +24,10 @@ MOST_NAMED = 5
 
 
 def vector_starts(bodies: int) -> np.ndarray:
-    """Return the index of each vector in the flat state of `State.pack`, in one array (4 n,) for n bodies.
+    """Return the first index of each vector in the flat state of `State.pack`, as an array (4 n,) for n bodies.
 
-    The integrators measure the error of each vector by its length.
+    The vectors are the position, orientation, velocity and angular velocity of each body. The integrators measure the
+    error of each vector by its norm.
     """
     return (STATE_SIZE * np.arange(bodies)[:, None] + VECTOR_STARTS).ravel()
 
@@ -50,8 +51,8 @@ class State:
         Internal variables (s,) of force elements by name, such as the integral of a `Controller`. States from runs
         include all of them; unlisted elements start from their initial values.
     switched : dict, optional
-        Whether constraints and forces are enabled, by name, for those that events have enabled or disabled. A run from
-        this state starts with these settings, and with those of the system for all other parts.
+        Whether each constraint or force that an event has enabled or disabled is now enabled, by name. A run from this
+        state starts with these settings; all other parts keep the settings of the system.
     replaced : dict, optional
         Constraints and forces, by name, that have replaced those of the same names in events.
     bodies : tuple of str, optional
@@ -89,7 +90,8 @@ class State:
     def checked(self, names: Sequence[str]) -> State:
         """Return a copy with normalized quaternions, for a system of bodies with these names.
 
-        Raises an InputError if shapes, numbers or names of bodies do not fit.
+        An InputError is raised if an array has the wrong shape or a non-finite value, or if the names of the bodies
+        differ.
         """
         count = len(names)
         if self.bodies is not None:

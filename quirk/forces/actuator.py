@@ -146,8 +146,7 @@ class Controller(OfJoint):
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the rate of the error's integral, rad or m.
 
-        The rate is the error or, at a limit of the effort, the error minus the term that keeps the integral from
-        growing.
+        Below the limits of the effort the rate is the error. At a limit it is reduced by the anti-windup term.
         """
         error: Any = self.target - x
         if self.limits is None:
@@ -157,7 +156,7 @@ class Controller(OfJoint):
         return error - (asked - limited(asked, self.limits)) / tracking
 
     def effort(self, x: Any, rate: Any) -> Any:
-        """Return the effort (N m or N) without limits for joint coordinate x and its rate."""
+        """Return the unlimited effort (N m or N) for joint coordinate x and its rate."""
         target: Any = self.target
         effort = self.kp * (target - x) + self.kd * (target.rate - rate)
         return effort + self.ki * self.integral if self.internal else effort

@@ -35,9 +35,9 @@ class AttitudeControl(ForceElement):
     The error e is the rotation vector from the body to the target, up to half a turn. The commanded angular
     acceleration, -kd times the relative angular velocity plus kp e plus the acceleration of the target, is converted to
     a torque with the inertia of the body and its wheels and their angular momentum (Wie, Space Vehicle Dynamics and
-    Control, 2008, sec. 7.3; error of rotation vectors: Bullo and Murray, Proc. ECC 1995, 1091). The torques of the
-    wheels add up to this torque, with the least sum of squares. Bodies that are welded to the body are included; other
-    bodies that are joined to it, and external torques, are not modeled by the control law and disturb the error.
+    Control, 2008, sec. 7.3; error of rotation vectors: Bullo and Murray, Proc. ECC 1995, 1091). It is distributed over
+    the wheels with the least sum of squared torques. Bodies that are welded to the body are included; other bodies that
+    are joined to it, and external torques, are not modeled by the control law and disturb the error.
 
     The wheels are bodies on Revolute joints, balanced and symmetric about their axes, at least three that span space.
     All torques are between the body and the wheels, so that the total angular momentum is conserved.
@@ -52,7 +52,7 @@ class AttitudeControl(ForceElement):
         Joints between the body and the wheels, three or more.
     target : orientation, or three Motions or numbers
         Orientation of the body, body to inertial: (4,) quaternion, (3, 3) matrix or scipy `Rotation`; or three 1-2-3
-        angles over time, rad.
+        angles as functions of time, rad.
     kp : float
         Stiffness of the error, 1/s^2, positive; omega^2 for a natural angular frequency omega.
     kd : float
@@ -142,7 +142,7 @@ class AttitudeControl(ForceElement):
         return True
 
     def load(self, t: Any, body: Place, *wheels: Place) -> Any:
-        """Return no forces, and the torques (N m) on the body and on the wheels, inertial frame."""
+        """Return zero forces, and the torques (N m) on the body and on the wheels, in the inertial frame."""
         torques = self._torques(body, wheels)
         each = [torque * body.direction(axis) for torque, axis in zip(torques, self.axes, strict=True)]
         return [(0, -sum(each)), *((0, torque) for torque in each)]
@@ -182,12 +182,12 @@ class AttitudeControl(ForceElement):
 
 
 def _with_acceleration(angle: Jet, speed: Jet) -> Jet:
-    """Return the jet `angle` with one more time derivative, taken from the jet `speed` of its rate."""
+    """Return the jet `angle` extended by one time derivative, which is taken from the jet `speed` of its rate."""
     return Jet([angle.value, *(c * (1.0 / (k + 1)) for k, c in enumerate(speed.taylor))], angle.bare.gradient)
 
 
 def _spin_of(R: np.ndarray) -> np.ndarray:
-    """Return the angular velocity (3,) of a rotation matrix of jets, in its own axes, rad/s."""
+    """Return the angular velocity (3,), rad/s, in body axes, from a rotation matrix (3, 3) of jets."""
     rate = R.T @ np.array([[x.rate if isinstance(x, Jet) else 0.0 for x in row] for row in R], dtype=object)
     return np.array([rate[2, 1], rate[0, 2], rate[1, 0]], dtype=object)
 
@@ -195,12 +195,12 @@ def _spin_of(R: np.ndarray) -> np.ndarray:
 def _numbers(
     owner: str, hub: str, joints: Sequence[Revolute], bodies: Mapping[str, Any], constraints: Iterable[Constraint]
 ) -> dict[str, Any]:
-    """Return the parameters of the control law that follow from masses and joints.
+    """Return the parameters of the control law that depend on the masses and the joints, by name.
 
     Parameters
     ----------
     owner : title for errors
-    hub : name of the body that is controlled
+    hub : name of the controlled body
     joints : joints of the wheels
     bodies, constraints : bodies of the system by name, and constraints of the system
     """

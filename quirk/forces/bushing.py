@@ -23,8 +23,8 @@ class Bushing(ForceElement):
     """A massless bushing between two frames: loads preload - K x - C x' along six coordinates x.
 
     The coordinates are the displacement (3,) of the origin of frame j from that of frame i, in the axes of frame i, m,
-    and the rotation vector (3,), rad, of frame j relative to frame i, which is smooth for angles below pi. Without
-    rotational stiffness, damping and preload, only the displacement is used, and the frames rotate freely. The loads
+    and the rotation vector (3,), rad, of frame j relative to frame i, which is smooth for angles below pi. If
+    rotational stiffness, damping and preload are all zero, the frames rotate freely. The loads
     include all moments that are conjugate to the coordinates, so that forces and torques balance at any displacement.
     The energy x.K x / 2 - preload.x of the symmetric part of K is stored.
 

@@ -43,7 +43,7 @@ class WrittenCall:
     ----------
     value : the function, with the checks of its result
     inputs, outputs : arrays of the generated code
-    first_in, first_out : indices in these arrays of the function's first argument entry and first result
+    first_in, first_out : index of the function's first argument in `inputs` and of its first result in `outputs`
     refused : whether the function must be called by its address even if it could be traced
 
     Attributes
@@ -61,7 +61,7 @@ class WrittenCall:
         self.refused, self.written = refused, False
 
     def __call__(self, t: Jet, *arguments: Any) -> Any:
-        """Return the value of the user function for traced arguments, as a jet or an array of jets."""
+        """Return the value of the user function as a jet or an array of jets, for traced arguments."""
         numbers = [jet for argument in arguments for jet in np.ravel(argument)]
         try:
             if self.refused:
@@ -77,9 +77,9 @@ class WrittenCall:
         return self._checked(t, numbers, returned, checks)
 
     def _call_function(self, t: Jet, numbers: Sequence[Jet]) -> Any:
-        """Generate a call of the function by its address, with the arguments `numbers`, and return its results.
+        """Generate a call of the function by its address, and return the results as traced values.
 
-        If it is a numba function and fails, the generated code calls it again in Python.
+        `numbers` are the arguments. If a numba function fails, the generated code calls it again in Python.
         """
         build = self.inputs.builder
         self._store_arguments(numbers)
@@ -125,7 +125,7 @@ class WrittenCall:
         return made.reshape(self.value.shape) if self.value.shape else made[0]
 
     def _finite(self, numbers: Sequence[Any]) -> Any:
-        """Return a condition of the generated code: whether all the numbers are finite."""
+        """Return a condition in the generated code that is true if all `numbers` are finite."""
         total: Any = 0.0
         for x in numbers:
             total = total + x * 0.0
@@ -143,7 +143,7 @@ def _constant(x: float) -> ir.Constant:
 
 
 class NumberCall:
-    """A user function in a force law that is evaluated with floats, or with jets of floats."""
+    """A user function in a force law, evaluated with floats or with jets of floats."""
 
     def __init__(self, value: Value, layout: LawLayout) -> None:
         self.value, self.order = value, layout.order
@@ -151,16 +151,16 @@ class NumberCall:
     def __call__(self, t: Jet, *arguments: Any) -> Any:
         """Return the value of the user function.
 
-        The value is a jet with time derivatives if time derivatives of loads are evaluated.
+        If the layout requires time derivatives of the loads, the value is a jet with time derivatives.
         """
         return self.value.along(self.order, t, *arguments)
 
 
 class DualCall:
-    """A user function in a force law that is evaluated with dual numbers, for derivatives along several directions.
+    """A user function in a force law, evaluated with dual numbers for derivatives along several directions.
 
-    A function that accepts only floats is differentiated numerically. This cannot be done in machine code, so that none
-    is generated then.
+    A function that accepts only floats is differentiated numerically. Machine code cannot do this and is not generated
+    then.
     """
 
     takes_jets = True
@@ -193,8 +193,8 @@ def written_calls(
 ) -> list[WrittenCall]:
     """Return a `WrittenCall` for each user function of a force element.
 
-    `layout` gives the positions of their arguments and results in the arrays `inputs` and `outputs`. `refused` marks
-    functions that must be called by their addresses.
+    `layout` gives the positions of the arguments and results in the arrays `inputs` and `outputs`. `refused` holds, for
+    each function, whether it must be called by its address instead of being traced.
     """
     calls, first_in, first_out = [], layout.first_function, layout.function_output
     for value, called in zip(values, refused, strict=True):

@@ -20,10 +20,10 @@ COEFFICIENTS = 6
 
 
 def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve through the points of a table (x, y), as `starts` (p,) and coefficients (p, 6).
+    """Return the curve through the points of a table (x, y), as abscissas `starts` (p,) and coefficients (p, 6).
 
-    The coefficients are by ascending powers. Between the points the curve is the spline of degree 5 of `Motion.spline`;
-    outside it is linear, along the end tangents. `owner` and `argument` name the table in errors.
+    The coefficients are in ascending powers of x - starts[k]. Between the points the curve is the spline of degree 5 of
+    `Motion.spline`; outside it is linear, along the end tangents. `owner` and `argument` name the table in errors.
     """
     try:
         x, y = table
@@ -42,7 +42,7 @@ def curve(owner: str, argument: str, table: Any) -> tuple[np.ndarray, np.ndarray
 def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
     """Return the coefficients (p, 7) of the integral of a curve; the integral vanishes at x = `zero`.
 
-    `pieces` (p, 6) are the coefficients of the curve. `starts` (p,) is where the polynomials of the curve begin.
+    `pieces` (p, 6) are the coefficients of the curve in ascending powers; polynomial k begins at x = starts[k].
     """
     integrated = np.zeros((len(pieces), COEFFICIENTS + 1))
     integrated[:, 1:] = pieces / np.arange(1, COEFFICIENTS + 1)
@@ -55,7 +55,7 @@ def integral(starts: np.ndarray, pieces: np.ndarray, zero: float) -> np.ndarray:
 def on_curve(x: Any, starts: Any, pieces: Any) -> Any:
     """Return the value of a curve at x, a float or a jet.
 
-    `pieces` (p, c) are its coefficients by ascending powers. `starts` (p,) is where its polynomials begin.
+    `pieces` (p, c) are its coefficients in ascending powers of x - starts[k]; polynomial k begins at x = starts[k].
     """
     start, coefficients = starts[0], list(pieces[0])
     for p in range(1, len(pieces)):

@@ -69,7 +69,7 @@ class Drag(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the drag force (N), inertial frame, which acts at the point, and no torque."""
+        """Return the drag force (N) at the point of action, in the inertial frame, and zero torque."""
         u = place.rotation.T @ (place.velocity - self.wind(t, place.position))
         square = u @ u
         # At rest the speed is not differentiable, but the force and its first derivative vanish.

@@ -45,8 +45,8 @@ class ElasticRope(ForceElement):
     name : str
     ends : bodies and frames of the stops
     path : stops in order
-    numbers : geometric parameters of the stops, see `RopePath.measured`
-    weights : number of falls of each span
+    numbers : geometric parameters of the stops, from `RopePath.measured`
+    weights : number of parallel falls of each span
     stiffness : EA, N
     friction : coefficient at each stop, zero at the ends
     unstretched : unstretched length of each section, m
@@ -98,12 +98,12 @@ class ElasticRope(ForceElement):
 
     @property
     def conservative(self) -> bool:
-        """Whether the rope conserves energy, as it has no damping and no friction and is not wound onto drums."""
+        """Whether the rope conserves energy: it has no damping, no friction and no winding drums."""
         return not self.internal and not self.damps
 
     @property
     def wakes(self) -> bool:
-        """Whether the rope may tighten for a short time without an event."""
+        """Whether the rope may tighten briefly without an event."""
         return not self.switches
 
     @staticmethod
@@ -128,16 +128,20 @@ class ElasticRope(ForceElement):
 
     @property
     def loose(self) -> tuple[int, ...]:
-        """States of a slack rope at its stops with friction.
+        """Friction states of the rope when it is slack, one for each stop with friction.
 
-        The states are FREE, except that a closed rope sticks at the first stop, which determines its motion.
+        All states are FREE, except that a closed rope sticks at its first stop with friction, which then determines its
+        motion.
         """
         return tuple(STICKS if self.path.closed and b == 0 else FREE for b in range(len(self.sections.stops)))
 
     def check_smooth(self, shown: Mapping[str, float], speed_tolerance: float) -> None:
-        """Raise an InputError if the rope has no derivatives in a state: at rest or at the limit of friction.
+        """Raise an InputError if the motion of the rope is not differentiable at the present state.
 
-        `shown` are its quantities by name, and `speed_tolerance` is the largest speed that is round-off, m/s.
+        This is the case at the limit of friction, and on a drum at rest with different tensions on both sides.
+
+        `shown` holds the values that the method `shown` returns, by name. Speeds up to `speed_tolerance`, m/s, count as
+        zero.
         """
         for stop in self.sections.stops:
             before, behind = shown[f"tension {(stop - 1) % len(self.sections.of_span)}"], shown[f"tension {stop}"]
@@ -154,10 +158,10 @@ class ElasticRope(ForceElement):
                 )
 
     def potential(self, t: Any, *frames: Place) -> Any:
-        """Return the energy of the strained sections, J, whose negative gradient gives the loads.
+        """Return the elastic energy of the sections, J, as a jet whose negative gradient gives the loads.
 
-        The rope does work on the bodies by its tensions and, along the surface of each drum with friction, by the
-        difference of the tensions on both sides of the drum.
+        Its gradient includes the work of the tensions on the bodies and, on each drum with friction, the work of the
+        difference of the tensions on both sides.
         """
         now = strained(self, frames)
         work, energy = now.length[0].constant(0.0), now.length[0].constant(0.0)
@@ -185,7 +189,7 @@ class ElasticRope(ForceElement):
         return rates
 
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return the tension of each span; the quantities OF_STOPS of each stop with friction; and the mean strain."""
+        """Return the tension of each span, N, the quantities of each stop with friction, and the mean strain."""
         now = strained(self, frames)
         quantities = [now.tension[section] for section in self.sections.of_span]
         sticking, flow = (sticking_flows(self, now), flows(self, now)) if self.sections.stops else ([], [])

@@ -26,7 +26,7 @@ FORMS = ("potential", "stored", "along", "load")
 
 
 def _of_any_arguments(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method unchanged; the decorator lets type checkers accept other arguments in subclasses."""
+    """Return a method unchanged, declared to type checkers as a method with arbitrary arguments."""
     return method
 
 
@@ -36,14 +36,18 @@ class ForceElement(Immutable):
     A subclass sets its parameters in `__init__`, calls `__init__` of this class, and defines its law by one or more of
     these methods, whose loads are added:
 
-    * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient.
-    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of these. ``along(t, x, rate)`` returns the
+    * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient with respect to the
+    poses. * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such coordinates. ``along(t, x,
+    rate)`` returns the
       force or torque along each coordinate, positive if it increases x. ``stored(t, x)`` returns an energy (J) whose
       negative derivatives with respect to x are the loads along the coordinates. Both methods receive angles with all
       turns counted.
-    * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 for none.
+    * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 stands for
+    a
+      zero vector.
 
-    ``shown(t, *frames)`` returns quantities named in `coordinates` for elements without a coordinate.
+    If there is no method `coordinate`, ``shown(t, *frames)`` may return the quantities named in `coordinates` for
+    plots.
 
     An element may have internal variables, such as the integral of a controller's error or the current of a motor,
     which runs integrate together with the motion. ``internal`` names the attributes with their initial values; in the
@@ -63,20 +67,20 @@ class ForceElement(Immutable):
 
     Attributes
     ----------
-    parameters : names of attributes that are numbers or arrays of numbers, or a `Value`, or None
-       All numbers in the law, apart from those of the frames.
+    parameters : names of the attributes with all values in the law except the frames; each attribute is a number, an
+       array, a `Value` or None
     motions : names of attributes that are a `Motion`; in the law these are its value at the current time
     internal : names of attributes with the initial values of internal variables
     drawing : graphics: "coil" or "line" between two ends; "force" or "torque" for an arrow of that load on the body of
        the last end; "" for none
     aside : names of attributes that do not enter the law
     coordinates : names of the quantities that `coordinate` returns, for views and plots
-    undefined : explanation in error messages if the law is not finite
+    undefined : explanation in the error message if the law gives a non-finite value
     turning : indices of the coordinates that are angles with all turns counted; see `turns_near`
-    between : whether the loads act between the bodies, and not on each body separately
+    between : True for loads between the bodies, False for independent loads on each body
     counted : name of the joint and index of the axis for each of the `turning` coordinates that is a 1-2-3 angle
-    reading : number of ends, the last ones, on which the element does not act; its functions of the state read their
-       motion
+    reading : number of ends, at the end of the list, on which the element does not act; only their motion is read, by
+       functions of the state
 
     Examples
     --------
@@ -138,9 +142,10 @@ class ForceElement(Immutable):
         self.name, self.ends = name, tuple(ends)
 
     def check_names(self) -> None:
-        """Raise an InputError if an attribute name that the class lists is invalid.
+        """Raise an InputError if a name in `parameters`, `motions`, `internal` or `coordinates` is invalid.
 
-        Such lists are `parameters` and `motions`; each name must be an attribute of the right type.
+        Each name, except in `coordinates`, must be an attribute of the element, and those in `motions` must be of type
+        Motion.
         """
         owner = f"{self}"
         for what in ("parameters", "motions", "internal", "coordinates"):
@@ -170,9 +175,9 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def coordinate(self, t: Any, *frames: Place) -> Any:
-        """Return a length (m), an angle (rad), or a list of these, at time t (s) and for moving frames.
+        """Return a length (m), an angle (rad), or a list of such coordinates, at time t (s) and for moving frames.
 
-        `along` gives the loads along these coordinates, and `stored` the energy stored in them.
+        The methods `along` and `stored` give the loads along the coordinates and the energy stored in them.
         """
         raise NotImplementedError
 
@@ -191,15 +196,15 @@ class ForceElement(Immutable):
 
     @_of_any_arguments
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return a force (N) and a torque (N m) for each frame, both (3,) in the inertial frame; 0 stands for none.
+        """Return a force (N) and a torque (N m) for each frame, both (3,) in the inertial frame.
 
-        The force acts at the origin of the frame.
+        The force acts at the origin of the frame. The number 0 stands for a zero vector.
         """
         raise NotImplementedError
 
     @_of_any_arguments
     def shown(self, t: Any, *frames: Place) -> Any:
-        """Return the quantities named in `coordinates`, for plots of an element without a method `coordinate`."""
+        """Return the quantities named in `coordinates`, for plots; for elements without the method `coordinate`."""
         raise NotImplementedError
 
     @_of_any_arguments
@@ -212,7 +217,7 @@ class ForceElement(Immutable):
 
     @property
     def acting_ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies and frames on which the element acts: its ends without those whose motion it only reads."""
+        """Bodies and frames on which the element acts; ends that are only read are excluded."""
         return self.ends[: len(self.ends) - self.reading]
 
     @property
@@ -234,24 +239,24 @@ class ForceElement(Immutable):
     def wakes(self) -> bool:
         """Whether the load may act in short pulses, as of a one-sided spring or a user function.
 
-        Runs with adaptive steps then also sample the load inside each step, so that no pulse is missed.
+        Adaptive integration then also samples the load inside each step, so that no pulse is missed.
         """
         return self.of_user
 
     def has(self, form: str) -> bool:
-        """Whether the class overrides the method of this name, such as "along"."""
+        """Whether the class overrides the method named `form`, such as "along"."""
         return getattr(type(self), form) is not getattr(ForceElement, form)
 
     @property
     def stores(self) -> bool:
-        """Whether the element can store energy, by `potential` or `stored`."""
+        """Whether the class defines an energy, by the method `potential` or `stored`."""
         return self.has("potential") or self.has("stored")
 
     def placed(self, bodies: Sequence[Body], constraints: Sequence[Constraint]) -> Self:
         """Return the element for a system of these bodies and constraints.
 
-        The result is the element itself or, if the element was declared for all bodies or its force law uses properties
-        of bodies or constraints, a copy for these parts.
+        The result is the element itself, or a copy if the element was declared for all bodies or its force law uses
+        properties of bodies or constraints.
         """
         return self
 
@@ -274,7 +279,7 @@ class ForceElement(Immutable):
 
     @property
     def of_user(self) -> bool:
-        """Whether the force law calls user code, and may therefore depend on time in any way."""
+        """Whether the force law calls user code, and may therefore depend on time in an unknown way."""
         return bool(self.functions) or not self.built_in
 
     @property
@@ -284,7 +289,7 @@ class ForceElement(Immutable):
 
     @property
     def numbers(self) -> np.ndarray:
-        """All numbers in the parameters as one array, in the order of `parameters`."""
+        """Values of all parameters as one flat array, in the order of `parameters`."""
         given = (getattr(self, name) for name in self.parameters)
         known = (value.constant if isinstance(value, Value) else value for value in given)
         return np.concatenate([np.zeros(0), *(np.ravel(value) for value in known if value is not None)]).astype(float)
@@ -309,15 +314,16 @@ class ForceElement(Immutable):
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
         """Return approximate values (rad) of the coordinates that are angles with counted revolutions.
 
-        The law determines these angles up to full turns; the turn nearest to these values is chosen. `angles` holds the
-        1-2-3 angles (3,), rad, of joints by name, with all turns. Elements with such coordinates override this method.
+        The poses determine an angle up to full turns; the turn nearest to the returned value is selected. `angles`
+        holds the 1-2-3 angles (3,), rad, of joints by name, with all turns counted. Elements with such coordinates
+        override this method.
         """
         return []
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
         """Return approximate rates, rad/s, of the coordinates that are angles with counted revolutions.
 
-        `rates` holds the rates (3,) of the 1-2-3 angles of joints, rad/s, by name.
+        `rates` holds the rates (3,) of the 1-2-3 angles, rad/s, of joints by name.
         """
         return self.turns_near(rates)
 
@@ -334,7 +340,7 @@ class ForceElement(Immutable):
         return {name: change}
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return a copy of the element with other values of some attributes; the law is evaluated with such copies."""
+        """Return a copy of the element in which the attributes named in `values` are replaced, for use in the law."""
         made = object.__new__(type(self))
         vars(made).update({**vars(self), **values})
         return made
@@ -342,13 +348,13 @@ class ForceElement(Immutable):
     def as_law(self, traced: bool) -> Any:
         """Return the object that evaluates the force law; `self` is a copy made by `with_values`.
 
-        If machine code is generated (`traced`), a user-defined element is wrapped in a proxy that forbids changes.
+        If machine code is generated (`traced`), a user-defined element is wrapped in a read-only proxy.
         """
         return self if self.built_in or not traced else read_only(self)
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """Key of the compiled force law: all properties that determine its machine code, except numerical values.
+        """Key of the compiled force law: all properties that determine its machine code, without numerical values.
 
         Elements with equal keys share machine code.
         """
@@ -376,7 +382,7 @@ class ForceElement(Immutable):
 
 
 def _form(parameter: Any) -> Any:
-    """Return the shape of a parameter, and whether it is constant, without its values."""
+    """Return the shape of a parameter and whether it is constant; the values are not included."""
     if isinstance(parameter, Value):
         return parameter.shape, parameter.function is None
     return None if parameter is None else np.shape(parameter)

@@ -1,8 +1,4 @@
-"""Force elements that act on many bodies.
-
-These elements are fields of acceleration, force or potential energy, damping, and potential energies of the poses of
-several bodies.
-"""
+"""Force elements on many bodies: fields of acceleration, force and energy, damping, and potentials of poses."""
 
 from __future__ import annotations
 
@@ -53,7 +49,7 @@ class UniformField(OnBodies):
         vars(self).update(given)
 
     def potential(self, t: Any, *bodies: Place) -> Any:
-        """Return the potential energy (J): minus the sum of m a . r over all bodies, with their positions r."""
+        """Return the potential energy (J), minus the sum of m a . r over all bodies at positions r."""
         a = np.array([getattr(self, name) for name in self.motions]) if self.motions else self.acceleration
         energy: Any = 0.0
         for mass, body in zip(self.masses, bodies, strict=True):
@@ -62,7 +58,7 @@ class UniformField(OnBodies):
 
     @property
     def conservative(self) -> bool:
-        """Whether energy is conserved, as the acceleration does not depend on time."""
+        """Whether energy is conserved, which holds if the acceleration is constant in time."""
         return not self.motions
 
 
@@ -157,7 +153,7 @@ class ForceField(OnBodies):
         return super()._on(bodies) | for_each(bodies, force=self.force, torque=self.torque)
 
     def load(self, t: Any, *bodies: Place) -> Any:
-        """Return the force (N) and the torque (N m) on each body, in the inertial frame."""
+        """Return the force (N) and torque (N m) on each body, in the inertial frame."""
         return [(self._load("force", k, t, body), self._load("torque", k, t, body)) for k, body in enumerate(bodies)]
 
     def _load(self, quantity: str, number: int, t: Any, body: Place) -> Any:
@@ -246,17 +242,17 @@ class Potential(ForceElement):
 
 
 def for_each(bodies: Sequence[Body], **values: Value | None) -> dict[str, Any]:
-    """Return the attributes of an element that acts on several bodies, with one copy of each value for each body.
+    """Return the attributes of an element that acts on several bodies, with one copy of each parameter per body.
 
-    The value `energy` of body k becomes the parameter `energy_k`. Separate copies are needed because each is called
-    with its own arguments.
+    The value `energy` of body k becomes the parameter `energy_k`. Each copy is called with the motion of one body.
+    Parameters that are None are omitted.
     """
     made = {f"{name}_{k}": value for name, value in values.items() if value is not None for k in range(len(bodies))}
     return {"parameters": tuple(made), **made}
 
 
 def checked_energy(owner: str, energy: Any) -> Any:
-    """Return `energy` if it is a function or the text of an expression; otherwise raise an InputError."""
+    """Return `energy` if it is a function or the string of an expression; otherwise raise an InputError."""
     if not callable(energy) and not isinstance(energy, str):
         raise InputError(f"{owner}: energy must be a function that returns J; got {energy!r}")
     return energy

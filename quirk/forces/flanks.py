@@ -30,7 +30,7 @@ class OfRelation(ForceElement):
     ----------
     function : constraint function of the relation, whose value is the deviation
     numbers_of_relation : constants of this function
-    half : half of the free play, rad or m
+    half : half of the free play h, rad or m
     stiffness, damping : N m/rad and N m s/rad, or N/m and N s/m
     side : flank in contact: 1 for the upper, -1 for the lower, 0 for none, or ANY outside of runs
     """
@@ -51,11 +51,11 @@ class OfRelation(ForceElement):
 
 
 class Flanks(OfRelation):
-    """A spring and a damper on either flank of a mesh with free play; the flanks exert no tensile load.
+    """Spring-damper contacts at the two flanks of a mesh with free play; the flanks exert no tensile load.
 
-    With the deviation x of coordinate j from its value without play, and half the free play h, the upper flank exerts
-    ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero; the lower
-    flank acts likewise at -h. Without free play the load always acts. During runs, events switch the flanks.
+    Let x be the deviation of coordinate j from its value without play, and h half the free play. The upper flank exerts
+    the load ``-stiffness (x - h) - damping x'`` from the instant at which x reaches h until this load falls to zero;
+    the lower flank acts likewise at -h. Without free play the load always acts. During runs, events switch the flanks.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Flanks(OfRelation):
 
     Attributes
     ----------
-    switches : whether there is free play, so that runs switch between the flanks
+    switches : whether there is free play, and runs switch between the flanks
     """
 
     switches: bool
@@ -100,7 +100,7 @@ class Flanks(OfRelation):
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the generalized force of the damper along the deviation, N m or N.
 
-        Outside of runs it includes a correction that cancels the spring force if the flank would otherwise pull.
+        Outside of runs, if the total load of the flank would be tensile, the result also cancels the spring force.
         """
         s = self._side(x)
         damped = -self.damping * rate * self._touches(s)
@@ -155,7 +155,7 @@ class OfFlank(OfRelation):
         super().__init__(flanks.name, *flanks.ends)
 
     def as_law(self, traced: bool) -> Self:
-        """Return the event function itself, because its values are never replaced by user functions."""
+        """Return the event function itself, which contains no user functions to be replaced."""
         return self
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ class FlankGap(OfFlank):
         return self.half - self.deviation(t, frames) * self.side
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, so that the loads of this element are the gradient of the gap."""
+        """Return 1: the loads along the gap are those of a unit force, so that they equal its gradient."""
         return 1.0
 
 
@@ -178,7 +178,7 @@ class FlankLoad(OfFlank):
     """Load (N m or N) of the spring and damper of a flank, as an event function; negative in tension."""
 
     def load(self, t: Any, *frames: Place) -> Any:
-        """Return zero loads, because the object serves as an event function only."""
+        """Return zero loads; the object serves as an event function only."""
         return [(0, 0)] * len(frames)
 
     def shown(self, t: Any, *frames: Place) -> Any:

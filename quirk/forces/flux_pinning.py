@@ -27,10 +27,10 @@ class FluxPinning(ForceElement):
     """Flux pinning of a magnetic dipole in body j by the flat surface of a type-II superconductor in body i.
 
     The field at cooling is frozen into the superconductor, as the field of an image behind its surface (frozen image);
-    later changes are shielded, as by an image that moves with the magnet (mobile image). At the pose of cooling both
-    cancel. The potential is the interaction with the frozen image plus half of that with the mobile image, which is
-    induced: the two image dipoles exert forces and torques on the magnet, and the opposite loads on the superconductor
-    (Kordyuk, J. Appl. Phys. 83 (1998) 610; for spacecraft Jones, Wilson, Gorman and Peck, 2012).
+    later changes of the field are shielded by a second image, which moves with the magnet (mobile image). At the pose
+    of cooling both cancel. The potential is the interaction with the frozen image plus half the interaction with the
+    mobile image, which is induced. The two image dipoles exert forces and torques on the magnet, and the opposite loads
+    on the superconductor (Kordyuk, J. Appl. Phys. 83 (1998) 610; for spacecraft Jones, Wilson, Gorman and Peck, 2012).
 
     The superconductor is assumed large and the magnet small in comparison with their distance.
 

@@ -30,10 +30,10 @@ KINDS = "Revolute, Prismatic, Cylindrical, Spherical, PointOnLine, PointOnPlane 
 class Friction(StickSlip):
     """Dry friction in a joint or contact, with sliding and sticking, proportional to the actual normal load.
 
-    While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the load at the same
-    instant, which depends on the friction: both are solved for simultaneously. While bodies stick, velocity constraints
-    hold them as long as the required force is at most `static` times N. Runs locate the transitions in time. Load and
-    slip are:
+    While bodies slide, a force of `coefficient` times the normal load N opposes the slip. N is the normal load at the
+    same instant. It depends on the friction, and both are solved for simultaneously. While bodies stick, velocity
+    constraints hold them as long as the required force is at most `static` times N. Runs locate the transitions in
+    time. Normal load and slip are defined as follows:
 
     * Contact: the normal force; the slip of both surfaces at the contact point.
     * OneSided between two bodies, or one and the ground: the force along the gradient of its gap, which must be a
@@ -148,8 +148,9 @@ class Friction(StickSlip):
     def _direction(self, slip: list[Any]) -> list[Any]:
         """Return the unit vector of slip as a list of components, from the slip, m/s.
 
-        If the slip is below the attribute `floor`, m/s, the result is the direction stored in the element. If
-        `following` is set, the direction does not jump when the slip passes through zero and reverses.
+        If the magnitude of the slip is at most the attribute `floor`, m/s, the result is the direction stored in the
+        element. If the attribute `following` is set, the direction keeps its sign relative to the stored one when the
+        slip passes through zero and reverses.
         """
         square = sum(s * s for s in slip)
         fast = square > self.floor * self.floor
@@ -159,7 +160,7 @@ class Friction(StickSlip):
         return [where(fast, s / size, e) for s, e in zip(slip, self.direction, strict=True)]
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip along the stored direction of slip, followed by the components of slip, m/s.
+        """Return the slip along the direction stored in the element, followed by the components of slip, m/s.
 
         `i` and `j` are the moving frames on both bodies.
         """
@@ -182,13 +183,13 @@ class Friction(StickSlip):
         floor : slip, m/s, below which `direction` is used instead of the direction of the slip
         side : side of the first surface, +1 or -1, on which the components of slip are smooth
         part : index of the face or edge of a bounded surface
-        shares : rows whose multipliers add up to the normal load, each as the name of its constraint, its row index and
-            a weight; default: unchanged
+        shares : constraint rows whose weighted multipliers add up to the normal load, each as (name of the constraint,
+            row index, weight); default: unchanged
         """
         return _sliding(self, direction, floor, side, part, self.shares if shares is None else shares)
 
     def on_part(self, part: int) -> Friction:
-        """Return the friction element for a face or edge of a bounded surface; for other surfaces itself."""
+        """Return the friction element for a face or edge of a bounded surface, or the element itself."""
         if not isinstance(self.on, Contact) or self.on.parts is None:
             return self
         return self.with_values({"radii": np.array(self.on.numbers_of(part)), "part": part})
@@ -212,9 +213,10 @@ def _sum(sizes: list[Any], vectors: list[Any]) -> Any:
 
 
 def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
-    """Return the slip function, the kind of normal load, and the axis index for friction in a joint or contact.
+    """Return the slip function, the kind of normal load, and the axis index of the friction in `on`.
 
-    The kind is NORMAL, ACROSS, WHOLE or ALONG; the index is that of the joint axis or surface normal in frame i.
+    `on` is a joint or contact. The kind is NORMAL, ACROSS, WHOLE or ALONG; the index (0, 1 or 2) is that of the joint
+    axis or surface normal in frame i.
     """
     if isinstance(on, Contact):
         first, second = (surface.kind for surface in (reversed(on.surfaces) if on.turned else on.surfaces))
@@ -240,7 +242,7 @@ def _kind(owner: str, on: Any) -> tuple[Slip, int, int]:
 def _of_gap(owner: str, on: OneSided) -> OfGap:
     """Return the slip function of two bodies with a user-defined gap.
 
-    An InputError is raised if the gap cannot have friction.
+    An InputError is raised unless `on` acts between two bodies, measures a length and has a contact point.
     """
     (gap,) = on.gaps
     if len(on.members) != 2 or gap.units != (FORCE,):
@@ -258,8 +260,8 @@ def _of_gap(owner: str, on: OneSided) -> OfGap:
 def _length(owner: str, argument: str, value: Any, required: bool | None, reason: str, allowed: bool = True) -> float:
     """Return a length (m) from the user's argument `value`; zero if it is None.
 
-    A value is required if `required` is True, and an error if `required` or `allowed` is False; `reason` is the reason
-    in the error message.
+    An InputError is raised if a value is missing and `required` is True, or if there is a value and `required` or
+    `allowed` is False; `reason` is the reason for that in the error message.
     """
     if value is None:
         if required:

@@ -25,9 +25,10 @@ SIZES = (3, 3, 3, 3)
 class Interaction(ForceElement):
     """A force and a torque between two bodies, as functions of their relative motion.
 
-    The functions are called as ``f(t, displacement, velocity, rotation, angular_velocity)``, all (3,) and in the axes
-    selected by `frame`: from point i to point j, m; its rate in these axes, m/s; the rotation vector of body j relative
-    to body i (rad), for angles below pi; and the angular velocity of j relative to i, rad/s.
+    The functions are called as ``f(t, displacement, velocity, rotation, angular_velocity)``. The arguments after the
+    time are (3,), in the axes selected by `frame`: the displacement from point i to point j, m; its rate in these axes,
+    m/s; the rotation vector of body j relative to body i (rad), for angles below pi; and the angular velocity of body j
+    relative to body i, rad/s.
 
     Parameters
     ----------
@@ -35,8 +36,8 @@ class Interaction(ForceElement):
     point_i, point_j : (3,), body axes
         Points in the coordinates of body i and j, m.
     force : (3,) or function
-        N on body j at point j; the opposite force acts on body i at the same point in space, so that moments balance,
-        too.
+        N on body j at point j; the opposite force acts on body i at the same point in space, so that moments also
+        balance.
     torque : (3,) or function
         N m on body j; the opposite torque acts on body i.
     frame : "inertial", "i" or "j"
@@ -79,9 +80,9 @@ class Interaction(ForceElement):
         )
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return force (N) and torque (N m) on both bodies, in the inertial frame.
+        """Return the force (N) and torque (N m) on both bodies, in the inertial frame.
 
-        The force acts at point j. On body i the opposite force acts at point i, with the torque that makes it
+        The force on body j acts at point j. The opposite force on body i acts at point i, with the torque that makes it
         equivalent to a force at point j.
         """
         apart, parting = j.position - i.position, j.velocity - i.velocity

@@ -28,15 +28,15 @@ class OfJoint(ForceElement):
     ----------
     joint : Joint
     rotates : whether the coordinate is the angle about the joint's axis; otherwise it is the displacement along it
-    axis : index of that axis in joint frame i
-    of_three : whether the angle is one of the three 1-2-3 angles of a joint that also rotates about other axes
+    axis : index of the free axis in joint frame i: 0, 1 or 2 for x, y or z
+    of_three : whether the angle is one of the 1-2-3 angles of a joint with several rotations
     """
 
     aside: tuple[str, ...] = ("joint",)
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the law depends on the angle, so that its full turns matter."""
+        """Whether the law depends on the joint's angle, and so on the number of full turns."""
         return True
 
     def __init__(self, name: str, joint: Joint, axis: int, rotates: bool) -> None:
@@ -48,19 +48,19 @@ class OfJoint(ForceElement):
         super().__init__(name, (joint.body_i, joint.frame_i), (joint.body_j, joint.frame_j))
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return a list with the joint's angle (rad), all turns counted; the list is empty if the law has no angle."""
+        """Return a list with the joint's angle (rad), all turns counted, or [] if the law does not use it."""
         known = angles.get(self.joint.name)
         return [0.0 if known is None else float(known[self.axis]) for _ in self.turning]
 
     def coordinate(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the joint's angle (rad) or displacement (m), as in `result[joint]`."""
+        """Return the joint's angle (rad) or displacement (m), as defined for `result[joint]`."""
         if self.rotates:
             return free_angle(i, j, self.axis, self.of_three)
         return i.rotation[:, self.axis] @ (j.position - i.position)
 
 
 class Actuated(OfJoint):
-    """Base class of joint elements whose effort the user gives as a number, a `Motion` or a function."""
+    """Base class of joint elements whose effort is given by the user as a number, a `Motion` or a function."""
 
     argument = "effort"
 
@@ -86,7 +86,7 @@ class Actuated(OfJoint):
 
     @property
     def reads_angle(self) -> bool:
-        """Whether the effort is a function, which may depend on the angle."""
+        """Whether the effort is a function, and may therefore depend on the angle."""
         return bool(self.functions)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
@@ -157,10 +157,10 @@ class JointForce(Actuated):
 
 
 def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[str, int]:
-    """Return the title of an element for errors, and the index of the joint's free axis in frame i.
+    """Return the title of an element for error messages, and the index of the joint's free axis in frame i.
 
-    `coordinate` is "rotation" or "translation". An InputError is raised if the joint has no single free axis of this
-    kind.
+    `kind` and `name` are the class and the name of the element; `coordinate` is "rotation" or "translation". An
+    InputError is raised if the joint has no single free axis of this kind.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(joint, Joint):
@@ -176,9 +176,10 @@ def checked_joint(kind: str, name: str, joint: Any, coordinate: str) -> tuple[st
 
 
 def free_axis(kind: str, name: str, joint: Any, coordinate: str | None) -> tuple[str, int, bool]:
-    """Return the title of an element for errors, the index of the joint's free axis, and whether it is a rotation.
+    """Return the element's title for errors, the index of the free axis in frame i, and whether it is a rotation.
 
-    `coordinate` selects the "rotation" or "translation" of a joint that has both; None selects the only free axis.
+    `kind` and `name` are the class and the name of the element. `coordinate` selects the "rotation" or "translation" of
+    a joint that has both; None selects the only free axis.
     """
     owner = f'{kind} "{validate.name(kind, name)}"'
     validate.choice(owner, "coordinate", coordinate, (None, *COORDINATES))

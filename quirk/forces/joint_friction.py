@@ -119,11 +119,11 @@ class JointFriction(OfJoint, StickSlip):
 
     @property
     def reads_angle(self) -> bool:
-        """Always False: the effort depends on the rate of the angle only."""
+        """Always False: the effort depends only on the rate of the joint coordinate."""
         return False
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the friction torque (N m) or force (N) at the rate of the joint; t and x have no effect."""
+        """Return the friction torque (N m) or force (N) at a joint rate; it is independent of t and x."""
         if not self.sticks:
             return -self.viscous * rate - self._dry_friction(rate) * np.tanh(rate / self.creep)
         sense = where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
@@ -138,14 +138,15 @@ class JointFriction(OfJoint, StickSlip):
 
     @property
     def load_per_effort(self) -> float:
-        """Constant normal load of the slip's only component, per unit of effort.
+        """Normal load per unit of effort for the single slip component; it is constant.
 
-        The slip of a rotation is its rate times an arm, so that the load is 1 / arm, in 1/m; for a translation it is 1.
+        The slip of a rotation is its rate times an arm, for which this factor is 1 / arm, in 1/m; for a translation it
+        is 1.
         """
         return 1.0 / float(self.radii[0])
 
     def sliding_coefficient(self, speed: float) -> float:
-        """Return the magnitude of the effort (N m or N) at a slip speed (m/s)."""
+        """Return the magnitude of the friction torque (N m) or force (N) at a slip speed (m/s)."""
         rate = speed / float(self.radii[0])
         return float(self._dry_friction(rate) + self.viscous * rate)
 
@@ -159,12 +160,17 @@ class JointFriction(OfJoint, StickSlip):
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state, with an initial direction of slip, (1,) or (-1,).
 
-        At slips below `floor`, m/s, the friction keeps this direction. The other arguments have no effect.
+        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments have no
+        effect.
         """
         return _sliding(self, float(direction[0]), floor)
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
-        """Return the constraint that holds the joint coordinate at `value`, rad or m, or its rate at zero if None."""
+        """Return the sticking constraint, which holds the joint coordinate at `value` (rad or m).
+
+        If `value` is None, the constraint holds the rate of the coordinate at zero. `which`, `side` and `part` are as
+        for `StickSlip.sticking`.
+        """
         return super().sticking(which, side, part) if value is None else _sticking_constraint(self, value)
 
 
@@ -181,7 +187,7 @@ def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFr
 def _arm(joint: Joint) -> float:
     """Return the arm (m) at which the slip of a rotation is measured: the largest radius of gyration of its bodies.
 
-    The arm only sets the scale of tolerances.
+    It affects the tolerances only.
     """
     bodies = (body for body in (joint.body_i, joint.body_j) if isinstance(body, Body))
     return max(float(np.sqrt(np.trace(body.inertia) / body.mass)) for body in bodies)

@@ -36,8 +36,9 @@ class JointTree:
     centers : (n, 3) centers of mass in the frames of the links, m
     inertias : (n, 3, 3) about the centers of mass, in the axes of the links, kg m^2
     armatures : (n,) inertias of the rotors at the joints, kg m^2 or kg
-    leaders : index of the link whose joint leads the joint of each link, by a `Coupling`; its own index without one
-    ratios : (n,) rate of each joint over the rate of its leader
+    leaders : for each link, index of the link whose joint drives its joint through a `Coupling`; the index of the link
+        itself if there is no coupling
+    ratios : (n,) rate of each joint divided by the rate of its leader
     reads : bodies and joints from which these values are computed
     """
 
@@ -70,7 +71,7 @@ class Lump:
     inertias: list[np.ndarray] = field(default_factory=list)
 
     def add(self, body: Body, axes: np.ndarray, center: np.ndarray) -> None:
-        """Add a body with its axes, as columns, and its center of mass (3,), m, in the frame."""
+        """Add a body with its axes (3, 3), as columns, and its center of mass (3,), m, both in the common frame."""
         self.masses.append(body.mass)
         self.centers.append(center)
         self.inertias.append(axes @ body.inertia @ axes.T)
@@ -148,9 +149,11 @@ def joint_tree(
 
 
 def _followers(links: _Links, couplings: Sequence[Coupling], following: Container[str]) -> tuple[list[int], np.ndarray]:
-    """Return the index of the joint that leads each joint of a tree by a coupling, and the ratio to that joint.
+    """Return the index of the leading joint of each joint of a tree, and the ratio of the coupling between them.
 
-    Joints that follow no other one lead themselves. `following` are the names of the joints that follow others.
+    A joint j follows joint i if a `Coupling` prescribes its rate as a ratio times the rate of joint i. A joint without
+    a coupling is its own leader, with ratio 1. `following` contains the names of the joints that follow others; they
+    cannot lead.
     """
     leaders, ratios = list(range(len(links.joints))), np.ones(len(links.joints))
     for coupling in couplings:
@@ -184,7 +187,7 @@ class _Links:
     ----------
     owner : title for errors
     bodies : bodies of the system by name
-    constraints : all constraints on the bodies of the tree
+    constraints : all constraints that act on bodies of the tree
     """
 
     def __init__(self, owner: str, bodies: Mapping[str, Body], constraints: Sequence[Constraint]) -> None:
@@ -228,11 +231,14 @@ class _Links:
 
     @property
     def number(self) -> dict[str, int]:
-        """Index of the link of each joint, by name of the joint."""
+        """Index of the outer link of each joint, by name of the joint."""
         return {joint.name: k for k, joint in enumerate(self.joints)}
 
     def _attach(self, joint: Joint, end: int, parent: str, child: str) -> None:
-        """Add the body `child` on the outer side of a joint; the body `parent` is the one at `end` of the joint."""
+        """Add the body `child` on the outer side of a joint whose inner body is `parent`.
+
+        `end` is the end of the joint at the parent: 0 for body i, 1 for body j.
+        """
         link, *place = self._places[parent]
         if isinstance(joint, Fixed):
             _, turned, center = outer_pose(joint, end, *place)
@@ -254,7 +260,7 @@ class _Links:
 
 
 def outer_pose(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the axes of a joint frame, and axes and center of mass of the outer body, at joint coordinate zero.
+    """Return the axes of a joint frame, and the axes and center of mass of the outer body, at joint coordinate zero.
 
     Parameters
     ----------
@@ -269,12 +275,12 @@ def outer_pose(joint: Joint, end: int, R: np.ndarray, p: np.ndarray) -> tuple[np
 
 
 def _permitted(constraint: Constraint) -> bool:
-    """Whether a constraint may act on a tree: a driver of a joint, a contact, or a constraint without rows."""
+    """Whether a constraint may act on the bodies of a tree: a drive, a contact, or a constraint without rows."""
     return isinstance(constraint, Unilateral | Drive) or constraint.row_count == 0
 
 
 def _component(chosen: Iterable[Constraint], constraints: Sequence[Constraint]) -> set[str]:
-    """Return the names of all bodies connected to the constraints `chosen`, not counting paths through the ground."""
+    """Return the names of all bodies connected to the constraints `chosen`; the ground does not connect bodies."""
     reached = set().union(*(_names(one) for one in chosen)) - {GROUND.name}
     size = 0
     while len(reached) > size:
@@ -290,7 +296,10 @@ def _names(constraint: Constraint) -> set[str]:
 
 
 def _rotors(constraints: Sequence[Constraint]) -> Iterator[tuple[Body, Revolute, Coupling]]:
-    """Yield the flywheels that represent rotors, see `quirk.constraints.armature`, with bearing and coupling."""
+    """Yield each flywheel that represents a motor's rotor, with its bearing and its coupling to the driven joint.
+
+    The model of rotors is described in `quirk.constraints.armature`.
+    """
     for one in constraints:
         if type(one) is not Coupling:
             continue

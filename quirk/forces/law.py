@@ -1,11 +1,12 @@
 """Evaluation of force laws: loads on bodies from the motion of the frames of a force element.
 
 Laws are evaluated with jets: numbers with K time derivatives and, if needed, a gradient with respect to small
-displacements of the bodies. So loads have any number of time derivatives, and potentials and coordinates exact
-gradients. The numbers inside jets are floats or, while machine code is generated, symbols (`quirk.jit.tracing`).
+displacements of the bodies. Loads can therefore have any number of time derivatives, and the gradients of potentials
+and coordinates are exact. The numbers inside jets are floats or, while machine code is generated, symbols
+(`quirk.jit.tracing`).
 
-A lane array has eight numbers for one body: translation (3), rotation (3), and two that are unused. It contains a
-force and a moment, or a gradient. Coordinates, parameters and internal variables are those of `ForceElement`.
+A lane array has eight entries for one body: translation (3), rotation (3), and two unused ones. It contains a force and
+a moment, or a gradient. Coordinates, parameters and internal variables are those of `ForceElement`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: Any, inputs: Any, outputs: Any) -> None:
     """Evaluate the law of a force element at time t (s): read `inputs` and fill `outputs`.
 
-    Both arrays have the layout `layout` and contain floats or, for generated code, symbols. `functions` are called in
-    place of the user functions of the element.
+    Both arrays have the layout `layout` and contain floats or, for generated code, symbols. `functions` replace
+    the user functions of the element.
     """
     values = values_of(element, layout, functions, inputs)
     time = as_jet(layout, [t, 1.0, *[0] * layout.order])
@@ -73,10 +74,10 @@ def run(element: ForceElement, layout: LawLayout, functions: Sequence[Any], t: A
 
 
 def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list[list[Any]], inputs: Any) -> Any:
-    """Add the loads of the energy that is stored in the coordinates to `loads`, and return this energy, J.
+    """Add the loads of the energy stored in the coordinates to `loads`, and return this energy, J.
 
-    The energy is differentiated with respect to the coordinates, and the coordinates with respect to the poses. This
-    takes fewer derivatives than the gradient of the energy with respect to all poses. `law` is the element with the
+    By the chain rule, the energy is differentiated with respect to the coordinates, and the coordinates with respect to
+    the poses. This takes fewer derivatives than the gradient with respect to all poses. `law` is the element with the
     values of its parameters at this time.
     """
     if len(coordinates) > LANES:
@@ -94,9 +95,10 @@ def _act_by_storing(law: Any, time: Jet, coordinates: Sequence[Jet], loads: list
 
 
 def _unit_gradient(x: Jet, lane: int, inputs: Any) -> list[Any]:
-    """Return the gradient of a coordinate with respect to all coordinates: one at index `lane`, zero elsewhere.
+    """Return the gradient of a coordinate with respect to all coordinates: the unit vector with index `lane`.
 
-    With other indices for other coordinates, one evaluation gives all derivatives. A constant has no gradient.
+    If each coordinate x has a different index, a single evaluation of a function gives all its derivatives. The result
+    for a constant coordinate contains no gradient.
     """
     terms = max((len(g) for g in x.gradient if g is not None), default=0)
     unit = [replaced(zeros(inputs), lane, 1.0), *[0] * (terms - 1)] if terms else None

@@ -42,16 +42,16 @@ def values_of(element: ForceElement, layout: LawLayout, functions: Sequence[Any]
 
 
 def as_jet(layout: LawLayout, taylor: list[Any], gradient: Sequence[Any] | None = None) -> Jet:
-    """Return Taylor coefficients as a jet for the frames of a law; without `gradient`, it is independent of poses."""
+    """Return a jet with these Taylor coefficients and gradient; the gradient of None is zero for all frames."""
     return Jet(taylor, [None] * layout.frames if gradient is None else gradient)
 
 
 def state_functions(
     element: ForceElement, values: dict[str, Any], time: Jet, read: Sequence[Place]
 ) -> dict[str, Callable[..., Any]]:
-    """Return functions of the state, by attribute name, with the motion of the bodies in `read` inserted.
+    """Return the functions of the state, by attribute name, bound to the present motion of the bodies in `read`.
 
-    The returned functions ignore their arguments.
+    The returned functions accept any arguments and ignore them.
     """
     motion = [
         x for place in read for x in (place.center, place.orientation, place.center_velocity, place.angular_velocity)
@@ -69,10 +69,10 @@ def law_with(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
 def continued_turns(
     element: ForceElement, layout: LawLayout, time: Jet, coordinates: list[Jet], inputs: Any
 ) -> list[Jet]:
-    """Return the coordinates of an element; full turns are added to angles whose revolutions are counted.
+    """Return the coordinates of an element, with full turns added to angles whose revolutions are counted.
 
-    The number of turns is chosen so that the angle is nearest to an extrapolation from the angle at an earlier time and
-    its rate, which are among the inputs.
+    The number of turns is the one that brings the angle nearest to its linear extrapolation from an earlier time. The
+    inputs contain this time, s, and the angle, rad, and rate, rad/s, at this time.
     """
     coordinates = list(coordinates)
     for place, c in enumerate(element.turning):

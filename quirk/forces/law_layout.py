@@ -24,9 +24,10 @@ class LawLayout:
     matrix (9, by rows), the Taylor coefficients of the angular velocity in the inertial frame (3 (K + 1)) and the
     quaternion (4).
 
-    Outputs are: for each frame K + 1 Taylor coefficients of the load on its body, eight numbers each: the force and
-    the moment about the center of mass in the inertial frame; the energy; three numbers per coordinate; K + 1 Taylor
-    coefficients of the rate of each internal variable; and space for user functions.
+    Outputs are, in this order: for each frame, K + 1 Taylor coefficients of the load on its body, with eight entries
+    each (force and moment about the center of mass in the inertial frame, and two unused ones); the energy; three
+    entries per coordinate (value, rate and load along it); K + 1 Taylor coefficients of the rate of each internal
+    variable; and space for user functions.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Loads on bodies: sums of gradients of coordinates and energies, and of forces and torques.
 
-A load of a body has an array of eight numbers for each Taylor coefficient: force (3) and moment (3) about the center of
-mass, in the inertial frame, and two that are unused.
+The load on a body is a list with an array of eight entries for each Taylor coefficient: force (3) and moment (3) about
+the center of mass, in the inertial frame, and two unused ones.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def add_gradient(loads: list[list[Any]], x: Any, multiplier: Any) -> None:
 def add_load(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) -> None:
     """Add a force and a torque on a frame to the load on its body; the force acts at the origin of the frame.
 
-    Force and torque are in the inertial frame. `load` has an array of eight numbers for each Taylor coefficient; `zero`
-    is such an array of zeros.
+    Force and torque are in the inertial frame. `load` has an array of eight entries for each Taylor coefficient, and
+    `zero` is an array of eight zeros.
     """
     if not is_nothing(force):
         force = vector("force", force)
@@ -47,7 +47,7 @@ def add_load(load: list[Any], frame: Place, force: Any, torque: Any, zero: Any) 
 
 
 def _add_vector(load: list[Any], first: int, vector: np.ndarray, zero: Any) -> None:
-    """Add a vector (3,) to entries `first` to `first` + 2 of a load."""
+    """Add a vector (3,) to entries `first` to `first` + 2 of a load; `zero` is an array of eight zeros."""
     for k in range(len(load)):
         lanes = zero
         for c, x in enumerate(vector):

@@ -1,4 +1,4 @@
-"""Rates of the internal variables of a force law, and the law with variables that have these rates."""
+"""Rates of the internal variables of a force law."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def with_rates(
     inputs: Any,
     outputs: Any,
 ) -> Any:
-    """Write the rates of the internal variables to `outputs`, and return the law with variables that have these rates.
+    """Write the rates of the internal variables to `outputs`, and return the law with these rates inserted.
 
-    While the rates are computed, the highest Taylor coefficients of the variables are NaN, because the rates must not
-    depend on them.
+    While the rates are computed, the highest Taylor coefficients of the variables are NaN, which reveals rates that
+    depend on themselves.
     """
     unknown = law_with(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
@@ -67,9 +67,9 @@ def _moving(element: ForceElement, layout: LawLayout, values: dict[str, Any], to
 
 
 def _check_rates(rates: Sequence[Any], rates_at_rest: Sequence[Any]) -> None:
-    """Raise a ValueError if the function for the rates of internal variables depends on these rates.
+    """Raise a ValueError if the rates of internal variables depend on themselves.
 
-    `rates` were computed with unknown rates (NaN), `rates_at_rest` with zero rates.
+    `rates` were computed with variables whose rates are NaN, `rates_at_rest` with variables whose rates are zero.
     """
     for rate, rate_at_rest in zip(rates, rates_at_rest, strict=True):
         if math.isnan(_term(rate, 0)) and math.isfinite(_term(rate_at_rest, 0)):

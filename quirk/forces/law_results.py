@@ -1,4 +1,4 @@
-"""Checks of what the methods of a force law return."""
+"""Checks of the results of the methods of a force law."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 
 def counted(method: str, returned: Any, count: int) -> list[Any]:
-    """Check that the result of a method of the law has `count` numbers, and return it as a list.
+    """Return the result of a method of the law as a list; a ValueError is raised unless it has `count` values.
 
-    `returned` is this result, and `method` the name of the method. A wrong count raises a ValueError.
+    `returned` is the result, and `method` the name of the method.
     """
     numbers = list(returned) if isinstance(returned, list | tuple | np.ndarray) else [returned]
     required = "a number" if count == 1 else f"{count} numbers, one for each name in coordinates"

@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler equations of a kinematic tree: motion of the links outward, their loads inward.
+"""Recursive Newton-Euler equations of a kinematic tree: outward recursion of motion, inward recursion of loads.
 
 The recursion is that of Luh, Walker and Paul, J. Dyn. Syst. Meas. Control 102 (1980) 69, in the axes of each link.
 """
@@ -17,7 +17,7 @@ class LinkMotion:
     ----------
     spin, turning : angular velocity (rad/s) and angular acceleration (rad/s^2), None at rest
     acceleration : acceleration of the origin minus gravity, m/s^2
-    force, moment : load that the inner link exerts, at the origin, N and N m
+    force, moment : load (N and N m) exerted on the link by the inner link, at the origin
     """
 
     joint: JointPose
@@ -32,7 +32,10 @@ class LinkMotion:
         return self.acceleration + np.cross(self.turning, point) + np.cross(self.spin, np.cross(self.spin, point))
 
     def load(self, mass: Any, center: Any, inertia: Any) -> None:
-        """Set force and moment to those of the link without outer links, by the Newton-Euler equations."""
+        """Set the force and moment that accelerate this link alone, by the Newton-Euler equations.
+
+        `mass` is in kg, `center` (3,) is the center of mass, m, and `inertia` (3, 3) is about it, kg m^2.
+        """
         self.force = mass * self.at(center)
         self.moment = np.cross(center, self.force)
         if self.spin is not None:
@@ -57,7 +60,7 @@ class JointPose:
             self._axes = np.array([axes[:, 0] * c + axes[:, 1] * s, axes[:, 1] * c - axes[:, 0] * s, axes[:, 2]]).T
 
     def carried(self, inner: LinkMotion, rate: Any = None, acceleration: Any = None) -> LinkMotion:
-        """Return the outer link, from the motion of the inner link and the rate and acceleration of the coordinate."""
+        """Return the outer link's motion from that of the inner link and the coordinate's rate and acceleration."""
         inward = self._axes.T
         link = LinkMotion(None, None, inward @ inner.at(self._offset))
         link.joint = self

@@ -1,4 +1,4 @@
-"""Base class of force elements that act on many bodies, on each body independently."""
+"""Base class of force elements that act independently on each of many bodies."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ SIZES = (3, 4, 3, 3)
 
 
 class _OnBody(ForceElement):
-    """Base class of a force or torque on one body, given by numbers, Motions or a function."""
+    """Base class of a force or torque on one body, given as numbers, Motions or a function."""
 
     argument: str
     frame: str
@@ -87,7 +87,7 @@ class Force(_OnBody):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the force (3,), N, inertial frame, which acts at the point, and no torque."""
+        """Return the force (3,), N, at the point of action, in the inertial frame, and zero torque."""
         return self.of_motion(t, place), 0
 
 
@@ -121,21 +121,21 @@ class Torque(_OnBody):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return no force, and the torque (3,), N m, inertial frame."""
+        """Return zero force, and the torque (3,), N m, in the inertial frame."""
         return 0, self.of_motion(t, place)
 
 
 def value_for(value: Any, t: Any, place: Place) -> Any:
-    """Return `value`, a constant or a function, at time t (s).
+    """Return `value`, a constant or a function, at time t (s) and for the motion of the body of `place`.
 
-    A function is called with the time and the motion of the body of `place`. The result has the shape, the unit and the
-    axes of `value`, such as a force (3,), N, in the axes chosen by the element's `frame`; it is not transformed.
+    The result is in the unit and the axes of `value`, such as a force (3,), N, in the axes selected by the element's
+    `frame`; it is not transformed.
     """
     return value(t, place.center, place.orientation, place.center_velocity, place.angular_velocity)
 
 
 def checked_owner(kind: str, name: str, body: Any) -> str:
-    """Check name and body of a force element, and return its title for errors, such as ``Force "push"``."""
+    """Check the name and body of a force element, and return its title for error messages, such as ``Force "push"``."""
     owner = f'{kind} "{validate.name(kind, name)}"'
     if not isinstance(body, Body):
         raise InputError(f"{owner}: body must be a quirk.Body; got {body!r}")

@@ -1,4 +1,4 @@
-"""Moving frames of force elements, which their laws receive as arguments.
+"""Moving frames of force elements, as arguments of force laws.
 
 Their quantities are jets: numbers with time derivatives and a gradient with respect to the poses of the bodies.
 """
@@ -80,7 +80,7 @@ class Place:
     def small_turn(self) -> np.ndarray:
         """Small rotation vector (3,), rad, of the body about the inertial axes.
 
-        The value of the vector is zero; its gradients are those with respect to rotations of the body.
+        The value of the vector is zero; its gradient gives derivatives with respect to rotations of the body.
         """
 
         def by_turn(axis: int) -> list[Any]:
@@ -117,7 +117,7 @@ class Place:
         return self._jets(series, None)
 
     def turned(self, matrix: np.ndarray) -> np.ndarray:
-        """Transform axes, the columns of a matrix (3, 3), from this frame to the inertial frame."""
+        """Transform a matrix (3, 3), whose columns are vectors, from this frame to the inertial frame."""
         axes: np.ndarray = self.rotation @ matrix
         return axes
 
@@ -148,7 +148,7 @@ class Place:
         return [self._vector(first + 3 * k) for k in range(self._layout.order + 1)]
 
     def _fixed(self, vector: Sequence[Any]) -> np.ndarray:
-        """Return a vector fixed in the body, from its present components in the inertial frame.
+        """Return a body-fixed vector as jets, from its present components in the inertial frame.
 
         Its time derivatives follow from a' = spin x a, and its gradient is due to rotations of the body.
         """
@@ -160,10 +160,9 @@ class Place:
         return self._jets(terms, lambda c: [parts[c] for parts in by_turns])
 
     def _jets(self, terms: Sequence[Sequence[Any]], gradient: Callable[[int], list[Any]] | None) -> np.ndarray:
-        """Return the components of a vector as jets.
+        """Return the components of a vector as jets, with a gradient with respect to the pose of this frame's body.
 
-        `terms` are its Taylor coefficients in time; `gradient` is a function that returns the gradient of a component,
-        by index.
+        `terms` are the Taylor coefficients of the vector in time; `gradient(c)` returns the gradient of component c.
         """
         jets = np.empty(len(terms[0]), dtype=object)
         for c in range(len(jets)):

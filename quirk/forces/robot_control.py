@@ -20,7 +20,7 @@ from .tree_control import TreeControl
 
 
 class GravityCompensation(TreeControl):
-    """Efforts at the joints of a robot that balance the weight of its links: g(q).
+    """Joint efforts g(q) that balance the weight of the links of a robot.
 
     The joints are Revolute or Prismatic, and form a tree rooted at the ground, in which bodies may also be joined by
     Fixed joints. The effort at each joint balances the weight of all bodies that it carries: the derivative of their

@@ -1,7 +1,7 @@
 """Tensions of an elastic rope, and the flow of unstretched rope over its stops.
 
-Spans are the straight parts between consecutive stops (points and drums). Where a stop has friction the tension may
-differ on its two sides; the parts of the rope between such stops are its sections, each with one tension
+Spans are the straight parts between consecutive stops (points and drums). At a stop with friction the tension may
+differ on the two sides; the parts of the rope between stops with friction are its sections, each with one tension
 
     T = EA (l / L - 1) >= 0,
 
@@ -47,8 +47,8 @@ class Strained:
     length : length l of each section, m
     unstretched : unstretched length L of each section, m
     strain : l / L - 1 of each section
-    elastic : EA times the strain of each section, N, zero where it is slack
-    tension : T of each section, N, with the part of the damping
+    elastic : elastic tension of each section, N: EA times the strain, zero if slack
+    tension : tension T of each section, N, including damping
     angle : wrapped angle of each stop with friction, rad
     """
 
@@ -87,14 +87,17 @@ def strained(rope: ElasticRope, frames: Sequence[Place]) -> Strained:
 
 
 def _damped(rope: ElasticRope, length: Any, unstretched: Any, elastic: Any) -> Any:
-    """Return the tension of a section with its damping, N; a rope never pushes."""
+    """Return the tension of a section including damping, N; it is never negative.
+
+    `length` and `unstretched` are l and L, m; `elastic` is the tension without damping, N.
+    """
     tension = elastic + rope.damping * length.bare.rate / unstretched
     slack = tension.constant(0.0)
     return where(elastic > 0.0, where(tension > 0.0, tension, slack), slack)
 
 
 def pulls(rope: ElasticRope, now: Strained) -> list[tuple[int, Any]]:
-    """Return the drums driven by the rope, as pairs of the index of the stop and the force on the drum's surface.
+    """Return the drums with friction on which the rope pulls, as pairs (index of the stop, force on the surface).
 
     The force, N, is positive along the rope.
     """
@@ -106,7 +109,7 @@ def pulls(rope: ElasticRope, now: Strained) -> list[tuple[int, Any]]:
 
 
 def sticking_flows(rope: ElasticRope, now: Strained) -> list[Any]:
-    """Return the flow over each stop with friction, m/s, of a rope that sticks there."""
+    """Return the flow of unstretched rope over each stop with friction, m/s, if the rope sticks there."""
     sticking = []
     for k, i, o in zip(rope.sections.stops, rope.sections.before, rope.sections.behind, strict=True):
         if not rope.path.drums[k]:
@@ -120,9 +123,10 @@ def sticking_flows(rope: ElasticRope, now: Strained) -> list[Any]:
 def flows(rope: ElasticRope, now: Strained) -> list[Any]:
     """Return the flow of unstretched rope over each stop with friction, m/s.
 
-    With the strains e of the sections and the ratio R = exp(d mu theta), for the direction d = 1 or -1 of slip, a rope
-    that slips satisfies e_o = R e_i. A slack rope, with d = 0, has equal strains. The time derivative of this equation
-    is linear in the flows. Errors of the ratio from integration decay while the rope slips by its length.
+    A rope that slips in the direction d = 1 or -1 satisfies e_o = R e_i, with the strains e before (i) and behind (o)
+    the stop and R = exp(d mu theta). A slack rope (d = 0) has equal strains. The time derivative of this equation is
+    linear in the flows. A stabilization term lets integration errors of the ratio decay while the rope slips by its
+    length.
     """
     sections, count = rope.sections, len(rope.sections.stops)
     stretch = [(1.0 + e) / L for e, L in zip(now.strain, now.unstretched, strict=True)]
@@ -151,7 +155,11 @@ def flows(rope: ElasticRope, now: Strained) -> list[Any]:
 
 
 def _with_winding(rope: ElasticRope, now: Strained, stretch: Sequence[Any], extension: Sequence[Any]) -> list[Any]:
-    """Return the strain rates `extension`, 1/s, plus the contribution of rope that is wound onto drums at the ends."""
+    """Return the strain rates of the sections, 1/s, including rope that is wound onto drums at the ends.
+
+    `extension` holds the rates without winding, 1/s, and `stretch` the derivatives of the strains with respect to minus
+    the unstretched lengths, 1/m.
+    """
     total = list(extension)
     for end, (winds, sign) in enumerate(zip(rope.sections.winds, (-1.0, 1.0), strict=True)):
         if winds:
@@ -162,9 +170,9 @@ def _with_winding(rope: ElasticRope, now: Strained, stretch: Sequence[Any], exte
 
 
 def _solved(matrix: list[list[Any]], right: list[Any]) -> list[Any]:
-    """Return the solution of linear equations by elimination without pivoting.
+    """Return the solution of linear equations by Gaussian elimination without pivoting.
 
-    Rows are weakly dominated by their diagonal, at least one of them strictly.
+    The matrix must be weakly diagonally dominant, with at least one strictly dominant row.
     """
     rows = [[*row, x] for row, x in zip(matrix, right, strict=True)]
     count = len(rows)

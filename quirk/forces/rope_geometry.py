@@ -10,15 +10,16 @@ from ..constraints.rope_path import RopeCourse
 
 
 def in_plane(vector: Plane | None) -> Plane:
-    """Return a vector in the plane of a drum; the stop must be a drum."""
+    """Return `vector`, a plane vector of a drum; it is None only for stops that are points."""
     assert vector is not None
     return vector
 
 
 def surface_travel(course: RopeCourse, k: int) -> Jet:
-    """Return a jet of value zero whose gradient is that of the travel of a drum's surface along the rope, m.
+    """Return a jet of value zero with the gradient of the travel of a drum's surface along the rope, m.
 
-    The travel is relative to the middle of the arc or, at the ends of a rope, to the point where it touches the drum.
+    `k` is the index of the drum among the stops. The travel is relative to the middle of the arc or, at an end of the
+    rope, to the point of tangency.
     """
     vectors = [vector for vector in (course.into[k], course.out[k]) if isinstance(in_plane(vector)[0], Jet)]
     turned = sum(x.bare * y - y.bare * x for x, y in map(in_plane, vectors))
@@ -26,14 +27,14 @@ def surface_travel(course: RopeCourse, k: int) -> Jet:
 
 
 def surface_speed(course: RopeCourse, k: int) -> Jet:
-    """Return the rate of `surface_travel`, m/s: the speed of a drum's surface along the rope."""
+    """Return the speed of the surface of drum `k` along the rope, m/s: the rate of `surface_travel`."""
     vectors = [vector for vector in (course.into[k], course.out[k]) if isinstance(in_plane(vector)[0], Jet)]
     turns = sum(x.bare * y.bare.rate - y.bare * x.bare.rate for x, y in map(in_plane, vectors))
     return turns * course.radius[k].bare * (-1.0 / len(vectors))
 
 
 def bend(course: RopeCourse, k: int) -> Jet:
-    """Return the angle (rad) between the spans before and behind a point."""
+    """Return the angle (rad) between the spans before and behind the point `k` of the rope."""
     one, two = course.spans[k - 1], course.spans[k]
     across = np.cross(one, two)
     return np.sqrt(across @ across).arctan2(one @ two)

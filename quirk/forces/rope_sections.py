@@ -34,8 +34,8 @@ class Sections:
     ----------
     of_span : index of the section of each span
     stops : indices of the stops with friction, where sections meet
-    before, behind : for each of these stops the sections before and behind it
-    winds : for both ends of the rope, whether the end is wound onto a drum
+    before, behind : for each of these stops, the indices of the sections before and behind it
+    winds : whether the rope is wound onto a drum, for each of its two ends
     """
 
     of_span: tuple[int, ...]
@@ -66,10 +66,10 @@ class Sections:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the internal variables or parameters that hold the unstretched lengths."""
+        """Names of the attributes with the unstretched lengths, which are internal variables or parameters."""
         return tuple(f"unstretched_{n}" for n in range(self.count))
 
     @property
     def exchange(self) -> bool:
-        """Whether the unstretched lengths change."""
+        """Whether the unstretched lengths of the sections change with time."""
         return bool(self.stops) or any(self.winds)

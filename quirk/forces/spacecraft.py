@@ -18,7 +18,7 @@ from .value import LoadLike, Value
 
 
 class Thruster(ForceElement):
-    """A thruster fixed in a body: thrust times throttle along a direction. The mass of the body stays constant.
+    """A thruster fixed in a body: thrust times throttle along a fixed direction. The mass of the body stays constant.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Thruster(ForceElement):
         super().__init__(name, (body, Frame(self.point)))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return the force at the point, thrust times throttle along the direction, N, inertial frame; no torque."""
+        """Return the thrust (N) at the point of action, in the inertial frame, and zero torque."""
         throttle = self.throttle if self.motions else value_for(self.throttle, t, place)
         return place.direction(self.direction * (self.thrust * throttle)), 0
 
@@ -110,7 +110,7 @@ class ReactionWheel(ForceElement):
         super().__init__(name, (body, Frame()))
 
     def load(self, t: Any, place: Place) -> Any:
-        """Return no force, and the torque (N m), inertial frame.
+        """Return zero force, and the torque (N m) of the wheel on the body, in the inertial frame.
 
         The torque is minus the rate of the wheel's relative angular momentum.
         """

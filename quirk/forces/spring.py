@@ -96,7 +96,7 @@ class Damper(BetweenPoints):
         self.damping = validate.non_negative(f"{self}", "damping", damping)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damping force (N) on both bodies, inertial frame, and no torques."""
+        """Return the damping force (N) on both bodies, in the inertial frame, and zero torques."""
         return _damped(i, j, self.damping)
 
 
@@ -121,8 +121,8 @@ class Spring(BetweenPoints):
         spline of degree 5, extended linearly, whose energy is stored and vanishes at L0. A function ``f(length, rate)``
         that returns the tension, N, stores no energy.
     one_sided : "tension", "compression" or None
-        "tension" is a cable: slack if shorter than L0, and never in compression, damper included. "compression" is a
-        bumper: open if longer than L0, and never in tension. For springs with a stiffness.
+        "tension" is a cable: slack if shorter than L0, and never in compression, including the damper. "compression" is
+        a bumper: open if longer than L0, and never in tension. Requires `stiffness`.
 
     Examples
     --------
@@ -205,9 +205,9 @@ class Spring(BetweenPoints):
         return -where(stretch < 0.0, minimum(damped, -elastic), 0.0)
 
     def load(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the damping force (N) on both bodies, inertial frame.
+        """Return the damping force (N) on both bodies, in the inertial frame.
 
-        The force is zero for a one-sided spring, whose damping force `along` returns.
+        For a one-sided spring the result is zero, because its damping force is part of `along`.
         """
         if self.one_sided is not None:
             return (0, 0), (0, 0)
@@ -239,7 +239,7 @@ def _over_time(law: Callable[[Any, Any], Any]) -> Callable[[Any, Any, Any], Any]
 
 
 def _damped(i: Place, j: Place, damping: Any) -> Any:
-    """Return the force (N) of a damper on both bodies, inertial frame.
+    """Return the force (N) of a damper on each body, in the inertial frame, and zero torques.
 
     The force acts along the line of the ends, or along their relative velocity if the ends coincide.
     """

@@ -1,6 +1,6 @@
 """Functions of the whole state, f(t, state), as values of force elements.
 
-A value receives the motion of each body that its function reads as plain arguments, so that it is evaluated, compiled
+The function is adapted to receive the motion of each body that it reads as arguments. It is then evaluated, compiled
 and differentiated like a function of the motion of one body.
 """
 
@@ -34,7 +34,7 @@ SIZES = (3, 4, 3, 3)
 
 
 class MovingBody:
-    """Motion of a body in terms of its position, orientation and velocities, for views of the state.
+    """Motion of one body, from its position, orientation and velocities, for views of the state.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class MovingBody:
 
     @cached_property
     def rotation(self) -> Any:
-        """Axes of the body as columns, in the inertial frame."""
+        """Rotation matrix (3, 3) from body axes to the inertial frame; its columns are the axes of the body."""
         w, x, y, z = self.orientation
         return np.array(
             [
@@ -62,11 +62,11 @@ class MovingBody:
 
     @cached_property
     def spin(self) -> Any:
-        """Angular velocity in the inertial frame, rad/s."""
+        """Angular velocity (3,) in the inertial frame, rad/s."""
         return self.rotation @ self.angular_velocity
 
     def turned(self, matrix: Any) -> Any:
-        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
+        """Transform a matrix (3, 3), whose columns are vectors, from body axes to the inertial frame."""
         return self.rotation @ matrix
 
     def point(self, local: Any) -> Any:
@@ -81,7 +81,7 @@ class MovingBody:
 class PresentBody:
     """Motion of a body at one instant, with the interface of `MovingBody`.
 
-    Poses are jets with their rates; velocities are floats.
+    Positions and rotation matrices are jets with first time derivatives; velocities are floats.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class PresentBody:
 
     @property
     def rotation(self) -> Any:
-        """Axes of the body as columns, in the inertial frame."""
+        """Rotation matrix (3, 3) from body axes to the inertial frame; its columns are the axes of the body."""
         return _jets(self._R, self._rate)
 
     @property
     def spin(self) -> Any:
-        """Angular velocity in the inertial frame, rad/s."""
+        """Angular velocity (3,) in the inertial frame, rad/s."""
         return self._R @ self.angular_velocity
 
     def turned(self, matrix: np.ndarray) -> Any:
-        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
+        """Transform a matrix (3, 3), whose columns are vectors, from body axes to the inertial frame."""
         return _jets(self._R @ matrix, self._rate @ matrix)
 
     def point(self, local: Any) -> Any:
@@ -123,13 +123,13 @@ class PresentBody:
 
 
 class StateCall:
-    """A function of (t, state), adapted to take the time and the motions of the bodies that it reads.
+    """A function of (t, state), adapted to the arguments time and motion of each body that it reads.
 
     Parameters
     ----------
     function : user function
     parts : bodies and constraints that the function reads, by name
-    bodies : names of the bodies whose motions are the arguments; each has position, orientation, velocity and angular
+    bodies : names of the bodies whose motions are passed; a motion is position, orientation, velocity and angular
         velocity, as for `Force`
     """
 
@@ -151,7 +151,7 @@ class StateCall:
 
     @property
     def parts_read(self) -> tuple[Any, ...]:
-        """Key of the parts that the function reads: names, kinds, frames of constraints, and order of the bodies."""
+        """Hashable key of the parts that are read: names, types, frames of constraints, and order of the bodies."""
         frames = {
             name: tuple(x.tobytes() for _, frame in part.ends for x in (frame.origin, frame.matrix))
             for name, part in self._parts.items()
@@ -165,7 +165,7 @@ class StateCall:
 
 
 def ground() -> PresentBody:
-    """Return the inertial frame as a body at rest."""
+    """Return the motion of the ground: a body at rest in the inertial frame."""
     return PresentBody(np.zeros(3), np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(3))
 
 
@@ -223,7 +223,7 @@ def names_read(title: str, function: Callable[..., Any], parts: Mapping[str, Any
 
 
 def texts_in(code: Any) -> set[str]:
-    """Return all text constants of the code of a function."""
+    """Return all string constants in a code object and its nested code objects."""
     found: set[str] = set()
     if isinstance(code, types.CodeType):
         for constant in code.co_consts:
@@ -236,7 +236,7 @@ def _initial(body: Body) -> tuple[Any, ...]:
 
 
 def _jets(values: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return jets of values with their rates, in an array of the same shape."""
+    """Return an array of jets with the given values and rates, in the same shape."""
     made = np.empty(values.shape, dtype=object)
     made.ravel()[:] = [
         Jet([x, rate], []) for x, rate in zip(values.ravel().tolist(), rates.ravel().tolist(), strict=True)
@@ -245,7 +245,7 @@ def _jets(values: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def _checked(value: Any, valid: Any) -> Any:
-    """Return `value`, a number or an array of numbers, with NaN where Python would raise an error."""
+    """Return `value`, a jet or an array of jets, with NaN where the condition `valid` is false."""
     if isinstance(value, list | tuple | np.ndarray):
         return np.array([_checked(entry, valid) for entry in value], dtype=object)
     return where(valid, value, math.nan)

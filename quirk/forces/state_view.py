@@ -1,6 +1,6 @@
-"""View of a system's state for the functions of forces and events: bodies and joints by name.
+"""View of a system's state, for functions of forces and events: bodies and joints by name.
 
-Numbers are floats, or jets, which are numbers with derivatives.
+Numbers are floats or jets; a jet is a number with derivatives.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class BodyNow:
         return _length(self.spin)
 
     def turned(self, matrix: Any) -> Any:
-        """Transform axes, the columns of a matrix (3, 3), from body coordinates to the inertial frame."""
+        """Transform a matrix (3, 3), whose columns are vectors, from body axes to the inertial frame."""
         return self._place.turned(matrix)
 
     def point(self, local: Any) -> Any:
@@ -112,7 +112,7 @@ class FrameNow:
 
     @cached_property
     def position(self) -> Any:
-        """Origin in the inertial frame, m."""
+        """Position (3,) of the frame's origin in the inertial frame, m."""
         return self._body.point(self._frame.origin)
 
     @cached_property
@@ -132,7 +132,7 @@ class JointNow:
     displacement : (3,) position of the origin of frame j, in frame i, m
     rotation : (3,) 1-2-3 angles of frame j relative to frame i, rad
     distance : distance between the origins of both frames, m
-    tilt : one minus the cosine of the angle between the frames
+    tilt : one minus the cosine of the rotation angle between the frames
     """
 
     __getattr__ = unknown_attribute
@@ -145,8 +145,8 @@ class JointNow:
     def angle(self) -> Any:
         """Angle about the joint's single free axis, rad, in (-pi, pi].
 
-        The angle jumps by a full turn at the ends of this range. The quantity by name, such as "hinge.angle", counts
-        revolutions and does not jump.
+        The angle jumps by a full turn at the ends of this range. The named quantity, such as "hinge.angle", counts
+        revolutions and is continuous.
         """
         of_three = isinstance(self._constraint, Joint) and self._constraint.of_three
         return free_angle(self._i, self._j, self._axis("rotation"), of_three)
@@ -224,7 +224,7 @@ class StateView:
 
 
 class Plain:
-    """View that converts the jets of another view to floats, for functions that accept only floats."""
+    """Proxy of another view that converts its jets to floats, for functions that accept only floats."""
 
     def __init__(self, of: Any) -> None:
         self._of = of
@@ -238,7 +238,7 @@ class Plain:
 
 
 class Noting:
-    """View of a constant state that records the names of the parts that a function reads."""
+    """View of a system's state that records the names of the parts that a function reads."""
 
     def __init__(self, view: StateView) -> None:
         self._view, self.names = view, list[str]()
@@ -250,7 +250,7 @@ class Noting:
 
 
 class TracedView:
-    """View for tracing a function to machine code: it returns tracers in place of numbers."""
+    """View of a system's state that returns tracers instead of numbers, for tracing a function to machine code."""
 
     # Operators and conversions to text are refused, as for other objects.
     __eq__ = __ne__ = __bool__ = __repr__ = __str__ = __format__ = refusing("a state is used for more than its parts")

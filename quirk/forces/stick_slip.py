@@ -35,21 +35,21 @@ class OfSlip(ForceElement):
 
     @property
     def sources(self) -> list[Any]:
-        """User functions in the slip."""
+        """User functions that the slip contains."""
         return [self.slip.source] if isinstance(self.slip, OfGap) else []
 
     @property
     def wakes(self) -> bool:
-        """Always False: the load does not act in short pulses, even if the gap is user-defined."""
+        """Always False: the load never acts in short pulses, even if the gap is a user function."""
         return False
 
     def as_law(self, traced: bool) -> Self:
-        """Return the element itself: gap functions already use copies of user functions."""
+        """Return the element itself, because its gap functions are already copies of the user functions."""
         return self
 
 
 class StickSlip(OfSlip):
-    """Friction of a joint or contact; during runs, events switch it between sliding and sticking.
+    """Base class of friction in a joint or contact, which events switch between sliding and sticking during runs.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class StickSlip(OfSlip):
     radii : (2,) parameters of this function: radii of the two surfaces, or the radius of a pin, m
     takes : kind of the normal load: NORMAL, ACROSS, WHOLE, ALONG or CONSTANT
     axis : index of the joint axis or surface normal in frame i: 0, 1 or 2 for x, y or z
-    static : limit of the sticking force, divided by the normal load
+    static : coefficient of static friction: maximum sticking force divided by the normal load
     sticks : whether events switch the element between sliding and sticking; otherwise it is an ordinary force element
     part : index of the touched part of a bounded surface
     """
@@ -91,15 +91,15 @@ class StickSlip(OfSlip):
     ) -> Any:
         """Return the friction element in the sliding state.
 
-        At slips below `floor` (m/s) the force is opposite to the initial `direction`, above it opposite to the slip.
-        The other arguments are as for `Friction.sliding`.
+        At slip speeds below `floor` (m/s) the force is opposite to the initial `direction`, above it opposite to the
+        slip. The other arguments are as for `Friction.sliding`.
         """
 
     def sticking(self, which: tuple[int, ...], side: int = 1, part: int = 0, value: float | None = None) -> Sticking:
         """Return the constraint on slip components that holds the bodies while friction sticks.
 
         `which` are the indices of these components, `side` and `part` are as for `Friction.sliding`. `value` is the
-        coordinate at which a joint with constant friction is held; None to hold its rate only.
+        coordinate (rad or m) at which a joint with constant friction is held; None holds only its rate.
         """
         return _sticking_constraint(self, which, side, part)
 
@@ -108,12 +108,12 @@ class StickSlip(OfSlip):
         return replace(self.slip, side=side) if isinstance(self.slip, OfSurfaces | OfGap) else self.slip
 
     def on_part(self, part: int) -> Self:
-        """Return the friction element for a face or edge of a bounded surface; the element itself if there is none."""
+        """Return the friction element for face or edge `part` of a bounded surface; else the element itself."""
         return self
 
 
 def sticking_elements(forces: Iterable[Any]) -> list[StickSlip]:
-    """Return the friction elements that events of a run switch between sliding and sticking."""
+    """Return the friction elements that events switch between sliding and sticking during a run."""
     return [force for force in forces if isinstance(force, StickSlip) and force.sticks]
 
 
@@ -123,7 +123,7 @@ def _sticking_constraint(friction: StickSlip, which: tuple[int, ...], side: int,
 
 
 class SlipComponent(OfSlip):
-    """A component of the slip velocity of friction, m/s; its loads are those of a unit force along the component."""
+    """A component of the slip velocity of friction, m/s, with the loads of a unit force along this component."""
 
     coordinates = ("slip",)
     parameters: tuple[str, ...] = ("radii",)
@@ -157,9 +157,9 @@ class SlipComponent(OfSlip):
 
 
 class SlipAhead(SlipComponent):
-    """Event function of friction with one component of slip.
+    """Event function of friction with a single slip component.
 
-    Its value is the slip times the sign of its direction, plus an offset, m/s.
+    The value, m/s, is the slip times its direction (1 or -1), plus an offset.
     """
 
     parameters = ("radii", "direction", "offset")
@@ -172,5 +172,5 @@ class SlipAhead(SlipComponent):
     offset: float
 
     def shown(self, t: Any, i: Place, j: Place) -> Any:
-        """Return the slip in its direction plus the offset, m/s."""
+        """Return the slip times its direction, plus the offset, m/s."""
         return self.direction * super().shown(t, i, j) + self.offset

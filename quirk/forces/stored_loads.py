@@ -1,4 +1,4 @@
-"""Loads of an energy that is stored in the coordinates of a force element."""
+"""Loads of the energy stored in the coordinates of a force element."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .value import Value
 
 
 def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mapping[str, float]) -> np.ndarray:
-    """Return the loads (C,), N or N m, of the energy stored in C coordinates: minus its derivatives.
+    """Return the loads (C,), N or N m, along C coordinates: minus the derivatives of the stored energy.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def stored_loads(element: ForceElement, t: float, x: np.ndarray, internal: Mappi
 def _unit(place: int, groups: int) -> list[Any]:
     """Return the gradient of one coordinate with respect to all coordinates: 1 for itself, 0 for the others.
 
-    `place` is the index of the coordinate; the gradient is divided into `groups` of eight numbers.
+    `place` is the index of the coordinate. The gradient is a list of `groups` parts, each with eight entries or None.
     """
     gradient: list[Any] = [None] * groups
     gradient[place // LANES] = [np.eye(LANES)[place % LANES]]

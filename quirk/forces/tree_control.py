@@ -27,7 +27,8 @@ class TreeControl(ForceElement):
     Attributes
     ----------
     joints : the joints with an effort, None for all of the system
-    count, leaders : number of joints with an effort; index of the coordinate that leads each one, by a `Coupling`
+    count : number of joints with an effort
+    leaders : for each joint, index of the joint that drives it through a `Coupling`, or its own index
     gravity : (3,) m/s^2
     limits : (2,) smallest and largest effort, or None
     """

@@ -1,4 +1,4 @@
-"""Loads that users give as numbers or as functions; the results of functions are checked."""
+"""Loads given by the user as numbers or functions, with checks of the results of the functions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LoadLike = ArrayLike | Motion | Sequence[Any] | Callable[..., Any]
 
 
 class Value:
-    """A load, or another parameter, that the user gives as numbers or as a function.
+    """A load or another parameter, given by the user as numbers or as a function.
 
     The result of a function is checked at every call: a wrong shape or a non-finite value ends the run with an
     InputError that names the element.
@@ -34,7 +34,7 @@ class Value:
     Parameters
     ----------
     owner, argument : names of the element and its argument, for errors
-    value : array of `shape`, or a function, which may be the text of an `Expression` or a list with such text
+    value : array of `shape`; or a function, which may be the string of an `Expression`, or a list with such strings
     shape : shape of the load, () or (3,)
     call : form of the function call, such as "f(t, angle, rate)"
     sizes : sizes of the arguments after the time: 0 for a number, the length of a vector, or the shape of an array
@@ -78,7 +78,7 @@ class Value:
 
     @property
     def room(self) -> int:
-        """Number of entries that a call needs in the input array of machine code.
+        """Number of entries of a call in the input array of machine code.
 
         The entries are two addresses, the arguments, and a copy of the arguments.
         """
@@ -110,7 +110,7 @@ class Value:
         return parts
 
     def along(self, order: int, t: Jet, *arguments: Any) -> Any:
-        """Return the value at one state; for `order` > 0 it is a jet with this number of time derivatives.
+        """Return the value at one state; for `order` > 0 a jet with `order` time derivatives.
 
         The function is evaluated with jets, or differentiated numerically if it accepts only floats.
         """
@@ -137,7 +137,7 @@ class Value:
     def shaped(self, returned: Any) -> np.ndarray:
         """Return the result of the function as an array of the required shape.
 
-        A ValueError is raised for another shape.
+        A ValueError is raised if the result has another shape.
         """
         load = np.asarray(returned, dtype=object)
         if load.shape != self.shape or not all(isinstance(x, Jet | int | float | np.number) for x in load.ravel()):
@@ -146,7 +146,7 @@ class Value:
 
 
 def _count(size: int | tuple[int, ...]) -> int:
-    """Return the number of floats of an argument, from its entry in `Value.sizes`."""
+    """Return the number of floats in an argument, from its entry in `Value.sizes`."""
     return int(np.prod(size, dtype=int)) if isinstance(size, tuple) else max(size, 1)
 
 
@@ -158,7 +158,7 @@ def as_floats(x: Any) -> Any:
 
 
 def _truncated(x: Any, order: int) -> Any:
-    """Return a jet or an array of jets with at most `order` time derivatives."""
+    """Return a jet or an array of jets, truncated to `order` time derivatives."""
     if isinstance(x, np.ndarray):
         return np.array([_truncated(entry, order) for entry in x], dtype=object)
     return Jet(x.taylor[: order + 1], x.gradient)

@@ -1,4 +1,4 @@
-"""Replacements of numpy, `math` and built-in functions, with which user functions are evaluated on jets.
+"""Replacements of numpy, `math` and built-in functions, for the evaluation of user functions on jets.
 
 A jet is a number with time derivatives and a gradient. NotTraceableError is raised for operations without replacement;
 the user function then runs in Python.
@@ -28,22 +28,22 @@ MOST_PASSES = 200
 
 
 def numpy_minimum(a: Any, b: Any) -> Any:
-    """Return the smaller of two numbers; NaN if either is NaN, as by `numpy.minimum`."""
+    """Return the smaller of two numbers, or NaN if either is NaN, like `numpy.minimum`."""
     return where(b != b, b, where(b < a, b, a))
 
 
 def numpy_maximum(a: Any, b: Any) -> Any:
-    """Return the larger of two numbers; NaN if either is NaN, as by `numpy.maximum`."""
+    """Return the larger of two numbers, or NaN if either is NaN, like `numpy.maximum`."""
     return where(b != b, b, where(b > a, b, a))
 
 
 def minimum(*values: Any) -> Any:
-    """Return the smallest of several numbers, as by Python's `min`."""
+    """Return the smallest of several numbers, like Python's `min`."""
     return reduce(lambda a, b: where(b < a, b, a), _scalar_or_tuple(values))
 
 
 def maximum(*values: Any) -> Any:
-    """Return the largest of several numbers, as by Python's `max`."""
+    """Return the largest of several numbers, like Python's `max`."""
     return reduce(lambda a, b: where(b > a, b, a), _scalar_or_tuple(values))
 
 
@@ -71,7 +71,7 @@ def norm(x: Any) -> Any:
 
 
 def python_of(x: Any) -> Any:
-    """Return the Python function of a numba-compiled function x; return any other x unchanged."""
+    """Return the Python function inside a numba-compiled function; return any other object unchanged."""
     return x.py_func if is_jitted(x) else x
 
 
@@ -80,13 +80,13 @@ def _scalar_or_tuple(values: tuple[Any, ...]) -> Any:
 
 
 def _elementwise(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return a function that applies `function`, of `count` arguments, to each element if an argument is an array."""
+    """Return `function`, a function of `count` scalars, vectorized over array arguments."""
     of_arrays = np.frompyfunc(function, count, 1)
     return lambda *x: of_arrays(*x) if any(isinstance(part, np.ndarray) for part in x) else function(*x)
 
 
 def _method(name: str) -> Callable[[Any], Any]:
-    """Return a function that calls the numpy function `name`, which for jets calls their method of the same name."""
+    """Return a function that calls the numpy function `name`, and on jets their method of the same name."""
     return lambda x: getattr(np, name)(x)
 
 
@@ -118,7 +118,7 @@ def _check_type(dtype: Any) -> None:
 
 
 def _logical(condition: Callable[..., Any], on_truths: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that calls `condition` if any argument is a Condition of jets, else `on_truths`."""
+    """Return a function that calls `condition` if any argument is a Condition of jets, and `on_truths` otherwise."""
 
     def combined(*truths: Any) -> Any:
         return condition(*truths) if any(isinstance(x, Condition) for x in truths) else on_truths(*truths)
@@ -177,7 +177,7 @@ BUILTINS: dict[str, Any] = {
 
 
 class TracedNames:
-    """Replacement of a module in user functions: a namespace with replacements of some of its names.
+    """Namespace that replaces a module in user functions, with replacements of some of its names.
 
     Access to any other name, or to a name that the user has set to something else, raises NotTraceableError.
     """
@@ -233,8 +233,8 @@ class Vocabulary:
     modules : replacements of `math`, numpy and its submodules
     quirk : QuIRK's functions by name
     builtins : built-in functions by name
-    replacements : replacements of all these functions, by id of the original
-    of_array : function that converts an array which the user function refers to
+    replacements : replacements of all functions above, by id of the original function
+    of_array : conversion of a global array that the user function reads
     """
 
     modules: dict[Any, TracedNames]

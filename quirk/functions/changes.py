@@ -1,4 +1,4 @@
-"""Detection of user functions that read values which other functions may modify during a run.
+"""Detection of user functions that read values modified by other functions during a run.
 
 An outside value is a global variable, closure variable or attribute that a function uses.
 """
@@ -22,10 +22,10 @@ LONG = 256
 
 
 class Changes:
-    """Selection of user functions that must run in Python, because other functions may modify values that they read.
+    """Selection of user functions that must run in Python because other functions may modify values that they read.
 
-    All other functions are compiled with the present values. A run compares the compiled values with the actual values
-    after the actions of events and at its end.
+    All other functions are compiled, with their outside values as constants. After the actions of events and at its
+    end, a run checks that these values have not changed.
 
     Parameters
     ----------
@@ -60,20 +60,20 @@ class Changes:
         return any(self._others[id(function)].may_change(reader) for reader in readers)
 
     def unforeseen(self) -> list[str]:
-        """Return the names of compiled functions whose outside values have changed, although no change was expected."""
+        """Return the names of compiled functions whose outside values have changed unexpectedly."""
         kept = [(function, reads, before) for function, reads, before in self._known.values() if reads is not None]
         return [_title(function) for function, reads, before in kept if not _is_unchanged(before, _read_by(reads))]
 
 
 def _title(function: Any) -> str:
-    """Return the name of a user function, with file and line of its definition, for error messages."""
+    """Return the name of a user function with the file and line of its definition, for error messages."""
     name = getattr(function, "__qualname__", None) or type(function).__name__
     code = getattr(function, "__code__", None)
     return name if code is None else f"{name} ({code.co_filename}:{code.co_firstlineno})"
 
 
 def _read_by(reads: Effects) -> dict[Any, Any]:
-    """Return all outside values that a function reads, in a form that can be compared with later values."""
+    """Return the values of all outside variables and attributes that a function reads, in a comparable form."""
     found: dict[Any, Any] = {slot: _value(value) for slot, value in reads.values_of_slots()}
     for key, x in reads.objects.items():
         if isinstance(x, types.ModuleType):  # lazy modules may load attributes on first use
@@ -85,12 +85,12 @@ def _read_by(reads: Effects) -> dict[Any, Any]:
 
 
 def _is_unchanged(previous: dict[Any, Any], current: dict[Any, Any]) -> bool:
-    """Whether all values in `previous` are unchanged in `current`, which may contain further values."""
+    """Whether all values in `previous` are unchanged in `current`; `current` may contain additional values."""
     return previous.keys() <= current.keys() and all(value == current[key] for key, value in previous.items())
 
 
 def _value(x: Any) -> Any:
-    """Return a key that identifies a value: the value of a constant, the identity of any other object."""
+    """Return a key that identifies a value: a constant by its value, any other object by its identity."""
     if isinstance(x, float):
         return type(x), x.hex()  # distinguishes the signs of zeros, and NaN equals NaN
     return (type(x), x) if type(x) in CONSTANTS else id(x)
@@ -101,7 +101,7 @@ def _values(parts: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def _contents(x: Any, names: Iterable[str]) -> Any:
-    """Return a key that identifies the contents of an object, including the attributes in `names` and no others."""
+    """Return a key that identifies the contents of an object and the values of its attributes `names`."""
     if isinstance(x, np.ndarray):
         text = x.tobytes() if x.dtype != object else repr(_values(x.ravel().tolist())).encode()
         return x.shape, x.dtype.str, text if len(text) <= LONG else hashlib.blake2b(text).digest()

@@ -1,4 +1,4 @@
-"""Static analysis of bytecode: the global names, closure variables and attributes that code reads and sets."""
+"""Static analysis of bytecode for the global names, closure variables and attributes that are read and set."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class CodeUse:
     globals, names : global names and attributes that the code reads
     modules : top-level names of imported modules
     stored_globals, stored_cells, stored_names : global names, closure variables and attributes that the code sets
-    mutates : whether the code sets elements or uses in-place operators, which modify lists and arrays
+    mutates : whether the code assigns to elements or uses in-place operators, which modify lists and arrays
     calls : calls in the code
     """
 

@@ -20,7 +20,7 @@ ROUND = 2.5
 def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> float:
     """Return an angle (rad), or raise an InputError if its magnitude exceeds a full turn.
 
-    The message of the error ends with the text `otherwise`.
+    `owner` and `argument` name the angle in the error message, and `otherwise` is appended to the message.
     """
     angle = validate.number(owner, argument, value)
     if abs(angle) > WHOLE_TURN:
@@ -31,8 +31,8 @@ def within_turn(owner: str, argument: str, value: Any, otherwise: str = "") -> f
 def counting_turns(owner: str, argument: str, value: Any) -> float:
     """Return an angle (rad) of any number of turns; warn if it was probably given in degrees.
 
-    The warning is issued if the number exceeds a full turn in radians and is a multiple of ROUND, as round numbers of
-    degrees are; multiples of pi are not multiples of ROUND.
+    The warning is issued if the value exceeds 2 pi and is a multiple of ROUND (2.5), which is typical of degrees and
+    impossible for multiples of pi.
     """
     angle = validate.number(owner, argument, value)
     _warn_of(owner, argument, angle)

@@ -20,10 +20,10 @@ RESOLUTION = 1e-8
 
 
 def check_derivatives(motion: Motion, owner: str, start: float, end: float) -> None:
-    """Raise an InputError if the derivatives of a user function are wrong in a run from `start` to `end`, s.
+    """Raise an InputError if the derivatives of a user function are wrong between the times `start` and `end`, s.
 
-    Times at which a function fails do not count. At kinks differences are meaningless, so a derivative counts as wrong
-    only if it is so at all times.
+    They are compared with finite differences at several times. Times at which a function fails are skipped. Because
+    finite differences are meaningless at kinks, a derivative is wrong only if it disagrees at all times.
     """
     times = start + (end - start) * TRIAL_TIMES
     step, known = DIFFERENCE * (end - start), int(motion.known)
@@ -44,7 +44,7 @@ def check_derivatives(motion: Motion, owner: str, start: float, end: float) -> N
 
 
 def _or_nan(motion: Motion, t: float, order: int) -> np.ndarray:
-    """Return the derivatives up to `order` at time t (s), or NaN if a function fails there."""
+    """Return the value and derivatives up to `order` at time t (s), or NaN if a function fails there."""
     try:
         with np.errstate(all="ignore"):
             return motion.derivatives(t, order)

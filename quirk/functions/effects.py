@@ -1,8 +1,8 @@
 """Conservative analysis of the outside values that user functions read and may modify.
 
 An outside value is a global variable, closure variable or attribute. A function called in Python during a run may
-change values that another function reads. Machine code would keep the old values, so that the other function must then
-run in Python, too. An unknown effect counts as a change.
+change values that another function reads. Machine code would keep the old values, so the other function must then also
+run in Python. An unknown effect counts as a change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MOST_OBJECTS = 20_000
 
 
 class _UnknownError(Exception):
-    """Error raised if a function uses something with unknown effects."""
+    """Error raised if a function uses an object or operation with unknown effects."""
 
 
 class Effects:
@@ -90,7 +90,7 @@ class Effects:
         return bool(self.stored_slots & self.slots) or bool(self.stored_names & self.names and self._holders)
 
     def may_change(self, other: Effects) -> bool:
-        """Whether a call of this function may modify values that the function of `other` reads."""
+        """Whether a call of this function may modify values that another function, with the effects `other`, reads."""
         if not self.known:
             return not other.fixed
         if not other.known:
@@ -115,7 +115,7 @@ class Effects:
     def _without_side_effect(self, name: str) -> bool:
         """Whether access to the attribute `name` has no side effect.
 
-        This is true for names of operations that only read, and for attributes of user objects that have been analyzed.
+        The result is true for operations that only read, and for attributes of user objects that have been analyzed.
         """
         if name in ATTRIBUTES:
             return True
@@ -193,7 +193,7 @@ class Effects:
             self._visit_all(vars(x).values())
 
     def _note_call(self, x: types.FunctionType, call: CallSite) -> None:
-        """Record a call in function `x` that may pass an array for its result."""
+        """Record a call in the function `x` that may receive an array for its result, and so modify it."""
         first = _variables(x).get(call.variable or "")
         if call.names:
             self.mutates |= call.may_give_output(of_module=isinstance(first, types.ModuleType))

@@ -19,7 +19,7 @@ from .tracer import NotTraceableError
 def fingerprint(function: Any) -> Any:
     """Return a key that is equal for functions with the same code and outside values.
 
-    The result is None if the outside values cannot be determined, as for bound methods, whose attributes may change.
+    The result is None if the outside values cannot be determined, as for bound methods.
     """
     try:
         return _print(function, {})

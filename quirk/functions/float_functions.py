@@ -3,9 +3,7 @@
 A user function is run once on tracers, objects that represent numbers and record the operations on them. For constant
 arguments each replacement is the original function. For tracers the machine code gives the same bits as the original,
 except for numpy functions that numpy computes with its own SIMD code (docs/forces.md). Operations without replacement
-raise NotTraceableError.
-
-Terms: a jet is a number with time derivatives and a gradient.
+raise NotTraceableError. A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from .tracer_conversions import frozen
 
 
 def _chosen_by_user(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition is true and `b` otherwise: the replacement of `quirk.where`, for numbers only."""
+    """Replacement of `quirk.where`, for scalars only: return `a` where a condition is true and `b` otherwise."""
     if any(type(x) in (TracerArray, list, tuple) for x in (condition, a, b)):
         raise NotTraceableError("arrays are chosen from")
     if any(isinstance(x, bool | np.bool_ | Truth) for x in (a, b)):

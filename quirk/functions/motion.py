@@ -37,12 +37,12 @@ class Motion(Immutable):
     ----------
     kind : PIECES, SINUSOID or FUNCTION
     breaks : (p + 1,) boundaries of p polynomial pieces, s
-    coefficients : (p, d) coefficients of p polynomial pieces, by ascending powers of the time since the start of the
+    coefficients : (p, d) coefficients of p polynomial pieces, in ascending powers of the time since the start of the
         piece; or (1, 4) amplitude, angular frequency, phase and offset of a sinusoid
     functions : a user function and its derivatives; empty for other motions
     start, end : interval on which the motion is defined, s
     period : period of a piecewise polynomial, s; zero if not periodic
-    added : further motions, which are added to this one
+    added : the other terms if the motion is a sum
 
     Examples
     --------
@@ -105,7 +105,7 @@ class Motion(Immutable):
 
         The degree is 5, with continuous derivatives up to snap; with fewer than 6 points it is n - 1 unless periodic. A
         periodic spline needs at least 4 points, with the same value at the first and last time; it continues
-        indefinitely in both directions, and its derivatives are continuous at the ends, too.
+        indefinitely in both directions, with continuous derivatives at the ends of each period.
         """
         owner = "Motion.spline"
         knots = _increasing(owner, times, 2)
@@ -168,7 +168,7 @@ class Motion(Immutable):
     @classmethod
     @remembered
     def steps(cls, times: ArrayLike, values: ArrayLike) -> Motion:
-        """Return a piecewise constant motion with the values (n,) from the increasing times (n,), s, on.
+        """Return a piecewise constant motion, which takes the values (n,) at the increasing times (n,), s.
 
         Each value applies until the next time; the first value also applies before the first time. Integration steps
         end at each jump. Use such motions for loads only: prescribed motions of drivers must not jump.
@@ -194,10 +194,10 @@ class Motion(Immutable):
         f_ttt: Callable[[float], float] | None = None,
         f_tttt: Callable[[float], float] | None = None,
     ) -> Motion:
-        """Return the motion f(t) with its time derivatives; the third and fourth are only needed for jerk and snap.
+        """Return the motion f(t) with its time derivatives; the third and fourth are needed for jerk and snap only.
 
-        Functions may be plain Python or compiled with `numba.njit`. The derivatives of a text such as "0.2*sin(3*t)",
-        or an `Expression`, are computed, so that f suffices.
+        Functions may be plain Python or compiled with `numba.njit`. For a string such as "0.2*sin(3*t)", or an
+        `Expression`, the derivatives are computed and only f is needed.
         """
         functions: dict[str, Any] = {"f": f, "f_t": f_t, "f_tt": f_tt, "f_ttt": f_ttt, "f_tttt": f_tttt}
         functions = {key: function_of("Motion.function", key, x, ("t",)) for key, x in functions.items()}
@@ -236,24 +236,24 @@ class Motion(Immutable):
         return Motion.sum([self, other]) if isinstance(other, Motion) else NotImplemented
 
     def _with(self, added: tuple[Motion, ...]) -> Motion:
-        """Return this motion with the motions `added` instead of those added so far."""
+        """Return this motion with `added` as the other terms of the sum."""
         return Motion(
             self.kind, self.breaks, self.coefficients, self.functions, self._bounded, period=self.period, added=added
         )
 
     @property
     def alone(self) -> Motion:
-        """The first term of the sum: this motion without the motions in `added`."""
+        """First term of the sum, without the motions in `added`."""
         return self._with(()) if self.added else self
 
     @property
     def parts(self) -> tuple[Motion, ...]:
-        """All terms of the sum, each as a motion."""
+        """All terms of the sum, as single motions."""
         return self.alone, *self.added
 
     @property
     def constant(self) -> bool:
-        """Whether the motion is constant: a polynomial of degree zero, such as `as_motion` returns for a number."""
+        """Whether the motion is constant, that is, a polynomial of degree zero."""
         return self.kind == PIECES and self.coefficients.shape == (1, 1) and not self.added
 
     @property
@@ -265,7 +265,7 @@ class Motion(Immutable):
 
     @property
     def kinks(self) -> np.ndarray:
-        """Times, s, at which a derivative jumps by enough to affect integration steps across them.
+        """Times, s, of jumps of a derivative that are large enough to affect integration steps across them.
 
         Splines of degree 5 have continuous derivatives up to the fourth; methods of high order still lose accuracy
         where the fifth jumps. For periodic motions the times in the first period are listed.
@@ -324,7 +324,7 @@ class Motion(Immutable):
         """Check the motion for a run from `start` to `end`, s.
 
         An InputError is raised if the run leaves the interval on which the motion is defined, or if user-supplied
-        derivatives are wrong. Times at which a function fails do not count: the run may end before.
+        derivatives are wrong. Times at which a function fails are skipped, because the run may end before them.
         """
         if not (self.start <= start and end <= self.end):
             raise InputError(
@@ -377,14 +377,17 @@ MotionLike = Motion | Expression | str | float
 
 
 def as_motion(owner: str, argument: str, value: Any) -> Motion:
-    """Return `value` as a Motion; it may be a motion, text or an expression in t, or a constant."""
+    """Return `value` as a Motion; it may be a Motion, an expression in t, or a constant.
+
+    `owner` and `argument` name the value in errors.
+    """
     if isinstance(value, str | Expression):
         return Motion.function(function_of(owner, argument, value, ("t",)))
     return value if isinstance(value, Motion) else Motion.polynomial([validate.number(owner, argument, value)])
 
 
 def _sum_of_functions(motions: list[Motion]) -> Motion:
-    """Return the sum of motions given by user functions, with the time derivatives available for all of them."""
+    """Return the sum of motions given by user functions, up to the highest time derivative that all of them provide."""
     if len(motions) == 1:
         return motions[0]
 

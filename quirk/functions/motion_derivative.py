@@ -1,4 +1,4 @@
-"""Time derivatives of motions, as motions."""
+"""Time derivatives of motions, represented as motions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .motion_kernels import FUNCTION, PIECES, SINUSOID
 
 
 def derivative_of(motion: Motion) -> Motion:
-    """Return the time derivative of a motion as a motion; for a user function, with the remaining derivatives."""
+    """Return the time derivative of a motion as a motion; that of a user function has one derivative fewer."""
     return Motion.sum([_derivative_alone(part) for part in motion.parts])
 
 
 def _derivative_alone(motion: Motion) -> Motion:
-    """Return the derivative of a motion that is not a sum."""
+    """Return the derivative of a single motion, without the other terms of a sum."""
     if motion.kind == FUNCTION:
         return Motion(FUNCTION, motion.breaks, motion.coefficients, (*motion.functions[1:], None))
     if motion.kind == SINUSOID:

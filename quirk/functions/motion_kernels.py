@@ -34,8 +34,10 @@ class MotionTable(NamedTuple):
 
     Attributes
     ----------
-    entries : integers of all motions, MOTION_SIZE each: KIND, BREAKS, COEFFICIENTS, COUNT, TERMS, ADDRESS, NEXT
-    numbers : all periods, breaks and coefficients
+    entries : integers of all motions, MOTION_SIZE each, at the offsets KIND, BREAKS, COEFFICIENTS, COUNT, TERMS,
+    ADDRESS
+        and NEXT
+    numbers : periods, breaks and coefficients of all motions
     """
 
     entries: np.ndarray
@@ -45,9 +47,9 @@ class MotionTable(NamedTuple):
     def of(cls, motions: Sequence[Motion]) -> MotionTable:
         """Return the table of a list of motions.
 
-        Motion m of the list is motion m of the table. The motions that are added to a motion (`Motion.added`) follow
-        after all motions of the list. The addresses of user functions are 0: the caller must set them, and keep the
-        compiled functions alive as long as the table is used.
+        Motion m of the list has index m in the table. The other terms of sums (`Motion.added`) follow after all motions
+        of the list. The addresses of user functions are 0: the caller must set them, and keep the compiled functions
+        alive as long as the table is used.
         """
         laid, following = list(motions), [0] * len(motions)
         for m, motion in enumerate(motions):
@@ -89,7 +91,7 @@ def motion_taylor(table: MotionTable, m: int, t: float, order: int, out: np.ndar
 def add_taylor(table: MotionTable, e: int, t: float, order: int, out: np.ndarray, first: int) -> None:
     """Add the Taylor coefficients at time t (s) of a piecewise polynomial or sinusoid to `out`.
 
-    Coefficient k is added to out[first + k], up to `order`. The integers that describe the motion begin at element e of
+    Coefficient k is added to out[first + k], up to `order`. The integers that describe the motion begin at index e of
     table.entries.
     """
     if table.entries[e + KIND] == SINUSOID:
@@ -120,7 +122,7 @@ def add_sinusoid(numbers: np.ndarray, o: int, t: float, order: int, out: np.ndar
     """Add the Taylor coefficients at time t (s) of a sinusoid to `out`.
 
     Coefficient k is added to out[first + k], up to `order`. Amplitude, angular frequency (rad/s), phase (rad) and mean
-    are the four elements of `numbers` from index o on.
+    are numbers[o : o + 4].
     """
     amplitude, frequency, phase = numbers[o], numbers[o + 1], numbers[o + 2]
     power = amplitude

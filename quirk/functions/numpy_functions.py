@@ -60,7 +60,7 @@ def _elements(name: str, of_tracers: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_library(name: str, symbol: str) -> Callable[..., Any]:
-    """Return a replacement of the numpy function `name` that calls the function `symbol` of the C library."""
+    """Return a replacement of the numpy function `name`; on tracers it calls `symbol` of the C library."""
 
     def of_tracer(*x: Any) -> Any:
         numbers = [operand(number)[0] for number in x]
@@ -74,7 +74,7 @@ def _of_library(name: str, symbol: str) -> Callable[..., Any]:
 
 
 def _choose(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition is true and `b` otherwise, as `numpy.where` does for scalars."""
+    """Return `a` where a condition is true and `b` otherwise, like `numpy.where` for scalars."""
     if isinstance(condition, Truth):
         return chosen(condition, a, b, True)
     return a if condition else b
@@ -110,7 +110,7 @@ def _heaviside(x: Any, at_zero: Any) -> Any:
 
 
 def _where(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where a condition is true and `b` otherwise, as `numpy.where` does."""
+    """Return `a` where a condition is true and `b` otherwise, like `numpy.where`."""
     truths = _truths(condition)
     first, second = data_of(as_float_tracer(a)), data_of(as_float_tracer(b))
     if TRUTH in (first.dtype, second.dtype):
@@ -127,7 +127,7 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _truths(condition: Any) -> np.ndarray:
-    """Return an array of truths; a NotTraceableError is raised for numbers."""
+    """Return an array of truth values; a NotTraceableError is raised for numbers."""
     data = data_of(condition)
     if data.dtype != TRUTH and not all(isinstance(x, Truth | np.bool_) for x in data.flat):
         raise NotTraceableError("a number in place of a condition")
@@ -141,7 +141,7 @@ def _not(x: Any) -> Any:
 
 
 def _both(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return a replacement of numpy's logical function that combines two truths by an operator."""
+    """Return a replacement of numpy's logical function that combines two truth values by the operator `combine`."""
 
     def combined(a: Any, b: Any) -> Any:
         if not all(isinstance(x, Truth) or type(x) in (bool, np.bool_) for x in (a, b)):
@@ -206,7 +206,7 @@ def _prod(x: Any) -> Any:
 
 
 def norm(x: Any) -> Any:
-    """Return the Euclidean norm of an array with tracers, as `numpy.linalg.norm` does."""
+    """Return the Euclidean norm of an array that contains tracers, like `numpy.linalg.norm`."""
     return NUMPY_FUNCTIONS["sqrt"](squares(x))
 
 

@@ -1,4 +1,4 @@
-"""Classification of objects that user functions can reach, for the analysis of their effects."""
+"""Classification of objects in user functions, for the analysis of their side effects."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def root_of(x: Any) -> str:
 
 
 def attributes_of(x: Any) -> dict[str, Any]:
-    """Return the attributes stored in a module, class or object, by name, without inherited attributes."""
+    """Return the attributes stored in a module, class or object itself, by name; inherited ones are excluded."""
     found = dict(getattr(x, "__dict__", {}))
     if not isinstance(x, types.ModuleType | type):
         for base in type(x).__mro__:
@@ -63,7 +63,7 @@ def acts_when_set(x: Any) -> bool:
 
 
 def has_contents(x: Any) -> bool:
-    """Whether an object has contents that are not attributes, such as the elements of a list or array."""
+    """Whether an object has contents besides its attributes, such as the elements of a list or array."""
     if isinstance(x, types.ModuleType | type | types.FunctionType):
         return False
     kinds = [base for base in type(x).__mro__ if is_user_made(base)]
@@ -71,12 +71,12 @@ def has_contents(x: Any) -> bool:
 
 
 def is_user_made(kind: type) -> bool:
-    """Whether a class was defined by a class statement outside the libraries."""
+    """Whether a class was defined in user code by a class statement, and not in a library."""
     return root_of(kind) not in LIBRARIES and kind.__module__ != "builtins" and bool(kind.__flags__ & _HEAP_TYPE)
 
 
 def is_empty(cell: types.CellType) -> bool:
-    """Whether a closure cell has no value yet."""
+    """Whether a closure cell is empty, because no value has been assigned yet."""
     try:
         _ = cell.cell_contents
     except ValueError:

@@ -1,4 +1,4 @@
-"""Detection of numpy calls that pass an array for the result by position, such as ``np.add(a, b, result)``.
+"""Detection of numpy calls that pass an output array by position, such as ``np.add(a, b, result)``.
 
 Such a call modifies the array, which other functions may read.
 """
@@ -40,7 +40,7 @@ class CallSite:
     argument_count: float
 
     def may_give_output(self, *, of_module: bool, names: Collection[str] = ()) -> bool:
-        """Whether the call has enough arguments for one of them to be an array that receives the result.
+        """Whether the call has enough arguments to include an output array.
 
         `of_module` is true if the function belongs to a module. `names` are possible names of the function, for
         calls whose attribute names are empty.
@@ -49,7 +49,10 @@ class CallSite:
 
 
 def _arguments_before_output(name: str, of_module: bool) -> float:
-    """Return the number of arguments that precede the array for the result, for a function or method called `name`."""
+    """Return the number of arguments before the output array in the function or method `name`.
+
+    `of_module` is true for a function of a module, and false for a method.
+    """
     function = getattr(np, name, None)
     if isinstance(function, np.ufunc):
         return function.nin
@@ -57,9 +60,9 @@ def _arguments_before_output(name: str, of_module: bool) -> float:
 
 
 def calls_of(instructions: Sequence[dis.Instruction]) -> frozenset[CallSite]:
-    """Return the calls among the bytecode instructions of a function, without those in nested functions.
+    """Return the calls among the bytecode instructions of a function; nested functions are excluded.
 
-    A call is matched with the called expression by their common start in the source.
+    A call and the called expression are matched by their common start position in the source.
     """
     variables: dict[object, str] = {}
     names: dict[object, set[str]] = {}

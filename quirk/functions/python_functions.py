@@ -1,4 +1,4 @@
-"""Replacements of the functions of `math` and of built-in functions for user functions that become machine code."""
+"""Replacements of `math` and built-in functions in user functions that are compiled to machine code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUM_COMPENSATES = sys.version_info >= (3, 12)
 def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callable[..., Any]:
     """Return a replacement of the `math` function `name`, which applies `of_jet` to the jets of tracers.
 
-    `symbol` is the name of the function in the C library.
+    `symbol` is the name of the function in the C library if there is one.
     """
     original = getattr(math, name)
 
@@ -38,7 +38,7 @@ def _of_math(name: str, of_jet: Callable[..., Any], symbol: str = "") -> Callabl
 
 
 def _least(precedes: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return a replacement of `min` or `max` by the comparison `precedes`; of equal values the first is returned."""
+    """Return a replacement of `min` or `max` with the comparison `precedes`; of equal values the first is returned."""
 
     def better(a: Any, b: Any) -> Any:
         truth = precedes(b, a)

@@ -12,11 +12,11 @@ KINK = 1e-10
 
 
 def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the spline through n values y (n, ...) at increasing x (n,), as p polynomial pieces.
+    """Return the interpolating spline of the values y (n, ...) at increasing x (n,), as p polynomial pieces.
 
-    The results are the boundaries (p + 1,) of the pieces and their coefficients (p, ..., degree + 1), by ascending
-    powers of x since the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than n - 1
-    pieces, because of the not-a-knot conditions at the ends.
+    The results are the boundaries (p + 1,) of the pieces and their coefficients (p, ..., degree + 1), in ascending
+    powers of the distance from the start of the piece. A periodic spline requires y[0] = y[-1]; others have fewer than
+    n - 1 pieces, because of the not-a-knot conditions at the ends.
     """
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s
 
@@ -26,10 +26,10 @@ def interpolated(x: np.ndarray, y: np.ndarray, degree: int, periodic: bool) -> t
 
 
 def kinks(breaks: np.ndarray, coefficients: np.ndarray, periodic: bool) -> np.ndarray:
-    """Return the boundaries at which a derivative jumps by enough to affect integration steps.
+    """Return the piece boundaries at which a derivative jumps by enough to affect integration steps.
 
-    A jump counts if its effect over one piece exceeds KINK times the range of the spline. `breaks` (p + 1,) and
-    `coefficients` (p, terms) are those of `interpolated`.
+    A jump counts if its effect on the value over one piece exceeds KINK times the range of the spline. `breaks` (p +
+    1,) and `coefficients` (p, terms) are those of `interpolated`.
     """
     order, lengths, moved = coefficients.shape[1], np.diff(breaks), np.ptp(coefficients[:, 0])
     if periodic:

@@ -1,9 +1,9 @@
-"""Tracers: stand-ins for numbers, on which user functions are run to record their operations.
+"""Tracers: placeholders for numbers, which record the operations of a user function.
 
-A tracer has only operations whose machine code gives the same bits as Python; all others raise NotTraceableError, and
-the function then runs in Python. If Python could raise an error, as for 1/0, the result is recorded as a number to be
-checked (`checking`): if it is not finite when the machine code runs, the Python function is called instead. A tracer
-contains a jet, a number with derivatives, whose components are traced values, which emit instructions.
+A tracer supports only operations whose machine code gives the same bits as Python; all others raise NotTraceableError,
+and the function then runs in Python. Where Python could raise an error, as for 1/0, the result is recorded to be
+checked at run time (`checking`): if it is not finite, the Python function is called instead. A tracer contains a jet, a
+number with derivatives, whose components are traced values, which emit instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class NotTraceableError(BranchingError):
 
 @contextmanager
 def checking() -> Iterator[list[Any]]:
-    """Context manager that collects numbers for which Python would raise an error if they are not finite."""
+    """Context manager that collects the results for which Python would raise an error if they are not finite."""
     before, Tracer.checks = Tracer.checks, []
     try:
         yield Tracer.checks
@@ -59,13 +59,14 @@ class _Opaque:
 
 
 class Tracer(_Opaque):
-    """Stand-in for a number whose operations are recorded.
+    """Placeholder for a number, which records the operations on it.
 
     Attributes
     ----------
     _quirk_jet : the number with its derivatives
-    _quirk_numpy : whether Python would compute with a numpy.float64, which raises no errors, instead of a float
-    _quirk_integer : whether Python would have an integer, whose zero has no sign: True, a condition, or None for never
+    _quirk_numpy : whether the number is a numpy.float64 in Python, which raises no errors, instead of a float
+    _quirk_integer : whether the number is an integer in Python, so that its zero has no sign: True, a condition of the
+        machine code, or None for False
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
@@ -176,7 +177,7 @@ CONSTANTS = {float: False, int: False, bool: False, np.float64: True, np.int64: 
 
 
 def operand(x: Any) -> tuple[Any, bool, Any]:
-    """Return a number as a jet or float, whether it is a numpy number, and whether it is an integer.
+    """Return x as a jet or float, whether it is a numpy number, and whether it is an integer.
 
     NotTraceableError is raised if x is not a number.
     """
@@ -206,7 +207,7 @@ def _combined(left: Tracer, right: Any, combine: Callable[[Any, Any], Any], rais
 
 
 def checked(x: Tracer) -> Tracer:
-    """Return x, and record it as a number for which Python would raise an error if it is not finite."""
+    """Return x, after recording it as a result for which Python would raise an error if it is not finite."""
     Tracer.checks.append(x._quirk_jet.value)
     return x
 
@@ -225,8 +226,8 @@ def _compared(name: str, left: Tracer, right: Any) -> Any:
 def value_of(name: str, *arguments: Any) -> Any:
     """Evaluate the function `name` of the C library for jets and floats.
 
-    The result is None if the values of the jets are numbers with their own methods for such functions, such as dual
-    numbers, instead of floats or traced values.
+    The result is None if the values of the jets are neither floats nor traced values, but numbers that define such
+    functions as methods, such as dual numbers.
     """
     values = [x.value if isinstance(x, Jet) else x for x in arguments]
     first = next((x for x in values if isinstance(x, TracedValue)), None)
@@ -241,9 +242,9 @@ def value_of(name: str, *arguments: Any) -> Any:
 
 
 def with_value(jet: Jet, name: str, *arguments: Any) -> Jet:
-    """Return a copy of a jet with another value: that of the C library's function `name` of `arguments`.
+    """Return a jet with the derivatives of `jet` and the value of the C library's function `name` at `arguments`.
 
-    The derivatives of the jet are kept.
+    If the values are dual numbers, `jet` is returned unchanged.
     """
     value = value_of(name, *arguments)
     return jet if value is None else Jet([value, *jet.taylor[1:]], jet.gradient)
@@ -259,7 +260,7 @@ def quotient(a: Any, b: Any) -> Jet:
 
 
 def is_scalar(*numbers: Any) -> bool:
-    """Whether any argument is neither a float nor a traced value."""
+    """Whether any argument is a number other than a float or traced value, such as a dual number."""
     return not all(isinstance(x, float | TracedValue) for x in numbers)
 
 

@@ -1,7 +1,7 @@
-"""Arrays of tracers, on which user functions of arrays are run to record their operations.
+"""Arrays of tracers, which record the operations of user functions on arrays.
 
-A tracer stands for a number that is unknown until the machine code runs. "Data" are numpy arrays that hold tracers and
-floats as objects, or constant integers or truth values.
+A tracer is a placeholder for a number that is unknown until the machine code runs. "Data" are numpy arrays of dtype
+object with tracers and floats, or numpy arrays of constant integers or truth values.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ REAL, INTEGER, TRUTH = np.dtype(float), np.dtype(np.int64), np.dtype(bool)
 
 
 class TracerArray(_Opaque):
-    """An array of tracers (stand-ins for numbers) and floats, or a constant array of integers or truth values.
+    """An array of tracers (placeholders for numbers) and floats, or a constant array of integers or truth values.
 
     Attributes
     ----------
-    _quirk_data : numpy array of tracers and floats as objects, of integers, of truth values, or of unknown truth values
+    _quirk_data : numpy array of integers or truth values, or of objects: tracers and floats, or unknown truth values
     """
 
     __slots__ = ("_quirk_data",)
@@ -136,7 +136,7 @@ class TracerArray(_Opaque):
     __ipow__ = __imatmul__ = __iand__ = __ior__ = __ifloordiv__ = __imod__ = refusing("an array is changed in place")
 
     def _set(self, value: Any) -> TracerArray:
-        """Set all elements in place; arrays that share them change, too."""
+        """Set all elements in place, including in arrays that share them."""
         self[...] = value
         return self
 
@@ -240,7 +240,7 @@ def real(data: np.ndarray) -> np.ndarray:
 
 
 def wrapped(data: Any) -> Any:
-    """Return data in the form that numpy returns: an array, or a single number if there is no axis."""
+    """Return data as numpy would return them: as an array, or as a scalar if there are no axes."""
     if isinstance(data, np.ndarray) and data.ndim:
         return TracerArray(data)
     x = data[()] if isinstance(data, np.ndarray) else data
@@ -262,7 +262,7 @@ def plain(data: np.ndarray) -> np.ndarray:
 
 
 def from_numpy(x: Any) -> Any:
-    """Return a result that numpy computed from constants as a TracerArray, or unchanged if it is not an array."""
+    """Return a numpy array, computed from constants, as a TracerArray; return a scalar unchanged."""
     if isinstance(x, np.ndarray):
         if x.dtype not in (REAL, INTEGER, TRUTH):
             raise NotTraceableError(f"an array of {x.dtype}")
@@ -273,9 +273,9 @@ def from_numpy(x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arguments: Any) -> Any:
-    """Apply a function of tracers to each element of arrays.
+    """Apply a function of scalars to each element of arrays.
 
-    If all are constant, call the numpy function `of_numpy`.
+    If all arguments are constant, the numpy function `of_numpy` is called instead.
     """
     if any(type(x) is type(None) or isinstance(x, str) for x in arguments):
         raise NotTraceableError("an array is combined with what is no number")
@@ -297,19 +297,19 @@ def elementwise(function: Callable[..., Any], of_numpy: Callable[..., Any], *arg
 
 
 def _element(x: Any) -> Any:
-    """Return an element as the scalar type with which numpy computes."""
+    """Return an element as the scalar type that numpy uses in its computations."""
     return np.float64(x) if type(x) is float else x
 
 
 def divided(a: Any, b: Any) -> Any:
-    """Return the quotient a / b of two numpy numbers, constant or tracers."""
+    """Return the quotient a / b of two numpy scalars, constants or tracers."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.divide(a, b)
     return Tracer(quotient(operand(a)[0], operand(b)[0]), True)
 
 
 def raised(a: Any, b: Any) -> Any:
-    """Return the power a**b of two numpy numbers, constant or tracers."""
+    """Return the power a**b of two numpy scalars, constants or tracers."""
     if not isinstance(a, Tracer) and not isinstance(b, Tracer):
         return np.power(a, b)
     return Tracer(power(operand(a)[0], operand(b)[0]), True)

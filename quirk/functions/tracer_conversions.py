@@ -13,7 +13,7 @@ from .tracer_arrays import TracerArray, constant, data_of, from_numpy, plain, wr
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value contains a tracer, whose value is unknown until the machine code runs."""
+    """Whether a value contains a tracer, and is therefore unknown until the machine code runs."""
     if type(x) in (list, tuple):
         return any(map(is_traced, x))
     return isinstance(x, Tracer | Truth) or (type(x) is TracerArray and not constant(x._quirk_data))
@@ -29,7 +29,7 @@ def as_constant(x: Any) -> Any:
 
 
 def as_float_tracer(x: Any) -> Any:
-    """Convert a tracer of an integer to a tracer of a float, as numpy's functions do; return other values unchanged."""
+    """Convert an integer tracer to a float tracer, as numpy's functions do; return other values unchanged."""
     return Tracer(x._quirk_jet, True) if isinstance(x, Tracer) else x
 
 
@@ -44,7 +44,7 @@ def to_float64(x: Any = 0.0) -> Any:
 
 
 def frozen(x: np.ndarray) -> TracerArray:
-    """Return a read-only TracerArray with the values of an array that a user function refers to."""
+    """Return a read-only TracerArray with the values of a global array of a user function."""
     array = from_numpy(np.array(x))
     if not isinstance(array, TracerArray):
         array = TracerArray(data_of(array))
@@ -55,7 +55,7 @@ def frozen(x: np.ndarray) -> TracerArray:
 def traced_arguments(arguments: Sequence[Any], numpy: bool = False) -> list[Any]:
     """Convert jets to tracers, and arrays of jets to arrays of tracers.
 
-    `numpy` is true if the user function receives numpy.float64 instead of float.
+    `numpy` is true if the user function receives arguments of type numpy.float64 instead of float.
     """
     converted: list[Any] = []
     for x in arguments:

@@ -1,10 +1,10 @@
 """Copies of user functions that can be evaluated on jets or compiled to machine code.
 
-In a copy, the global and closure names of the function refer to replacements: of `math` and numpy functions that would
-convert their arguments to floats or branch on them, of `min`, `max` and so on. Only listed operations, functions and
-values are allowed; lists, dicts, arrays and objects are read-only. A copy is therefore purely arithmetic, and a single
-run records the operations that it performs at all times. Everything else raises NotTraceableError. Jets are numbers
-with derivatives; tracers are stand-ins for numbers that record operations.
+Jets are numbers with derivatives; tracers are placeholders for numbers that record operations. In a copy, the global
+and closure names refer to replacements, such as those of `math` and numpy functions, which would convert their
+arguments to floats or branch on them. Only listed operations, functions and values are allowed; lists, dicts, arrays
+and objects are read-only. A copy is therefore purely arithmetic, and a single run records the operations for all times.
+Everything else raises NotTraceableError.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Copies:
     Attributes
     ----------
     vocabulary : replacements of global names
-    made : copies by id of the original function
+    made : copies of functions, by id of the original function
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -42,7 +42,7 @@ class _Copies:
 
 
 class _ReadOnly:
-    """Proxy of an object that only allows reading its attributes."""
+    """Proxy of an object that allows its attributes to be read, but not set."""
 
     def __init__(self, target: Any, copies: _Copies) -> None:
         object.__setattr__(self, "_quirk_of", (target, copies))
@@ -82,7 +82,7 @@ class _ReadOnly:
 
 
 class _FrozenList(list[Any]):
-    """A list that cannot be modified."""
+    """A list whose elements cannot be replaced, added or removed."""
 
     append = extend = insert = remove = pop = clear = sort = reverse = refusing("a list is changed")
     __setitem__ = __delitem__ = __iadd__ = __imul__ = append
@@ -94,8 +94,8 @@ def traceable(function: Any, vocabulary: Vocabulary = JETS) -> Callable[..., Any
     Raises
     ------
     NotTraceableError
-        If `function` is not a Python function, or uses unsupported operations; some are detected only when the copy is
-        run.
+        If `function` is not a Python function, or uses unsupported operations; some of them are detected only when the
+        copy is run.
     """
     made: Callable[..., Any] = _replacement(function, _Copies(vocabulary))
     return made
@@ -106,7 +106,7 @@ def of_floats(
 ) -> tuple[Any, list[Any]]:
     """Evaluate a user function of floats and arrays on jets.
 
-    Returns the result and a list of numbers to be checked: if one of them is not finite, Python would raise an error or
+    Returns the result and a list of values to be checked: if one of them is not finite, Python would raise an error or
     return another result. `wrap` converts arguments that are neither numbers nor arrays.
     """
     function = python_of(function)
@@ -121,7 +121,7 @@ def of_floats(
 def takes_state(function: Any, names: Sequence[str]) -> bool:
     """Whether a function has the arguments (t, state) instead of the arguments `names`.
 
-    A function of two required arguments counts as a function of (t, state), unless there are two `names`.
+    A function with two required arguments is taken as a function of (t, state), unless `names` has two entries.
     """
     if len(names) == 2 or not callable(function) or isinstance(function, Expression):
         return False
@@ -135,10 +135,10 @@ def takes_state(function: Any, names: Sequence[str]) -> bool:
 
 
 def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
-    """Evaluate a user function on jets, and return its result.
+    """Return the value of a user function for arguments that are jets.
 
-    While machine code is generated, a copy is run. Otherwise the function itself is called, or a copy if it requires
-    floats.
+    While machine code is generated, a copy of the function is run. Otherwise the function itself is called, or a copy
+    if it requires floats.
     """
     function = python_of(function)
     if is_written(t.value):

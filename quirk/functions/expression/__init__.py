@@ -1,6 +1,6 @@
-"""Functions given as text, in a small language of arithmetic expressions.
+"""Functions given as strings, in a small language of arithmetic expressions.
 
-Terms: a jet is a number with time derivatives and a gradient.
+A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Derivative", "Expression", "function_of"]
 
 
 class Expression(Immutable):
-    """A function given as text, such as ``quirk.Expression("2*sin(3*t)")``, for use in place of a Python function.
+    """A function given as a string, such as ``quirk.Expression("2*sin(3*t)")``, instead of a Python function.
 
     The language has numbers, ``+ - * / **``, comparisons in ``where(x > 0, a, b)``, sin, cos, tan, asin, acos, atan,
     atan2, sinh, cosh, tanh, exp, log, sqrt, abs, sign, min, max, clip, hypot, radians, vectors ``[a, b, c]`` with dot,
@@ -33,10 +33,10 @@ class Expression(Immutable):
     Parameters
     ----------
     text : str
-    arguments : names
+    arguments : str
         Names of the arguments in the order of the call. Default: the argument names in the documentation of the
         parameter that accepts the expression, such as t, angle and rate for ``f(t, angle, rate)``. Components of
-        vectors are ``position.x`` or ``position[0]``.
+        vectors are written ``position.x`` or ``position[0]``.
 
     Raises
     ------
@@ -73,11 +73,11 @@ class Expression(Immutable):
         return tuple(dict.fromkeys(name for name in names if name in self.arguments or name not in CONSTANTS))
 
     def names(self) -> tuple[str, ...]:
-        """All variables and all quoted names in the text."""
+        """All variables and all quoted strings in the text."""
         return tuple(dict.fromkeys([*self.variables, *self.root.texts()]))
 
     def of(self, arguments: Sequence[str]) -> Expression:
-        """Return the expression as a function of `arguments`, or unchanged if it declares its own arguments."""
+        """Return the expression as a function of `arguments`, or unchanged if it has declared arguments."""
         return self if self.arguments else Expression(self.text, *arguments)
 
     def __call__(self, *values: Any) -> Any:
@@ -110,7 +110,7 @@ class Expression(Immutable):
 
 @dataclass(frozen=True)
 class Derivative:
-    """The time derivative of order `order` of an expression in t."""
+    """The time derivative, of order `order`, of an expression in t."""
 
     function: Expression
     order: int
@@ -118,7 +118,7 @@ class Derivative:
     takes_jets = True
 
     def __call__(self, t: Any) -> Any:
-        """Return the derivative at time t, which is a float or a jet without derivatives."""
+        """Return the derivative at time t, a float or a jet without derivatives."""
         value = t.value if isinstance(t, Jet) else float(t)
         found = self.function(Jet([value, 1.0, *[0] * (self.order - 1)], []))
         # The value is a number if it does not depend on time.
@@ -127,7 +127,7 @@ class Derivative:
 
 
 def function_of(owner: str, argument: str, value: Any, names: Sequence[str]) -> Any:
-    """Convert text, an expression, or a list that contains text to a function; return other values unchanged.
+    """Convert a string, an expression, or a list with strings to a function; return other values unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Functions that expressions can call, for floats and jets (numbers with derivatives)."""
+"""Functions available in expressions, for floats and jets (numbers with derivatives)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Function(NamedTuple):
 
 
 def number(x: Any) -> Any:
-    """Return x as a float, or unchanged if it is a jet; raise ValueError for other types."""
+    """Return x as a float, or unchanged if it is a jet; raise a ValueError for other types."""
     if isinstance(x, Jet):
         return x
     if isinstance(x, bool | np.bool_) or not isinstance(x, int | float | np.number):
@@ -37,7 +37,7 @@ def number(x: Any) -> Any:
 
 
 def vector(x: Any) -> np.ndarray:
-    """Return x if it is a one-dimensional array; raise ValueError otherwise."""
+    """Return x if it is a one-dimensional array; raise a ValueError otherwise."""
     if not isinstance(x, np.ndarray) or x.ndim != 1:
         raise ValueError(f"expected a vector instead of {_described(x)}")
     return x
@@ -66,7 +66,7 @@ def _described(x: Any) -> str:
 
 
 def _of_number(name: str, on_floats: Callable[[float], float]) -> Function:
-    """Return a function of one number that calls the method `name` of jets, and `on_floats` for floats."""
+    """Return a Function of one number: the method `name` for jets, and `on_floats` for floats."""
 
     def of(x: Any) -> Any:
         x = number(x)

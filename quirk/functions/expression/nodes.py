@@ -1,7 +1,7 @@
 """Syntax tree of expressions.
 
 The nodes of the tree are evaluated for values of the variables, which are floats or jets (numbers with derivatives). A
-comparison gives a bool or, while machine code is generated, a Condition whose truth is not known yet.
+comparison gives a bool or, while machine code is generated, a symbolic Condition.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Node:
             yield from part.variables()
 
     def texts(self) -> Iterator[str]:
-        """Yield all quoted names in this node and its children."""
+        """Yield all quoted strings in this node and its children."""
         for part in self.parts():
             yield from part.texts()
 
@@ -156,7 +156,7 @@ class Exponentiation(Node):
 
 @dataclass(frozen=True)
 class Comparison(Node):
-    """Comparison of two or more numbers, each with the next one."""
+    """Chained comparison of two or more numbers, such as a < b < c."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
@@ -225,7 +225,7 @@ class Not(Node):
 
 @dataclass(frozen=True)
 class Where(Node):
-    """Choice between two values by a condition."""
+    """Conditional expression: selects one of two values by a condition."""
 
     condition: Node
     one: Node
@@ -306,7 +306,7 @@ class Item(Node):
         return (self.owner,)
 
     def texts(self) -> Iterator[str]:
-        """Yield the quoted names before the brackets, then the quoted name inside the brackets."""
+        """Yield the quoted strings before the brackets, then the quoted string inside the brackets."""
         yield from self.owner.texts()
         if isinstance(self.key, str):
             yield self.key

@@ -9,7 +9,7 @@ The text is never executed by Python. The grammar is
     sum       product (+ - product)*
     product   signed (* / signed)*
     signed    - signed, or placed ** signed
-    placed    atom, with .name, .name(vector) and [key] behind it
+    placed    atom, followed by any number of .name, .name(vector) and [key]
     atom      number, name, name(arguments), (truth), [sum, sum, ...]
 """
 
@@ -62,8 +62,8 @@ class Parser:
 
     Attributes
     ----------
-    tokens : kind, text and column (from 1) of each token; the last one marks the end
-    place : index of the next token
+    tokens : kind, text and column (from 1) of each token; the last token marks the end of the text
+    place : index of the next token to be parsed
     """
 
     def __init__(self, text: str) -> None:
@@ -96,7 +96,7 @@ class Parser:
 
     @property
     def _next(self) -> str:
-        """Text of the next token; empty if it is a number or quoted text."""
+        """Text of the next token, or an empty string if the token is a number or quoted string."""
         kind, text, _ = self.tokens[self.place]
         return "" if kind in ("text", "number") else text
 
@@ -110,7 +110,7 @@ class Parser:
         return InputError(f'expression "{shown}", column {column}: {message}')
 
     def _accept(self, *signs: str) -> str:
-        """If the next token is one of `signs`, consume and return it; otherwise return an empty string."""
+        """Consume the next token and return it if it is one of `signs`; otherwise return an empty string."""
         found = self._next
         if found and found in signs:
             self.place += 1

@@ -18,9 +18,9 @@ HALVINGS, TERMS = 4, 9
 
 
 def twist(i: Any, j: Any, axis: int) -> Jet:
-    """Return the rotation angle (rad), in (-pi, pi], of frame j relative to frame i about an axis (X, Y or Z).
+    """Return the rotation angle (rad), in (-pi, pi], of frame j relative to frame i about the common axis X, Y or Z.
 
-    If the axes of the two frames are not exactly aligned, this is the component of the rotation about that axis.
+    If this axis of the two frames is not exactly aligned, the result is the twist component of the rotation about it.
     """
     a, b = (axis + 1) % 3, (axis + 2) % 3
     x_i, y_i, x_j, y_j = i.rotation[:, a], i.rotation[:, b], j.rotation[:, a], j.rotation[:, b]
@@ -28,7 +28,7 @@ def twist(i: Any, j: Any, axis: int) -> Jet:
 
 
 def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
-    """Return the 1-2-3 angles (rad) of frame j relative to frame i (notes on inter-body joints, eqs. 19-22)."""
+    """Return the three 1-2-3 angles (rad) of frame j relative to frame i (notes on inter-body joints, eqs. 19-22)."""
     R = i.rotation.T @ j.rotation
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])
 

@@ -21,7 +21,7 @@ ArmatureLike = float | tuple[float, float]
 
 
 def reflected(owner: str, armature: Any) -> float:
-    """Return the inertia at a joint, kg m^2 or kg, of a rotor behind a gear: inertia times the ratio squared.
+    """Return the inertia, kg m^2 or kg, of a rotor reflected to a joint: inertia times the gear ratio squared.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def armature_parts(owner: str, name: str, joint: Joint, rotates: bool, armature:
     Parameters
     ----------
     owner, name : title and name of the joint or actuator
-    rotates : whether the coordinate is the joint's rotation, otherwise its translation
-    armature : see `reflected`
+    rotates : True for the joint's rotation, False for its translation
+    armature : inertia at the joint, or a pair (inertia of the rotor, gear ratio)
     """
     if armature is None:
         return ()
@@ -92,7 +92,7 @@ def flywheel(
 
 
 def initial_coordinate(joint: Joint, rotates: bool) -> tuple[float, float]:
-    """Return a joint's rotation or translation and its rate at the initial poses and velocities of its bodies."""
+    """Return the initial value of a joint's rotation or translation, and its initial rate."""
     (p_i, R_i, v_i, w_i), (p_j, R_j, v_j, w_j) = (_frame(joint, end) for end in (0, 1))
     if not rotates:
         axis = R_i[:, joint.translation_axis if joint.translation_axis is not None else Z]
@@ -120,7 +120,7 @@ def _frame(joint: Joint, end: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, 
 
 
 class OneFreedomJoint(Joint):
-    """A joint with one degree of freedom, which may have a rotor.
+    """A joint with one degree of freedom, optionally with a rotor that it drives.
 
     Parameters
     ----------

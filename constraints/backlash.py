@@ -1,4 +1,4 @@
-"""Free play between two coupled coordinates, such as the backlash of gears: rigid flanks, or a spring and damper."""
+"""Free play between two coupled coordinates, such as the backlash of gears, with rigid or elastic flanks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Play:
     Attributes
     ----------
     backlash : total free travel of coordinate j while coordinate i is held, rad or m
-    stiffness, damping : stiffness and damping of the flanks along coordinate j; stiffness None for rigid flanks
-    restitution, rest_speed : for impacts of rigid flanks, see `Unilateral`
+    stiffness, damping : stiffness and damping of the flanks along coordinate j; stiffness is None for rigid flanks
+    restitution, rest_speed : coefficient of restitution and rest speed of rigid flanks, see `Unilateral`
     """
 
     backlash: float
@@ -35,7 +35,10 @@ class Play:
 def checked_play(
     owner: str, backlash: Any, stiffness: Any, damping: Any, restitution: Any, rest_speed: Any
 ) -> Play | None:
-    """Return the checked free play and elasticity of a mesh; None for a rigid mesh without play."""
+    """Return the checked free play and elasticity of a mesh, or None for a rigid mesh without play.
+
+    The arguments are those of `Gear` and `Coupling`.
+    """
     elastic = stiffness is not None
     if not elastic and backlash is None:
         given = {"damping": damping, "restitution": restitution, "rest_speed": rest_speed}
@@ -70,7 +73,7 @@ def checked_play(
 
 @dataclass(frozen=True)
 class Flank:
-    """Gap function of one flank: half the free play minus `sign` times the residual of the mesh without play."""
+    """Gap function of one flank: half the free play minus `sign` (1 or -1) times the residual without play."""
 
     function: Function
     sign: int
@@ -91,7 +94,7 @@ class Flank:
 
 
 def poses_of(frames: Sequence[Any]) -> list[MovingFrame]:
-    """Return copies of moving frames without velocities, for constraint functions that depend only on poses."""
+    """Return copies of moving frames without velocities, for constraint functions of poses only."""
     return [MovingFrame(frame.position, frame.rotation, None, None) for frame in frames]
 
 
@@ -99,7 +102,10 @@ class Loose(Unilateral):
     """Base class of meshes with free play between rigid flanks: a unilateral constraint with a gap for each flank."""
 
     def _loosen(self, relation: Relation, play: Play) -> None:
-        """Set the gap functions of both flanks from the constraint `relation` of the mesh without play."""
+        """Set the gap functions of both flanks.
+
+        `relation` is the constraint of the mesh without play.
+        """
         checked_travel(f"{self}", relation)
         numbers = (0.5 * play.backlash, *relation.numbers)
         self.gaps = tuple(
@@ -110,7 +116,10 @@ class Loose(Unilateral):
 
 
 def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[Any, ...]:
-    """Return a tuple with the force element that acts between the flanks of a mesh."""
+    """Return a tuple with one force element, the spring and damper at the flanks of a mesh.
+
+    `owner` is the gear or coupling, and `relation` its constraint without play.
+    """
     from ..forces.flanks import Flanks
 
     checked_travel(f"{owner}", relation)
@@ -120,7 +129,7 @@ def elastic_flanks(owner: Constraint, relation: Relation, play: Play) -> tuple[A
 
 
 def checked_travel(owner: str, relation: Relation) -> None:
-    """Raise an InputError for a mesh that couples rates, because free travel is defined for angles only."""
+    """Raise an InputError for a mesh that couples rates instead of angles: its free travel would be undefined."""
     if relation.of_velocities:
         raise InputError(
             f"{owner}: backlash and stiffness need a ratio of integers up to 200 between angles, because other ratios "

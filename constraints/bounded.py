@@ -1,13 +1,13 @@
-"""Parts of bounded surfaces: face, edges and corners of a rectangle, face and rim of a disk.
+"""Parts of bounded surfaces: face, edges and corners of a rectangle; face and rim of a disk.
 
-A sphere touches the part nearest to its center. The gap is the distance from that part minus the radius; its gradient
-is continuous where the nearest part changes, but its curvature jumps. An open contact therefore uses the gap to the
-nearest part; at rest the row uses the smooth gap to a single part, and a run ends a step where the center crosses a
-border of that part.
+A sphere touches the part nearest to its center. The gap is the distance from this part minus the radius; its gradient
+is continuous where the nearest part changes, but its curvature jumps. An open contact uses the gap to the nearest part.
+The constraint row of a closed contact uses the smooth gap to a single part, and integration steps end where the center
+crosses a border of this part.
 
-Constants (`numbers`) of a contact with a rectangle: radius of the sphere, half-lengths a and b of the sides, and for
-each of x and y the touched edge, -1 or 1, or 0 for the face between the edges. Constants of a contact with a disk:
-radius of the sphere, radius R of the disk, and 1 for the rim or 0 for the face.
+The constants (`numbers`) of a contact with a rectangle are the radius of the sphere, the half-lengths a and b of the
+sides, and two selectors, for x and y: -1 or 1 for an edge, 0 for the face between the edges. The constants of a contact
+with a disk are the radius of the sphere, the radius R of the disk, and a selector: 1 for the rim, 0 for the face.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ Number = Any
 class SurfaceParts:
     """The parts of one kind of bounded surface; the first part is the face.
 
-    Coordinates x and y are in the frame of the surface; `numbers` are the constants of the contact, as listed above.
+    Coordinates x and y are in the frame of the surface; `numbers` are the constants of the contact, as listed in the
+    module docstring.
 
     Attributes
     ----------
-    selectors : for each part, the last constants of a contact, which select that part
-    offset : function of (x, y, numbers) that returns the components along x and y from the nearest point of the
-        selected part
-    nearest : offset from the nearest point of the whole surface, regardless of the selectors
-    borders : function of (x, y, numbers) that returns the signed distances, m, from each border of the selected part,
-        negative beyond it
+    selectors : for each part, the selectors at the end of the constants
+    offset : function of (x, y, numbers) that returns the vector (2,), m, from the nearest point of the selected part to
+        (x, y)
+    nearest : like `offset`, for the nearest point of the whole surface
+    borders : function of (x, y, numbers) that returns the signed distance, m, from each border of the selected part,
+        negative beyond the border
     at : function of floats (x, y, numbers) that returns the index of the nearest part
     count : number of borders of each part
     """
@@ -49,15 +50,15 @@ class SurfaceParts:
     count: int
 
     def numbers(self, size: Sequence[float], part: int) -> tuple[float, ...]:
-        """Return all constants of a contact with the part of the surface that has the index `part`.
+        """Return all constants of a contact with the part of index `part`.
 
-        `size` are the constants that are the same for all parts, see `size_of`.
+        `size` are the constants common to all parts, from `size_of`.
         """
         return *size, *self.selectors[part]
 
 
 def size_of(bounded: Surface, sphere: Surface) -> tuple[float, ...]:
-    """Return the constants that do not depend on the part: the radius of the sphere and the size of the surface, m."""
+    """Return the constants common to all parts, m: the radius of the sphere and the size of the surface."""
     return (sphere.radius, *bounded.half_size) if bounded.kind == "rectangle" else (sphere.radius, bounded.radius)
 
 
@@ -81,10 +82,10 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return a signed distance (m) of the coordinate x from an edge of a rectangle.
+    """Return the signed distance (m) of the coordinate x from an edge of a rectangle, or from both edges.
 
-    For p = 1 or -1 it is the distance beyond the edge at x = p a, positive outside the rectangle. For p = 0, the face,
-    it approximates the distance from the nearer edge.
+    For p = 1 or -1 the result is the distance from the edge at x = p a, positive outside the rectangle. For p = 0, the
+    face, it approximates the distance from the nearer edge.
     """
     return (1.0 - p * p) * (a * a - x * x) * (0.5 / a) + p * p * (p * x - a)
 

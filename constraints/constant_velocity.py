@@ -21,11 +21,11 @@ BENT = -0.5
 
 
 def homokinetic(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the row of the constant-velocity joint, which prevents relative rotation about the bisector of the shafts.
+    """Return the residual of the constant-velocity joint: no relative rotation about the bisector of the shafts.
 
     The rotation from one shaft to the other is about an axis in the bisecting plane, so the relative quaternion (w, x,
-    y, z) has z = 0. Rotation matrices give only the products w z, x z and y z. The row is four times one of these
-    products, chosen such that the factor beside z is at least a half; w vanishes for folded shafts.
+    y, z) has z = 0. Rotation matrices give only the products w z, x z and y z. The residual is four times one of these
+    products, selected such that the factor of z is at least a half; w vanishes for folded shafts.
     """
     i, j = frames
     x_i, y_i, z_i = i.rotation.T

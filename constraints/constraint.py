@@ -5,7 +5,7 @@ A new joint made of existing primitives is a class with one declaration::
  class Cylindrical(Joint):
      primitives = (dot1(Z, X), dot1(Z, Y), dot2(X), dot2(Y))
 
-Its rows, loads and relative coordinates are derived from it.
+Rows, loads and relative coordinates are derived from this declaration.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Constraint(Immutable):
     of_squares: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Count the rows if the class lists its primitives."""
+        """Count the rows of a subclass that lists its primitives."""
         super().__init_subclass__()
         if "primitives" in vars(cls):
             cls.row_count = sum(len(primitive.labels) for primitive in cls.primitives)
@@ -88,7 +88,7 @@ class Constraint(Immutable):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """Bodies of the constraint, each with its joint frame: body i, body j, then any others."""
+        """Bodies of the constraint with their joint frames: body i, body j, then any others."""
         return (self.body_i, self.frame_i), (self.body_j, self.frame_j)
 
     @property
@@ -98,7 +98,7 @@ class Constraint(Immutable):
 
     @property
     def effort_unit(self) -> str | None:
-        """Unit, "N" or "N m", of the force or torque of a driver of one coordinate; None for other constraints."""
+        """Unit, "N" or "N m", of the driving effort if the constraint is a driver of one coordinate, else None."""
         if len(self.primitives) != 1 or not isinstance(row := self.primitives[0], Relation):
             return None
         single = len(row.labels) == len(row.motions) == 1 and not row.of_user
@@ -245,8 +245,8 @@ def end_points(
 ) -> tuple[Frame, Frame]:
     """Return frames with origins at both ends of a constraint or force between two points.
 
-    The end points are given either by `point_i` and `point_j` in body coordinates (default: the centers of mass), or by
-    `points` (2, 3) in the inertial frame at the initial poses, m.
+    The end points are given by `point_i` and `point_j`, m, in body coordinates (default: the centers of mass), or by
+    `points` (2, 3), m, in the inertial frame at the initial poses.
     """
     if points is None:
         i, j = (
@@ -310,7 +310,7 @@ def initial_point(body: Body | Ground, local: np.ndarray) -> np.ndarray:
 def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
     """Return a frame in body coordinates from its origin `point` (3,), m, and its axes (3, 3).
 
-    Origin and axes are in the inertial frame; the axes are the columns. The body is at its initial pose.
+    Origin and axes are given in the inertial frame at the initial pose of the body; the axes are the columns.
     """
     R = rotation.matrix(body.orientation)
     turn = rotation.multiply(rotation.conjugate(body.orientation), rotation.from_matrix(axes))
@@ -318,7 +318,7 @@ def frame_in(body: Body | Ground, point: np.ndarray, axes: np.ndarray) -> Frame:
 
 
 def with_frame_i(joint: Joint, frame: Frame) -> Joint:
-    """Return a copy of a joint in which frame i is replaced by `frame`."""
+    """Return a copy of a joint with `frame` as frame i."""
     made: Joint = object.__new__(type(joint))
     vars(made).update({**vars(joint), "frame_i": frame, "_made": None})
     return made

@@ -24,9 +24,9 @@ class Contact(Unilateral):
     name : str
     body_i, body_j : Body or GROUND
     on_i, on_j : Surface
-        The contacting surfaces in body coordinates, from functions of `quirk.surface`. A `plane` can touch a `sphere`,
-        a `point` or a `rim`; a `sphere` a `sphere` or `point`; a `rectangle` or `disk` a `sphere` on either side; a
-        `bowl` a smaller `sphere` or a `point` inside it.
+        The contacting surfaces in body coordinates, from functions of `quirk.surface`. Possible pairs are a `plane`
+        with a `sphere`, `point` or `rim`; a `sphere` with a `sphere` or `point`; a `rectangle` or `disk` with a
+        `sphere` on either side; and a `bowl` with a smaller `sphere` or a `point` inside it.
     restitution : float
         Coefficient of restitution, from 0 (default) to 1.
     rest_speed : float, optional
@@ -79,7 +79,7 @@ class Contact(Unilateral):
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions that are used while the contact is closed: one for each part of a bounded surface."""
+        """Gap functions for the closed contact: one for each part of a bounded surface, otherwise one."""
         (gap,) = self.gaps
         function = swapped(self._pair.at_rest) if self.turned else self._pair.at_rest
         if self.parts is None:
@@ -93,7 +93,7 @@ class Contact(Unilateral):
         return numbers if self.parts is None else self.parts.numbers(numbers[: -len(self.parts.selectors[0])], part)
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return functions that compute the distances of the sphere's center from the borders of one part of a surface.
+        """Return functions for the distances of the sphere's center from the borders of one part of a surface.
 
         The distances are in m, and negative beyond the border.
         """

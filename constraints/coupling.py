@@ -71,7 +71,7 @@ class Coupling(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **options: Any) -> Coupling:
-            """Create an object of `Coupling` or of the subclass for the type of flanks.
+            """Create a `Coupling`, or an object of the subclass for the type of flanks.
 
             The class is `Coupling` without free play, `LooseCoupling` for free play between rigid flanks, and
             `ElasticCoupling` for elastic flanks.
@@ -115,7 +115,7 @@ class Coupling(Constraint):
         self._couple(self._relation(leads, follows), play)
 
     def _couple(self, relation: Relation, play: Play | None) -> None:
-        """Impose the relation of the coordinates as a constraint row; subclasses define flanks with free play."""
+        """Set the relation of the coordinates as the constraint row; subclasses with free play set flanks instead."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ class Coupling(Constraint):
 
     @property
     def ends(self) -> tuple[tuple[Body | Ground, Frame], ...]:
-        """The bodies and frames of joint j, followed by the bodies of joint i that do not belong to joint j."""
+        """The ends of joint j, followed by those of joint i whose bodies do not belong to joint j."""
         return *super().ends, *((body, Frame()) for body in self._further)
 
     def _relation(self, leads: Free, follows: Free) -> Relation:
@@ -164,7 +164,7 @@ class LooseCoupling(Coupling, Loose):
 
 
 class ElasticCoupling(Coupling):
-    """A coupling with elastic flanks, with or without free play; it has no row."""
+    """A coupling with elastic flanks, with or without free play; it is a force element instead of a constraint row."""
 
     row_count = 0
 
@@ -189,8 +189,8 @@ def _checked_coefficients(owner: str, value: Any) -> tuple[float, ...]:
 def _leading(frames: list[MovingFrame], path: tuple[int, int], numbers: Sequence[Jet]) -> list[MovingFrame]:
     """Return frames i and j of joint i of a coupling, as moving frames.
 
-    Each of them is fixed in one of the constraint's `frames`, whose index is in `path`. `numbers` begin with the origin
-    (3) and the axes (9, by rows) of frame i and then of frame j, relative to these frames.
+    Frames i and j are fixed in the frames of the constraint with the indices `path`. `numbers` begin with the origin
+    (3) and the axes (9, by rows) of frame i, then of frame j, relative to these frames.
     """
     return [
         frames[end].carried(
@@ -217,10 +217,10 @@ def _rate(i: MovingFrame, j: MovingFrame, free: Free) -> Jet:
 
 @functools.lru_cache(256)
 def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: bool) -> Function:
-    """Return the row function for x_j minus the polynomial of x_i.
+    """Return a constraint function with the residual x_j minus the polynomial of x_i.
 
-    `path` and the descriptions `leads` and `follows` identify the coordinates x_i and x_j. If `wraps` is true, the
-    difference is reduced by multiples of its period.
+    `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
+    the frames of joint i are fixed. If `wraps` is true, the residual is taken modulo its period.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
@@ -238,7 +238,11 @@ def coordinates_of(path: tuple[int, int], leads: Free, follows: Free, wraps: boo
 
 @functools.lru_cache(256)
 def rates_of(path: tuple[int, int], leads: Free, follows: Free) -> Function:
-    """Return the row function for the rate of x_j minus the ratio times the rate of x_i."""
+    """Return a constraint function with the residual x_j' - ratio x_i', in terms of coordinate rates.
+
+    `leads` and `follows` describe the coordinates x_i and x_j. `path` holds the indices of the moving frames in which
+    the frames of joint i are fixed.
+    """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         one, two = _leading(frames, path, numbers)

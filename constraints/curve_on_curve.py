@@ -1,6 +1,6 @@
-"""Contact of two plane profiles: cams and followers.
+"""Contact of two plane profiles, such as cams and followers.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def gap(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list[Jet])
         """Return the two residuals of the common normal, and their derivatives with respect to the curve parameters.
 
         `unknowns` are the parameters of the contact points on both curves. The residuals vanish where the tangents are
-        parallel and the vector between the points is perpendicular to them. If `poses_only` is true, the motion of the
-        curves is taken without time derivatives.
+        parallel and the vector between the points is perpendicular to them. If `poses_only` is true, the time
+        derivatives of the motion of the curves are ignored.
         """
         moving = without if poses_only else rows
         (c, tangent, second), (c_j, tangent_j, second_j) = along(piece_i, unknowns[0]), along(piece_j, unknowns[1])
@@ -80,11 +80,11 @@ NOWHERE = (
 class CurveOnCurve(Constraint):
     """Contact of two profiles in a common plane, each fixed in its body, 1 row; the load is along the common normal.
 
-    The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether contact
-    would persist. Each profile is a spline through given points. Phi is the distance of the profiles along their common
-    normal; among several common normals, the nearest to the closest points of the profiles is used. If the profiles
-    coincide along an arc, the common normal is undefined. The profiles are in the x-y plane of frame i; other joints
-    must keep them in this plane.
+    The profiles slide without friction. The row can push and pull: the sign of the normal force shows whether a real
+    contact would persist. Each profile is a spline through given points. Phi is the distance of the profiles along
+    their common normal; among several common normals, the nearest to the closest points of the profiles is used. If the
+    profiles coincide along an arc, the common normal is undefined. The profiles are in the x-y plane of frame i; other
+    joints must keep them in this plane.
 
     Parameters
     ----------

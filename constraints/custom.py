@@ -2,7 +2,7 @@
 
 A user gives either functions of poses or velocities, which are differentiated, or the rows A and b of A x'' = b.
 
-Terms: a relation is a constraint given by a function. Phi are the residuals of the constraint rows.
+A relation is a constraint given by a function. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class OfBodies(Constraint):
         return tuple((body, Frame()) for body in self.members)
 
     def _inputs(self, layout: RelationLayout) -> np.ndarray:
-        """Return the initial frames, poses and velocities of all bodies as one flat array; see `RelationLayout`."""
+        """Return the initial frames, poses and velocities of all bodies as the flat input array of a relation."""
         parts = []
         for body in self.members:
             R = rotation.matrix(body.orientation)
@@ -69,18 +69,18 @@ class OfBodies(Constraint):
 
 
 class Implicit(OfBodies):
-    """A constraint defined by a function of poses and time that must vanish; it is differentiated exactly.
+    """A constraint given by a function of poses and time that must vanish; it is differentiated exactly.
 
     Parameters
     ----------
     name : str
     bodies : Body or list of bodies
         GROUND may be included. The load acts on the second body, or on the only body, at its center of mass.
-    phi : function, or the text of an `Expression`
+    phi : function, or the string of an `Expression`
         ``phi(t, a, b, ...)`` with a moving frame for each body: `a.position` (3,), `a.rotation` (3, 3, body to
-        inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns one quantity per row,
-        alone or in a list. With level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in the
-        inertial frame) and `a.velocity_of(local)`. Use + - * / ** @ and numpy's functions of numbers; the function is
+        inertial), `a.point(local)` and `a.direction(local)` in the inertial frame. It returns a scalar, or a list with
+        one scalar per row. With level="velocity" the frames also have `a.velocity`, `a.spin` (angular velocity in the
+        inertial frame) and `a.velocity_of(local)`. Use + - * / ** @ and numpy's elementwise functions; the function is
         compiled unless it branches on its arguments.
     level : "position" or "velocity"
         Level of the constraint. Velocity constraints must be linear in the velocities; positions are not corrected.
@@ -176,13 +176,13 @@ def _part(rows: Callable[..., list[Jet]], begin: int, end: int) -> Any:
 
 @dataclass(frozen=True)
 class GivenRows(Relation):
-    """A block of rows A and b that a user function returns.
+    """Constraint rows A and b returned by a user function.
 
     Attributes
     ----------
     owner : title of the constraint, for error messages
     skipped : number of leading frames that are not passed to the function
-    first_row : index of the first row of the block
+    first_row : index of the first of these rows in the model
     """
 
     function: Any
@@ -193,9 +193,9 @@ class GivenRows(Relation):
     compilable = False
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if all exist.
+        """Return why derivatives of Phi up to `order` are missing, and a remedy; None if all of them exist.
 
-        Rows given as A and b have no derivatives beyond accelerations, order 2.
+        Rows given as A and b have no derivatives beyond order 2, the accelerations.
         """
         return None if order < 3 else ("rows given as A and b have no derivatives", "use Implicit instead")
 
@@ -220,9 +220,9 @@ class GivenRows(Relation):
         outputs[layout.first_gradient :] = gradient.ravel()
 
     def fill_dual(self, layout: RelationLayout, t: Any, inputs: Any, outputs: Any) -> None:
-        """Evaluate the function and its numerical derivatives along eight directions, and write both into `outputs`.
+        """Evaluate the user function and its derivatives along eight directions, and write both to `outputs`.
 
-        Finite differences are used because the function accepts only floats.
+        The derivatives are finite differences, because the function accepts only floats.
         """
 
         def filled(t: float, values: np.ndarray) -> np.ndarray:
@@ -274,7 +274,10 @@ class GivenRows(Relation):
 
 
 def _checked(location: str, quantity: str, value: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Check a number or list of numbers returned by a user function, and return it as an array."""
+    """Return a number or list of numbers from a user function as an array, after checking its shape and values.
+
+    `location` and `quantity` describe the value in errors; `shape` is the required shape, if any.
+    """
     checked = validate.numbers(value)
     if checked is None:
         raise InputError(f"{location}: {quantity} must be a number for each row; got {value!r}")
@@ -291,10 +294,10 @@ class CustomRows(OfBodies):
     bodies : Body or list of k bodies
         The load acts on the second body, or on the only body, at its center of mass.
     rows : function
-        ``rows(t, position, orientation, velocity, angular_velocity)`` of these bodies, (k, 3) and (k, 4) arrays,
-        returns A and b, and optionally Phi and its rate, which are then kept at zero. The columns of A are (m, 6 k)
-        over (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k) over (r_0'',
-        q_0'', ...) as in `System.constraint_rows`.
+        ``rows(t, position, orientation, velocity, angular_velocity)``, with arrays (k, 3) and (k, 4) of these bodies,
+        returns A and b of the m rows A x'' = b, and optionally Phi and its rate, which are then kept at zero. A is
+        (m, 6 k) for x'' = (v_0', omega_0', v_1', ...), with v in the inertial frame and omega in body axes, or (m, 7 k)
+        for x'' = (r_0'', q_0'', ...), as in `System.constraint_rows`.
     units : "force" or "torque"
         Unit of the multipliers.
 

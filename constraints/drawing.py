@@ -15,7 +15,7 @@ class Drawing(metaclass=ConstructorMeta):
     Attributes
     ----------
     show : whether the joint is drawn
-    axis_radius, axis_length : size of its axes, m; None for a size that fits the system
+    axis_radius, axis_length : size of the drawn axes, m; None for a size derived from that of the system
     color : any matplotlib color; None for the default
 
     Examples

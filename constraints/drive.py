@@ -29,7 +29,7 @@ LETTERS = "xyz"
 
 def _turn(axis: int) -> Any:
     def turn(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the relative rotation angle about one axis minus the prescribed motion, rad, reduced by full turns."""
+        """Return the relative rotation angle about one axis minus the prescribed motion, rad, modulo full turns."""
         i, j = frames
         return [(twist(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
@@ -38,7 +38,7 @@ def _turn(axis: int) -> Any:
 
 def _tilt(axis: int) -> Any:
     def tilt(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return one of the 1-2-3 angles minus the prescribed motion, rad, reduced by full turns."""
+        """Return one of the 1-2-3 angles minus the prescribed motion, rad, modulo full turns."""
         i, j = frames
         return [(angles_123(i, j)[axis] - motions[0]).wrapped(2 * np.pi)]
 
@@ -92,8 +92,8 @@ class Drive(Constraint):
     name : str
     joint : Joint
     motion : Motion
-        Prescribed coordinate, rad or m, zero where both frames coincide; angles are prescribed up to full turns.
-        Angles are unlimited, except that the second of three 1-2-3 angles stays below a right angle.
+        Prescribed coordinate, rad or m, zero where both frames coincide; angles are prescribed modulo full turns.
+        Angles are unlimited, except that the second of three 1-2-3 angles must stay below a right angle.
     coordinate : str, optional
         "rotation" or "translation" for a joint with one of each. For other
         joints, also the axis, as in "rotation x" (1-2-3 angle) or "translation z" (in frame i).
@@ -132,12 +132,12 @@ class Drive(Constraint):
         self.primitives = (coordinate_relation(joint, kind, axis, self.motion),)
 
     def following(self, motion: Motion) -> Drive:
-        """Return a copy of the driver with another motion."""
+        """Return a copy of the driver that follows another motion."""
         return Drive(self.name, self.joint, motion, self.coordinate, active=self.active)
 
 
 def coordinate_relation(joint: Joint, kind: str, axis: int, motion: Motion) -> Relation:
-    """Return the constraint row that equates a coordinate of a joint with a motion.
+    """Return the constraint that a coordinate of a joint equals a prescribed motion.
 
     `kind` is "rotation" or "translation"; `axis` is X, Y or Z.
     """
@@ -195,7 +195,10 @@ def _named_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple
 
 
 def checked_motion(owner: str, argument: str, motion: Any) -> Motion:
-    """Return `motion` as a Motion; a string is taken as an expression in t."""
+    """Return `motion` as a Motion; a string is interpreted as an expression in t.
+
+    `owner` and `argument` name the motion in errors.
+    """
     if isinstance(motion, str | Expression):
         return as_motion(owner, argument, motion)
     if not isinstance(motion, Motion):
@@ -250,7 +253,7 @@ class DistanceDrive(Constraint):
         self.primitives = (Relation(separation, ("distance",), (FORCE,), motions=(self.motion,)),)
 
     def following(self, motion: Motion) -> DistanceDrive:
-        """Return a copy of the driver with another motion."""
+        """Return a copy of the driver that follows another motion."""
         ends = {"point_i": self.frame_i.origin, "point_j": self.frame_j.origin}
         return DistanceDrive(self.name, self.body_i, self.body_j, motion, **ends, active=self.active)
 

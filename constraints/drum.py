@@ -3,8 +3,7 @@
 Vectors are in the plane through a drum's center perpendicular to its axis, with the center as origin. u is a unit
 vector along the rope, and i rotates a vector by a quarter turn, by the right-hand rule about the axis. A rope that
 winds about the drum in this sense touches it at -i r u. A straight part of length s leads from a drum of radius r to
-one of
-radius R at the relative position d:
+a drum of radius R at the relative position d:
 
  d = s u + i (R - r) u,   s^2 = |d|^2 - (R - r)^2,   u = d (s - i (R - r)) / |d|^2
 
@@ -47,7 +46,7 @@ class Drum(Immutable):
     radius : float
         Radius of the rope's center line on the drum, m.
     turns : int
-        Full turns of the rope about a sheave, in addition to the angle between its straight parts, as about a capstan.
+        Full turns of the rope about a sheave, in addition to the angle between its straight parts, as on a capstan.
 
     Examples
     --------
@@ -79,8 +78,8 @@ class Drum(Immutable):
 def tangent(span: Any, across: Any) -> Plane:
     """Return the unit vector u along the straight part of a rope between two drums.
 
-    `span` is d, of which the first two components are used, and `across` is R - r. The result is NaN if the drums are
-    too close for a straight part.
+    `span` is the relative position d, whose first two components are used, and `across` is R - r, as in the module
+    docstring. The result is NaN if the drums are too close for a straight part.
     """
     x, y = span[0], span[1]
     square = x * x + y * y
@@ -91,7 +90,7 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, previous_radius: Any, radius: Any, next_radius: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return the directions of a rope before and after drum k, and its two contact points on the drum.
+    """Return the directions of a rope before and behind drum k, and its two contact points on the drum.
 
     All arguments may be jets.
 
@@ -104,8 +103,8 @@ def course(
 
     Returns
     -------
-    into, out : the unit vectors u along the rope before and after the drum; u is along x at an end of the rope, which
-        is fixed to the drum
+    into, out : the unit vectors u along the rope before and behind the drum; at an end of the rope, which is fixed to
+        the drum, u is along x
     ends : the two contact points (3,), m
     """
     into: Plane = (1.0, 0.0)
@@ -132,7 +131,7 @@ def angle_between(u: Plane, v: Plane) -> Jet:
 
 
 def wrap(into: Plane, out: Plane, near: Jet) -> Jet:
-    """Return the wrapped angle (rad) of a rope on a sheave: the value within half a turn of `near`.
+    """Return the wrapped angle (rad) of a rope on a sheave, as the value within half a turn of `near`.
 
     `into` and `out` are the directions of the rope before and after the sheave. The result is NaN if the angle is
     negative, because the rope has then left the sheave.

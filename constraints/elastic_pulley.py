@@ -1,7 +1,8 @@
 """Elastic ropes and belts with friction, declared as a `Pulley` with stiffness.
 
-Spans are the straight parts between consecutive stops, points or drums. Where a stop has friction the tension may
-differ on its two sides; the parts of a rope between such stops are its sections, see `quirk.forces.elastic_rope`.
+Stops are points and drums; spans are the straight parts between consecutive stops. At a stop with friction the tension
+may differ on the two sides; the parts of the rope between stops with friction are its sections, see
+`quirk.forces.elastic_rope`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ElasticPulley(Pulley):
-    """An elastic rope or belt, with or without friction; it has no row."""
+    """An elastic rope or belt, with or without friction; it is a force element instead of a constraint row."""
 
     row_count = 0
 
@@ -61,7 +62,10 @@ class ElasticPulley(Pulley):
 
 
 def _numbers_per(owner: str, argument: str, value: Any, count: int, item: str) -> np.ndarray:
-    """Return an array (count,) of nonnegative numbers from `value`: one common number, or `count` numbers."""
+    """Return an array (count,) of nonnegative numbers from `value`: a common number, or `count` numbers.
+
+    `owner`, `argument` and `item` name the object, the argument and one entry in errors.
+    """
     given = validate.numbers(value)
     if given is None or given.shape not in ((), (count,)):
         raise InputError(f"{owner}: {argument} must be a number or {count} numbers, one for each {item}; got {value!r}")
@@ -72,7 +76,7 @@ def _numbers_per(owner: str, argument: str, value: Any, count: int, item: str) -
 
 
 def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, path: RopePath) -> list[float]:
-    """Return the checked coefficients of friction (n,) at the n stops of a rope; zero at the ends."""
+    """Return the checked friction coefficients (n,) at the n stops of a rope; they are zero at the ends."""
     inner = list(path.inner)
     what = "stop" if path.closed else "stop between the ends"
     found = np.zeros(len(path.path))
@@ -92,7 +96,7 @@ def _checked_friction(owner: str, value: Any, lay: Lay, weights: np.ndarray, pat
 
 
 def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
-    """Return the checked damping of the rope, N s (force per strain rate, 1/s); 0 if `value` is None."""
+    """Return the checked damping of the rope, N s (force per strain rate); zero if `value` is None."""
     found = validate.non_negative(owner, "damping", 0.0 if value is None else value)
     if found > 0 and sections.exchange:
         raise InputError(
@@ -104,7 +108,7 @@ def _checked_damping(owner: str, value: Any, sections: Sections) -> float:
 
 
 def _checked_pretension(owner: str, value: Any, sections: Sections) -> np.ndarray:
-    """Return the checked tensions (sections,), N, of the sections of a rope at the initial poses."""
+    """Return the checked pretension (sections,), N, of each section of a rope at the initial poses."""
     given = _numbers_per(owner, "pretension", value, len(sections.of_span), "span")
     found = np.zeros(sections.count)
     found[list(sections.of_span)] = given

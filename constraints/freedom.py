@@ -1,8 +1,7 @@
-"""Free coordinates of a joint.
+"""Determination of the free coordinates of a joint.
 
-Frame i is held at rest, and the rows are examined at several poses of frame j that satisfy the joint.
-
-Notation: Phi are the residuals of the constraint rows.
+Frame i is fixed, and the constraint rows are examined at several poses of frame j that satisfy the joint. Phi denotes
+the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ HELD = 1e-6
 
 
 def is_constant(joint: Joint, coordinate: Relation) -> bool:
-    """Whether a joint constrains a coordinate, at all examined poses."""
+    """Whether a joint constrains a coordinate at all examined poses."""
     seen = False
     for number in range(1 + POSES):
         pose = _allowed_pose(joint, number)
@@ -45,8 +44,8 @@ def is_constant(joint: Joint, coordinate: Relation) -> bool:
 def _allowed_pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a pose of frame j that satisfies the joint: origin (3,), m, and axes (3, 3) in frame i.
 
-    The pose is computed by Newton's method from an initial guess that depends on `number`; the result is None if the
-    method does not converge.
+    The pose is computed by Newton's method from a pseudorandom initial guess with seed `number`; the result is None if
+    the method does not converge.
     """
     d, turn = (AWAY if number else 0.0) * np.random.default_rng(number).normal(size=(2, 3))
     R = rotation.matrix(rotation.exp(turn))
@@ -62,8 +61,8 @@ def _allowed_pose(joint: Joint, number: int) -> tuple[np.ndarray, np.ndarray] | 
 def _rows(joint: Joint, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the residuals Phi (m,) of a joint with m rows, and their gradient (m, 6).
 
-    The gradient is with respect to displacements and rotations of frame j, in the axes of frame i. `d` and `R` are
-    origin and axes of frame j in frame i.
+    The gradient is with respect to displacements and rotations of frame j, in the axes of frame i. `d` (3,), m, and `R`
+    (3, 3) are the origin and axes of frame j in frame i.
     """
     parts = [
         _relation_rows(one, d, R) if isinstance(one, Relation) else _primitive_rows(one, d, R)

@@ -1,7 +1,7 @@
 """Gap functions of pairs of surfaces, and the list of pairs that can touch.
 
-A gap function takes time, the moving frames of both surfaces, constants and no motions, and returns a list with the
-gap, m. The first of the constants is a sum or difference of radii.
+A gap function has the arguments time, moving frames of both surfaces, constants and an empty list of motions; it
+returns a list with the gap, m. The first constant is a sum or difference of radii.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def plane_and_rim(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions
 
 
 def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap, m, between a bowl and a sphere inside it: difference of radii minus distance of the centers.
+    """Return the gap, m, between a bowl and a sphere inside it: difference of radii minus distance of centers.
 
     If the centers coincide, the direction of the gap is undefined, and its rate is zero.
     """
@@ -51,7 +51,7 @@ def bowl_and_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motio
 
 
 def bowl_on_sphere(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the gap, m, between a bowl and a sphere inside it, for closed contacts: the centers must not coincide."""
+    """Return the gap, m, between a bowl and a sphere in contact with it; the centers must not coincide."""
     d = frames[1].position - frames[0].position
     return [numbers[0] - (d @ d).sqrt()]
 
@@ -63,7 +63,7 @@ class FromBounded:
     Attributes
     ----------
     kind : kind of the bounded surface
-    nearest : whether the nearest part is used, instead of the part that the constants select
+    nearest : True for the gap to the nearest part, False for the gap to the part selected by the constants
     """
 
     kind: str
@@ -82,7 +82,7 @@ class FromBounded:
 
 @dataclass(frozen=True)
 class BorderOf:
-    """Distance, m, of a sphere's center from one border of the selected part of a bounded surface; negative beyond it.
+    """Distance, m, of a sphere's center from a border of the selected part of a bounded surface, negative beyond it.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ def _difference_of_radii(first: Surface, second: Surface) -> tuple[float, ...]:
 
 
 def _bounded(kind: str) -> Pair:
-    """Return the gap functions for a sphere and a bounded surface of the given kind."""
+    """Return the gap functions of a sphere and a bounded surface of kind `kind`."""
     parts = PARTS[kind]
 
     def numbers(first: Surface, second: Surface) -> tuple[float, ...]:
@@ -158,9 +158,9 @@ _SWAPPED: dict[Any, Any] = {}
 
 
 def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Jet]]:
-    """Return a gap function with its two frames exchanged.
+    """Return a gap function with the two frames exchanged.
 
-    The result is the same object for the same function, so that its compiled code is shared.
+    Repeated calls for the same function return the same object, so that its compiled code is shared.
     """
     if function not in _SWAPPED:
 
@@ -174,6 +174,6 @@ def swapped(function: Callable[..., Sequence[Jet]]) -> Callable[..., Sequence[Je
 
 
 def touched_by(kind: str) -> str:
-    """Return a clause for error messages that names the kinds of surface that `kind` can touch."""
+    """Return a clause for error messages that lists the kinds of surface that `kind` can touch."""
     others = [*(b for a, b in PAIRS if a == kind), *(a for a, b in PAIRS if b == kind and a != kind)]
     return f"a {kind} touches a {' or '.join(others)}"

@@ -25,7 +25,7 @@ MOST_TEETH, RECOGNISED = 200, 1e-12
 
 
 def mesh(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of two gears on a common axis, rad, reduced by multiples of a tooth.
+    """Return the residual of two gears on a common axis, rad, modulo the angle of one tooth.
 
     The residual is (theta_j - theta_c) - ratio (theta_i - theta_c) - offset, with the angle theta_c of the carrier.
     """
@@ -46,15 +46,15 @@ AXES = 9
 
 
 def axis_frame(carrier: MovingFrame, numbers: list[Jet]) -> MovingFrame:
-    """Return the carrier's frame, rotated so that its z axis is the axis of gear j.
+    """Return the carrier's frame, rotated such that its z axis is the axis of gear j.
 
-    `numbers` begin with the rotation matrix, by rows.
+    `numbers` begin with the rotation matrix, by rows, from the rotated frame to the carrier's frame.
     """
     return carrier.carried([0, 0, 0], np.array(numbers[:AXES], dtype=object).reshape(3, 3))
 
 
 def mesh_across(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual of two gears with different axes, rad, reduced by multiples of a tooth."""
+    """Return the residual of the angles of two gears with different axes, rad, modulo the angle of one tooth."""
     i, j, carrier = frames
     ratio, offset, period = numbers[AXES:]
     angle = twist(axis_frame(carrier, numbers), j, Z)
@@ -74,10 +74,10 @@ def meshing(
     functions: tuple[Function, Function] = (mesh, rolling_angles),
     numbers: tuple[float, ...] = (),
 ) -> Relation:
-    """Return the constraint row of two gears: of angles for ratios of small integers, otherwise of rates.
+    """Return the constraint of two gears: on angles if `ratio` is a ratio of small integers, otherwise on rates.
 
-    `functions` are the row functions for angles and for rates; `numbers` are constants passed to them before ratio and
-    offset.
+    `functions` are the constraint functions for angles and for rates; `numbers` are constants passed to them before
+    ratio and offset (rad).
     """
     angles, rates = functions
     period = tooth(ratio)
@@ -87,13 +87,13 @@ def meshing(
 
 
 def tooth(ratio: float) -> float | None:
-    """Return the angle 2 pi / q (rad) of one tooth of wheel j for a ratio p / q of integers, None for other ratios."""
+    """Return the angle 2 pi / q (rad) of one tooth of wheel j for a ratio p / q of integers; otherwise None."""
     teeth = Fraction(ratio).limit_denominator(MOST_TEETH)
     return 2 * np.pi / teeth.denominator if abs(float(teeth) - ratio) <= RECOGNISED * abs(ratio) else None
 
 
 def checked_ratio(owner: str, ratio: Any) -> float:
-    """Check that a gear ratio is finite and nonzero, and return it."""
+    """Return a gear ratio, after checking that it is finite and nonzero."""
     ratio = validate.number(owner, "ratio", ratio)
     if abs(ratio) <= 0:
         raise InputError(f"{owner}: ratio must not be zero")
@@ -119,9 +119,9 @@ class Gear(Constraint):
     body_i, body_j : Body or GROUND
         The gears; a fixed gear is GROUND with a rotating carrier.
     ratio : float
-        Nonzero. For a common axis -r_i / r_j for external gears, r_i / r_j for an internal one. For two axes the
-        number of teeth of i over that of j, or the starts of a worm over the teeth of its wheel; positive if both gears
-        rotate by the right-hand rule about their given axes.
+        Nonzero. For a common axis it is -r_i / r_j for external gears and r_i / r_j for an internal gear. For two axes
+        it is the number of teeth of i over that of j, or the starts of a worm over the teeth of its wheel; positive if
+        both gears rotate by the right-hand rule about their given axes.
     axis : (3,)
         Common direction of both gear axes, in the inertial frame at the initial poses.
     axis_i, axis_j : (3,)
@@ -155,7 +155,7 @@ class Gear(Constraint):
     if not TYPE_CHECKING:
 
         def __new__(cls, *args: Any, backlash: Any = None, stiffness: Any = None, **options: Any) -> Gear:
-            """Create an object of `Gear` or of the subclass for the type of flanks.
+            """Create a `Gear`, or an object of the subclass for the type of flanks.
 
             The class is `Gear` without backlash, `LooseGear` for rigid flanks with backlash, and `ElasticGear` for
             elastic flanks.
@@ -206,7 +206,7 @@ class Gear(Constraint):
         self._mesh(relation, play)
 
     def _mesh(self, relation: Relation, play: Play | None) -> None:
-        """Impose the relation of the angles as a constraint row; subclasses define flanks with free play."""
+        """Set the relation of the angles as the constraint row; subclasses with backlash set flanks instead."""
         self.primitives = (relation,)
 
     def __str__(self) -> str:
@@ -229,7 +229,7 @@ class LooseGear(Gear, Loose):
 
 
 class ElasticGear(Gear):
-    """A pair of gears with elastic flanks, with or without backlash; it has no row."""
+    """A pair of gears with elastic flanks, with or without backlash; it is a force element, not a constraint row."""
 
     row_count = 0
 

@@ -1,4 +1,4 @@
-"""The generic joint: flags select the constrained relative coordinates, and offsets set their values."""
+"""The generic joint, which constrains any selection of the relative coordinates to zero or to offsets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Sources = tuple[tuple[str, int], ...]
 def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
     """Return the pairs of an axis of frame i and an axis of frame j that stay perpendicular.
 
-    `flags` are true for the constrained rotations about x, y and z.
+    `flags` (3,) are true for the constrained rotations about x, y and z.
     """
     constrained = [axis for axis in range(3) if flags[axis]]
     if len(constrained) == 3:
@@ -46,10 +46,10 @@ def perpendicular_axes(flags: Sequence[bool]) -> list[tuple[int, int]]:
 
 @functools.lru_cache(256)
 def relation_of(flags: tuple[bool, ...], sources: Sources | Callable[..., Any], alternative: bool) -> Function:
-    """Return the function that computes the rows of a generic joint: constrained coordinates minus offsets.
+    """Return the constraint function of a generic joint: constrained coordinates minus offsets.
 
-    `flags` (6,) are true for the constrained coordinates. `sources` gives the six offsets: for each coordinate the
-    index of a constant or of a motion, or one function of time that returns all six. `alternative` selects rows that
+    `flags` (6,) are true for the constrained coordinates. `sources` defines the six offsets: for each coordinate
+    the index of a constant or of a motion, or a function of time that returns all six. `alternative` selects rows that
     vanish only for equal frame axes.
     """
 
@@ -101,8 +101,8 @@ class Generic(Joint):
     parameters : numbers, optional
         Parameters of the function.
     alternative : bool
-        For three constrained rotations: rows that hold only for equal frames, not also for frames turned by 180
-        degrees. The multipliers differ, the joint load is the same.
+        For three constrained rotations: rows that vanish only for equal frames, and not for frames rotated by 180
+        degrees. The multipliers differ from the default, but the joint load is the same.
     drawing : Drawing, optional
         Appearance in graphics.
 

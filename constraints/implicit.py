@@ -1,6 +1,6 @@
-"""Quantities that are defined implicitly by equations between poses.
+"""Quantities defined implicitly by equations between poses.
 
-The equations are solved on jets, numbers that carry time derivatives and a gradient, so that all derivatives of the
+The equations are solved on jets, which are numbers with time derivatives and a gradient, so that all derivatives of the
 solution are available. A dual number has a value and derivatives along eight directions.
 """
 
@@ -21,7 +21,7 @@ def solved(equations: Equations, start: Sequence[Jet]) -> list[Jet]:
 
     `start` are the unknowns, whose values (without derivatives) already solve the equations. Each Newton step doubles
     the number of correct time derivatives; the derivatives of dual numbers count as one more order. The gradient is
-    linear in the residuals, so that it is determined by the last step.
+    determined by the last step, because it is linear in the residuals.
     """
     unknowns, known = list(start), 1
     wanted = len(start[0].taylor) + isinstance(start[0].value, Dual)

@@ -107,7 +107,7 @@ class Prismatic(OneFreedomJoint):
 class Fixed(Joint):
     """Weld of two bodies, 6 rows. Default point: center of mass of body j.
 
-    The relative pose is given by the poses with which the bodies were declared; `System.assemble` does not affect it.
+    The relative pose is that of the declared initial poses; `System.assemble` does not affect it.
     For other relative poses, give frame_i and frame_j. To weld bodies at their poses during a run, see `keep_offset` of
     `enable`.
 
@@ -198,7 +198,7 @@ class Free(Joint):
     Parameters
     ----------
     angle : "x", "y" or "z", optional
-        The 1-2-3 angle of frame j relative to frame i on which springs, motors, limits and couplings act. Three such
+        The 1-2-3 angle of frame j relative to frame i on which springs, motors, limits and couplings act. Three Free
         joints, one for each angle, represent the hinges of a joint with three axes. Other parameters as for `Joint`.
 
     Examples
@@ -234,8 +234,8 @@ class Free(Joint):
 class Universal(TwoAxisJoint):
     """Universal joint: perpendicular axes fixed in body i and body j through a common point, 4 rows.
 
-    The axes are x of frame i and y of frame j, so that two of the joint's 1-2-3 angles are the angles about these axes
-    and the third is zero.
+    The axes are x of frame i and y of frame j. The first and second of the joint's 1-2-3 angles are the angles about
+    these axes, and the third is zero.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Initial geometry of a rope along points and drums (its stops), with checks."""
+"""Initial geometry of a rope along points and drums (its stops), including checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RopeStop(NamedTuple):
 
     Attributes
     ----------
-    body : body in which it is fixed
+    body : body in which the stop is fixed
     place : (3,) the point or the center of the drum in body coordinates, m
     drum : the drum, or None for a point
     """
@@ -46,7 +46,7 @@ class RopeStop(NamedTuple):
         return rotation.matrix(self.body.orientation)
 
     def radius_about(self, drum: RopeStop) -> float:
-        """Return the radius (m) of this stop: negative for an axis opposite to the axis of `drum`, zero for a point."""
+        """Return the signed radius (m): negative if the axis is opposite to that of `drum`, zero for a point."""
         if self.drum is None or drum.drum is None:
             return 0.0
         return float(np.copysign(self.drum.radius, (self.turn @ self.drum.axis) @ (drum.turn @ drum.drum.axis)))
@@ -60,8 +60,8 @@ class Lay(NamedTuple):
     stops : points and drums
     spans : (m, 3) straight parts as vectors along the rope, inertial frame, m
     arcs : (n,) lengths of the arcs on the stops, m, zero for points and at the ends
-    numbers : numbers of the stops, see `RopePath.measured`
-    placed : length of all falls and arcs, m
+    numbers : constants of the stops, as arguments of `RopePath.measured`
+    placed : total length of all falls and arcs, m
     """
 
     stops: Sequence[RopeStop]
@@ -71,7 +71,7 @@ class Lay(NamedTuple):
     placed: float
 
     def angle(self, k: int) -> float:
-        """Return the wrap angle (rad) of the rope at stop k, an intermediate stop."""
+        """Return the wrap angle (rad) of the rope at the intermediate stop k."""
         drum = self.stops[k].drum
         if drum is not None:
             return float(self.arcs[k] / drum.radius)
@@ -79,7 +79,10 @@ class Lay(NamedTuple):
         return float(np.arctan2(np.linalg.norm(np.cross(one, two)), one @ two))
 
     def section_lengths(self, sections: Any, path: RopePath, weights: np.ndarray) -> np.ndarray:
-        """Return the lengths (sections,), m, of the sections of an elastic rope; see `quirk.forces.elastic_rope`."""
+        """Return the initial lengths (sections,), m, of the sections of an elastic rope.
+
+        `weights` are the numbers of falls of the spans. Sections are described in `quirk.forces.elastic_rope`.
+        """
         found = np.zeros(sections.count)
         np.add.at(found, list(sections.of_span), weights * np.linalg.norm(self.spans, axis=1))
         for k in path.inner:
@@ -91,7 +94,7 @@ class Lay(NamedTuple):
 def laid(
     owner: str, stops: Sequence[RopeStop], closed: bool = False
 ) -> tuple[list[tuple[float, ...]], np.ndarray, np.ndarray]:
-    """Return the initial geometry of a rope over n points and drums, which may be `closed`.
+    """Return the initial geometry of an open or closed rope over n points and drums.
 
     The results are the constants of each drum, the straight parts (m, 3) as vectors along the rope, inertial frame,
     m, and the lengths of the arcs on the stops (n,), m, which are zero for points and at the ends.
@@ -151,9 +154,9 @@ def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -
 
 
 def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
-    """Return the change (m) of a rope's length for full turns of its winding drums; 0 without winding drums.
+    """Return the period (m) of a rope's length under full turns of its winding drums, or 0 without winding drums.
 
-    The length is determined by the poses only up to multiples of this period.
+    The poses determine the length only up to multiples of this period.
     """
     radii = [stop.drum.radius for stop in (stops[0], stops[-1]) if stop.drum is not None]
     if not radii:

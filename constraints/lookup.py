@@ -1,4 +1,4 @@
-"""Compiled functions with loops and branches that constraint functions call, such as a search in a table."""
+"""Compiled functions with loops and branches for use in constraint functions, such as table searches."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..jit.traced_value import TracedValue
 
 
 class Lookup:
-    """A compiled function of an array and further numbers that returns `count` floats.
+    """A compiled function of an array and of scalars that returns `count` floats.
 
-    The function can be called from Python and from functions that are being translated into machine code. Its results
-    have no derivatives: they select a polynomial piece of a curve and give the starting point of an iteration.
+    The function can be called from Python and from functions that are being translated into machine code. Its results,
+    such as the selected polynomial piece of a curve and the initial guess of an iteration, have no derivatives.
     """
 
     def __init__(self, function: Callable[..., tuple[float, ...]], count: int) -> None:
         self._function, self._compiled, self._count = function, entry(function), count
 
     def __call__(self, array: Any, *arguments: Any) -> tuple[Any, ...]:
-        """Evaluate the function, or insert a call of it where machine code is being generated."""
+        """Evaluate the function or, while machine code is generated, insert a call of the function."""
         if isinstance(array, DualArray):
             return of_values(self, array, arguments)
         if isinstance(array, TracedValue):

@@ -1,13 +1,13 @@
-"""Search along splines for the point nearest to a given point, with tables of the splines' coefficients.
+"""Search for the point of a spline nearest to a given point, with tables of spline coefficients.
 
 A spline, called a curve, consists of polynomial pieces. The table of a curve begins with the number of pieces and with
 the margin of the parameter beyond its ends, which is zero for closed curves. Then the table has for each piece the
 parameter length, the radius and the center of an enclosing sphere, and TERMS coefficients per coordinate. The last
-elements are radius and center of spheres around groups of adjacent pieces, with which distant groups are excluded from
+elements are radius and center of spheres around groups of adjacent pieces, which serve to exclude distant groups from
 the search.
 
-In the functions, `table` is an array of one or more such tables, `curve` the index of the first element of a curve, `k`
-the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
+In the functions, `table` is an array with the tables of one or more curves, `curve` the index of the first element of a
+curve, `k` the number of a piece, `o` the index of its first element, and `dimension` the number of coordinates.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def group_count(count: int) -> int:
 
 @shared
 def piece_at(curve: int, k: int, dimension: int) -> int:
-    """Return the index of the first element of piece k in the table of spline coefficients."""
+    """Return the index of the first element of piece k in a table of spline coefficients."""
     return curve + HEADER + k * (2 + (1 + TERMS) * dimension)
 
 
@@ -58,7 +58,7 @@ def after(table: np.ndarray, curve: int, dimension: int) -> int:
 
 @shared
 def group_at(curve: int, count: int, g: int, dimension: int) -> int:
-    """Return the index of the first element of group g in the table of spline coefficients, for `count` pieces."""
+    """Return the index of the first element of group g in a spline table, for a curve with `count` pieces."""
     return piece_at(curve, count, dimension) + g * (1 + dimension)
 
 
@@ -85,7 +85,7 @@ def at_end(table: np.ndarray, curve: int, k: int, u: float, dimension: int) -> b
 
 @shared
 def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float, float, float]:
-    """Return TERMS polynomial coefficients, by ascending powers, from element o of the table of a spline."""
+    """Return the TERMS polynomial coefficients, in ascending powers, that begin at element o of a spline table."""
     return table[o], table[o + 1], table[o + 2], table[o + 3], table[o + 4], table[o + 5]
 
 
@@ -93,7 +93,7 @@ def coefficients(table: np.ndarray, o: int) -> tuple[float, float, float, float,
 def power_sums(table: np.ndarray, o: int, u: float) -> tuple[float, float, float]:
     """Return the value of a polynomial at u, and its first and second derivative.
 
-    The coefficients begin at element o of the table, by ascending powers.
+    The coefficients begin at element o of the table, in ascending powers.
     """
     p, tangent, second = 0.0, 0.0, 0.0
     for m in range(TERMS - 1, -1, -1):
@@ -115,10 +115,9 @@ def out_of_sphere(table: np.ndarray, o: int, x: float, y: float, z: float) -> fl
 
 @shared
 def slope_of_distance(table: np.ndarray, o: int, u: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """Return half the squared distance (m^2) of a point from a curve, and its derivatives with respect to u.
+    """Return half the squared distance (m^2) of a point from a curve, and its first two derivatives with respect to u.
 
-    The distance is that of (x, y, z) from the point of the curve at parameter u of the piece that
-    begins at element o of `table`. The result consists of this half, and the first and the second derivative.
+    The point is (x, y, z), m; the curve point is at parameter u of the piece that begins at element o of `table`.
     """
     half, slope, bend = 0.0, 0.0, 0.0
     for c in range(SPACE):
@@ -163,7 +162,7 @@ def nearest_on(table: np.ndarray, o: int, lo: float, hi: float, x: float, y: flo
 def nearest_piece(table: np.ndarray, curve: int, x: float, y: float, z: float) -> tuple[float, ...]:
     """Return the parameter of the point of a space curve nearest to (x, y, z), and the coefficients of its piece.
 
-    The parameter is counted from the start of the piece, and NaN if the nearest point is an end of an open curve.
+    The parameter is relative to the start of the piece; it is NaN if the nearest point is an end of an open curve.
     """
     count = int(table[curve])
     size, best, found, where = group_size(count), math.inf, 0, 0.0

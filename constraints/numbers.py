@@ -1,4 +1,4 @@
-"""Constants of a constraint function, as single jets or as an array."""
+"""Constants of a constraint function, as jets and as an array."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..jit.simd import at
 
 
 class Numbers(Sequence[Jet]):
-    """The constants of a constraint function; an entry is converted to a constant jet when it is read.
+    """The constants of a constraint function; each entry is converted to a constant jet when it is read.
 
     Attributes
     ----------
     array : flat array of floats, or an array variable of generated machine code
-        The same constants, for functions that search a large table.
+        The constants without conversion, for functions that search a large table.
     """
 
     def __init__(self, array: Any, count: int, order: int, frames: int) -> None:

@@ -1,8 +1,8 @@
 """Constraints whose residual Phi is replaced by Phi minus a constant offset.
 
 A constraint consists of relations, which are functions of the motion, and of primitives, which are constraints of four
-elementary kinds (`constraints.primitives`). For relations the offset is a further constant, for primitives a change of
-their constant or of a frame.
+elementary kinds (`constraints.primitives`). The offset of a relation is an additional constant of its function; that of
+a primitive changes its constant or a joint frame.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
     ----------
     constraint : Constraint
     offsets : (rows,)
-        In the units of Phi. Offsets of coincidences move the origin of frame i in its body, along the axes that
-        `coincidences` returns, m.
+        Offsets in the units of Phi. Those of coincidences, m, shift the origin of frame i in its body along the axes
+        returned by `coincidences`.
     """
     rest, shift = np.array(offsets, dtype=float), np.zeros(3)
     for rows, _, axes in coincidences(constraint):
@@ -50,16 +50,16 @@ def with_offsets(constraint: Constraint, offsets: Sequence[float]) -> Constraint
 
 
 def without_offsets(constraint: Constraint) -> Constraint:
-    """Return the constraint from which `with_offsets` has made this one, or this one itself."""
+    """Return the original constraint of one made by `with_offsets`, or the constraint itself if it has no offsets."""
     exact: Constraint = vars(constraint).get("exact", constraint)
     return exact
 
 
 def coincidences(constraint: Constraint) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Yield the rows that are components of p_j - p_i, the vector between the joint points.
+    """Yield the rows that are components of the vector p_j - p_i between the joint points.
 
-    Each item describes a group of k rows: the slice of the rows, and the directions of the components as two arrays
-    (3, k), in the inertial frame and in the axes of body i (of the plane, for a planar constraint).
+    Each item describes a group of k rows: the slice of the rows, and two arrays (3, k) of the directions of the
+    components: in the inertial frame, and in body i as axes along which an offset shifts the origin of frame i.
     """
     for primitive, rows in _rows(constraint):
         if isinstance(primitive, Primitive) and primitive.kind == COINCIDENCE:
@@ -81,7 +81,7 @@ def may_be_offset(constraint: Constraint) -> np.ndarray:
 
 
 def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[float, str]]:
-    """Convert offsets (rows,) from the units of Phi to signed lengths and angles, each with its unit "m" or "rad"."""
+    """Convert offsets (rows,) from the units of Phi to pairs of a signed length or angle and its unit, "m" or "rad"."""
     found: list[tuple[float, str]] = []
     for primitive in constraint.primitives:
         for k in range(len(primitive.labels)):
@@ -115,7 +115,7 @@ def _primitive_with(primitive: Primitive | Relation, offsets: list[float]) -> Pr
 
 @functools.lru_cache(256)
 def _shifted(function: Function, count: int) -> Function:
-    """Return a row function that subtracts an offset from each row; the offsets follow its `count` constants."""
+    """Return a constraint function that subtracts offsets from its rows; they follow its `count` constants."""
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: Any, motions: list[Jet]) -> list[Jet]:
         own: Numbers = numbers.first(count)

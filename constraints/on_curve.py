@@ -1,6 +1,6 @@
-"""A point on a space curve: slots, tracks, wires.
+"""A point on a space curve, such as a slot, track or wire.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def off_curve(t: Jet, frames: list[MovingFrame], numbers: Numbers, motions: list
     place, *piece = NEAREST(numbers.array, SPACE_NUMBERS, *(x.value for x in point))
 
     def foot(unknowns: Sequence[Jet], poses_only: bool) -> tuple[list[Jet], list[list[Jet]]]:
-        """Return the residual of the nearest point, and its derivative with respect to the curve parameter.
+        """Return the residual of the nearest-point condition, and its derivative with respect to the curve parameter.
 
         The residual vanishes where the vector from curve to point is perpendicular to the tangent. If `poses_only` is
-        true, the motion of the point is taken without time derivatives.
+        true, the time derivatives of the motion of the point are ignored.
         """
         c, tangent, second = along(piece, unknowns[0])
         d = (bare if poses_only else point) - c
@@ -72,7 +72,7 @@ class PointOnCurve(Constraint):
 
     The curve is a spline through `points`. Phi is the vector from the nearest point of the curve to `point`, along two
     normals of the curve. If branches of the curve are closer to each other than the point is to the curve, the nearest
-    point may be on the wrong branch: a run through a crossing requires tight tolerances.
+    point may be on the wrong branch. A run through a crossing of the curve therefore requires tight tolerances.
 
     Parameters
     ----------
@@ -129,9 +129,9 @@ class PointOnCurve(Constraint):
 
 
 def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
-    """Return a unit vector (3,) that is nowhere tangential to the curve: for a plane curve, the normal of its plane.
+    """Return a unit vector (3,) that is nowhere tangent to the curve; for a plane curve, the normal of its plane.
 
-    The vector is the candidate that is closest to perpendicular to all tangents.
+    Among several candidates, the vector is the one closest to perpendicular to all tangents.
     """
     parameters = np.linspace(0, 1, 9)[:-1]
     s = (curve.breaks[:-1, None] + np.diff(curve.breaks)[:, None] * parameters).ravel()

@@ -1,6 +1,6 @@
-"""The four elementary constraints (primitives) from which joints are composed, and functions that evaluate them.
+"""The four elementary constraints (primitives) of which joints are composed, and functions that evaluate them.
 
-With p = r + R s a point and a = R a' a direction of body i, p_j and b those of body j, and d = p_j - p_i:
+A body i has points p_i = r + R s and directions a = R a', body j has points p_j and directions b, and d = p_j - p_i:
 
 =============  ============================  ====
 coincidence    Phi = d                       3 rows
@@ -9,11 +9,11 @@ dot-2          Phi = a . d - c               1 row
 distance       Phi = d . d - c               1 row
 =============  ============================  ====
 
-`constraint_tower` computes Phi and its time derivatives. Their K-th derivative is linear in the K-th derivatives x^(K)
-of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows
-A x^(K) = gamma_K is therefore minus the K-th derivative of Phi computed with x^(K) = 0. For K = 2, gamma_2 is the right
+`constraint_tower` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th derivatives
+x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows
+A x^(K) = gamma_K is therefore minus the K-th derivative of Phi, evaluated with x^(K) = 0; gamma_2 is the right-hand
 side of the equation for accelerations. `constraint_wrenches` computes the Jacobian A and its time derivatives. A row of
-A is also the load of a unit multiplier, so rows and joint loads are the same numbers.
+A is also the load of a unit multiplier.
 
 Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34; the sign is that of p_j - p_i.
 """
@@ -51,7 +51,7 @@ class Primitive:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the rows: the quantity that each of them constrains."""
+        """Names of the rows: the constrained quantities."""
         i, j = _LETTERS[self.axis_i], _LETTERS[self.axis_j]
         if self.kind == COINCIDENCE:
             return [f"coincidence along {c}" for c in _LETTERS]
@@ -77,7 +77,7 @@ def distance(length: float) -> Primitive:
 
 
 class PrimitiveTable(NamedTuple):
-    """All primitives of a model, as arrays for P primitives with m rows in total.
+    """Arrays of all primitives of a model: P primitives with m rows in total.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def constraint_wrenches(
     The second axis is the force on body j, the moment on body i and the moment on body j; the third is the time
     derivative, from 0 to K. All are in the inertial frame. The opposite force acts on body i; moments are about the
     centers of mass. Hence Phi_dot = f . (v_j - v_i) + m_i . omega_i + m_j . omega_j. The motion is as for
-    `constraint_tower`, with one derivative less of the angular velocity; `scratch` (4, K + 1, 3) is overwritten.
+    `constraint_tower`, with one derivative less of the angular velocity. `scratch` (4, K + 1, 3) is overwritten.
     """
     order = wrench.shape[2] - 1
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]

@@ -1,6 +1,6 @@
 """A rope of constant length over points and drums of any number of bodies.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ LEFT = "its rope has left a sheave, or a point has come within the radius of a d
 
 @functools.cache
 def slack(path: RopePath) -> Function:
-    """Return the constraint function of a rope: its length minus the weighted straight parts and the arcs.
+    """Return the constraint function of a rope: its length minus the weighted straight parts and minus the arcs.
 
-    The constants are, in this order: the length; the change of length by full turns of the drums at the ends; a weight
-    for each straight part; and the numbers of the stops, see `RopePath.measured`.
+    Its constants are, in this order: the length, m; the period of the length under full turns of the drums at the ends,
+    m; a weight for each straight part; and the constants of the stops, see `RopePath.measured`.
     """
     last = len(path.path) - 1
 
@@ -54,20 +54,20 @@ def slack(path: RopePath) -> Function:
 class Pulley(Constraint):
     """A massless rope over points and drums of bodies: of constant length, 1 row, or elastic, with friction.
 
-    A rope of constant length has no friction, and the row
+    A rope of constant length has no friction. Its row is
     Phi = length - sum of ``weight_k |p_(k+1) - p_k|`` - sum of radius times wrapped angle. The multiplier is the rope
-    tension, N, positive in tension. The row can also push, so check the sign. Body j is the body of the last point,
+    tension, N. It is negative if the rope would have to push, so check the sign. Body j is the body of the last point,
     where the rope ends, and the load is the force and torque of the rope on it: for a single fall a force along the
     rope equal to the tension; on a drum the force acts at its center, together with a torque.
 
-    A drum between other stops is a sheave. A rope without friction slides over it whether or not it rotates. The rope
-    is fixed to a drum at an end: rotation winds or unwinds it, over any number of turns and without limit.
+    A drum between other stops is a sheave. A rope without friction slides over it whether or not it rotates. At a drum
+    at an end, the rope is fixed: rotation winds or unwinds it over any number of turns.
 
-    With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is
-    stiffness (l / L - 1) for a length l and an unstretched length L, and zero for a slack rope. With `damping` the
-    tension of a stretched rope is stiffness e + damping de/dt, e = l / L - 1, but never negative. With `friction` the
-    tensions before and behind a point or drum may differ, by a factor of at most exp(friction * angle). A drum takes
-    the rope along up to this limit, with elastic creep; beyond it the rope slips. Transitions are events of the run.
+    With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is stiffness (l / L -
+    1) for a length l and an unstretched length L, and zero for a slack rope. With `damping` the tension of a stretched
+    rope is stiffness e + damping de/dt, e = l / L - 1, but never negative. With `friction` the tensions before and
+    behind a point or drum may differ, by a factor of at most exp(friction * angle). Up to this limit a rotating drum
+    drives the rope, with elastic creep; beyond it the rope slips. Transitions are events of the run.
 
     Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,
     projected along the axis, are tangential to the circle. This is exact for ropes in that plane. If a straight part of
@@ -93,11 +93,12 @@ class Pulley(Constraint):
     stiffness : float, optional
         Axial stiffness EA, N: tension over strain. Default: a constant length.
     damping : float, optional
-        Tension over rate of strain, N s; for a rope without friction and winding drums. Divided by the length without
-        load it is a damping coefficient in N s/m, as the stiffness divided by that length is one in N/m.
-    friction : float or one for each stop between the ends, or for each stop of a closed rope, optional
-        Coulomb coefficient of friction at points and drums; default: zero. It requires `stiffness`.
-    pretension : float or one for each span, optional
+        Tension over rate of strain, N s; for a rope without friction and winding drums. Divided by the
+        unstretched length it is a damping coefficient in N s/m.
+    friction : float or list of float, optional
+        Coulomb coefficient of friction at points and drums: a common one, or one for each stop between the ends, or for
+        each stop of a closed rope; default: zero. It requires `stiffness`.
+    pretension : float, or one for each span, optional
         Tension at the initial poses, N, in place of `length`; spans are the straight parts between consecutive stops.
 
     Examples
@@ -178,9 +179,10 @@ class Pulley(Constraint):
         self._lay(owner, Lay(stops, spans, arcs, tuple(map(float, numbers)), placed), elasticity)
 
     def _lay(self, owner: str, lay: Lay, elasticity: Mapping[str, Any]) -> None:
-        """Set the constraint row of constant length; the subclass for elastic ropes adds a force element instead.
+        """Set the constraint row of constant length.
 
-        `elasticity` holds the arguments length, stiffness, damping, friction and pretension of the rope.
+        `lay` is the initial geometry, and `elasticity` holds the arguments length, stiffness, damping, friction and
+        pretension. The subclass for elastic ropes sets a force element instead.
         """
         for argument, value in elasticity.items():
             if value is not None and argument != "length":
@@ -221,7 +223,7 @@ def _checked_weights(owner: str, weights: Any, stops: Sequence[RopeStop], closed
 
 
 def _checked_points(owner: str, points: Any) -> list[RopeStop]:
-    """Check the points and drums of a rope, and return them as stops."""
+    """Return the checked points and drums of a rope as stops."""
     listed = list(points) if isinstance(points, Iterable) else []
     fit = [isinstance(one, Drum) or (isinstance(one, tuple | list) and len(one) == 2) for one in listed]
     if len(fit) < 2 or not all(fit):

@@ -1,4 +1,4 @@
-"""A rack and pinion: a displacement proportional to an angle, both relative to a carrier."""
+"""A rack and pinion, with a displacement proportional to an angle, both relative to a carrier."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .relation import FORCE, MovingFrame, Relation
 
 
 def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement of the rack minus radius times angle (m), reduced by full turns."""
+    """Return the displacement of the rack minus radius times angle (m), modulo full turns of the pinion."""
     rack, pinion, carrier = frames
     radius, *direction = numbers
     displacement = carrier.direction(direction) @ (rack.position - carrier.position)
@@ -30,10 +30,10 @@ def travel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[
 class RackPinion(Constraint):
     """A rack and a pinion, 1 row: the rack's displacement is the radius times the rotation angle of the pinion.
 
-    Displacement and angle are measured in the carrier, from the initial poses, over any number of turns. Only these two
-    are coupled: the guide of the rack and the bearing of the pinion are separate joints. The load is the torque on the
-    pinion about its axis; the force on the rack is -1 / radius times that torque, along the direction, and the carrier
-    receives the reaction of both.
+    Displacement and angle are measured in the carrier, from the initial poses, over any number of turns. The guide of
+    the rack and the bearing of the pinion are separate joints. The load is the torque on the pinion about its axis; the
+    force on the rack is -1 / radius times that torque, along the direction, and the carrier receives the reaction of
+    both.
 
     Parameters
     ----------

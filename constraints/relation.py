@@ -1,20 +1,18 @@
-"""Constraint rows defined by a function of the bodies' poses or velocities, differentiated exactly.
+"""Constraint rows given by a function of the bodies' poses or velocities, differentiated exactly.
 
-A relation defines a constraint that cannot be made of bilinear primitives: angles, gears, rolling, user-defined
-constraints. Its function receives moving frames made of jets and returns one jet per row. A jet is a number together
-with its Taylor coefficients in time and its gradient with respect to small displacements and
-rotations of bodies.
+Relations define constraints that cannot be composed of bilinear primitives: angles, gears, rolling, user-defined
+constraints. The function of a relation receives moving frames of jets and returns one jet per row. A jet is a number
+with its Taylor coefficients in time and its gradient with respect to small displacements and rotations of bodies.
 
 * A relation of poses returns Phi. The gradient of Phi with respect to the poses is the row of A; the time derivatives
   of the gradient are those of A.
 * A relation of velocities returns psi, linear in velocities and angular velocities, as for rolling without slip. psi
-  takes the place of Phi_dot; a Phi need not exist. The gradient is taken with respect to the velocities, and again is
-  the row of A.
+  replaces Phi_dot; a Phi need not exist. The gradient of psi with respect to the velocities is the row of A.
 
 A gradient is stored in eight lanes, the entries of a vector register: three for translation, three for rotation, two
-unused. The function is evaluated with floats by the dense reference solver, and with traced values, which record
-operations, while machine code is generated (`quirk.dynamics.sparse`). For tangents, machine code evaluates it with dual
-numbers, which have a value and derivatives along eight directions.
+unused. The dense reference solver evaluates the function with floats. While machine code is generated
+(`quirk.dynamics.sparse`), it is evaluated with traced values, which record operations. For tangents, machine code
+evaluates it with dual numbers, which have a value and derivatives along eight directions.
 """
 
 from __future__ import annotations
@@ -63,12 +61,12 @@ class MovingFrame:
 
     @property
     def velocity(self) -> np.ndarray:
-        """Velocity of the origin in the inertial frame, (3,) jets, m/s; TypeError in a relation of poses."""
+        """Velocity of the origin in the inertial frame, (3,) jets, m/s; relations of poses raise a TypeError."""
         return self._of_velocities(self._velocity)
 
     @property
     def spin(self) -> np.ndarray:
-        """Angular velocity in the inertial frame, (3,) jets, rad/s; TypeError in a relation of poses."""
+        """Angular velocity in the inertial frame, (3,) jets, rad/s; relations of poses raise a TypeError."""
         return self._of_velocities(self._spin)
 
     @staticmethod
@@ -99,9 +97,9 @@ class MovingFrame:
         return self.velocity + np.cross(self.spin, self.direction(local))
 
     def carried(self, origin: Any, axes: Any) -> MovingFrame:
-        """Return a second frame that moves with this one.
+        """Return a frame that is fixed in this frame.
 
-        Its origin (3,) and its axes (3, 3), as columns, are given in this frame.
+        `origin` (3,), m, and `axes` (3, 3), as columns, are given in this frame.
         """
         rotation = self.rotation @ np.asarray(axes, dtype=object)
         if self._velocity is None:
@@ -120,13 +118,13 @@ class Relation:
     Attributes
     ----------
     function : function of time, moving frames, numbers and motions that returns a jet per row
-    labels : quantity that each row keeps at zero, for messages
-    units : FORCE or TORQUE for each row, the unit of its multiplier
-    numbers : constants passed to `function`; constraints that differ only in these share compiled code
+    labels : name of the residual of each row, for messages
+    units : unit of the multiplier of each row, FORCE or TORQUE
+    numbers : constants passed to `function`; constraints that differ only in the constants share compiled code
     motions : functions of time passed to `function`
     of_velocities : whether the function returns psi, linear in velocities, instead of Phi of poses
-    scale : derivative of Phi with respect to a length, 1/m, or angle; scale times multiplier is a force or torque
-    source : the user function involved, or None; its value may depend on time in any way
+    scale : derivative of Phi with respect to a length or angle; scale times multiplier is a force or torque
+    source : the user function involved, or None; its dependence on time is unknown
     undefined : explanation in error messages if the function's value is NaN
     offsets : number of trailing constants that are offsets of the rows; see `quirk.constraints.offsets`
     """
@@ -151,7 +149,7 @@ class Relation:
         return self.source is not None
 
     def missing(self, order: int) -> tuple[str, str] | None:
-        """Return the reason for missing derivatives of Phi up to `order`, and the remedy; None if all exist."""
+        """Return why derivatives of Phi up to `order` are missing, and a remedy; None if all of them exist."""
         for motion in self.motions:
             if motion.known < order:
                 name = "f_" + "t" * order
@@ -160,11 +158,11 @@ class Relation:
         return None
 
     def fill(self, layout: RelationLayout, resting: bool, t: Any, inputs: Any, outputs: Any) -> None:
-        """Evaluate the rows and write them to `outputs`, with the layout of `RelationLayout`.
+        """Evaluate the rows and their gradients, and write them to `outputs` in the given layout.
 
         `inputs`, `t` and `outputs` hold floats, or traced values while machine code is generated. If `resting` is true,
-        second and higher derivatives of positions and first and higher derivatives of angular velocities are taken as
-        zero and not read, so that the second derivative of Phi is -b.
+        the second and higher derivatives of positions and all derivatives of angular velocities are zero and not read,
+        so that the second derivative of Phi is -b.
         """
         differentiate(self, layout, resting, t, inputs, outputs)
 
@@ -175,16 +173,17 @@ class Relation:
 
 @dataclass(frozen=True)
 class RelationLayout:
-    """Layout of the flat arrays that a relation reads and writes.
+    """Layout of the flat input and output arrays of a relation.
 
-    With derivatives up to order K = `order` and of gradients up to order G = `gradient_order`:
+    K = `order` and G = `gradient_order` are the highest time derivatives of Phi and of its gradient.
 
-    Inputs: the constants; the K + 1 Taylor coefficients of each motion; for each frame its origin (3) and axes (9, by
-    rows) in body coordinates and, for its body, the Taylor coefficients of the position (3 (K + 1)), the rotation (9,
-    by rows) and the Taylor coefficients of the angular velocity in the inertial frame (3 K).
+    Inputs are, in this order: the constants; the K + 1 Taylor coefficients of each motion; and for each frame its
+    origin (3) and axes (9, by rows) in body coordinates, followed by the motion of its body: the Taylor coefficients of
+    the position (3 (K + 1)), the rotation matrix (9, by rows) and the Taylor coefficients of the angular velocity in
+    the inertial frame (3 K).
 
-    Outputs: the K + 1 derivatives of Phi for each row; then for each row and frame the G + 1 Taylor coefficients of the
-    gradient, eight lanes each.
+    Outputs are, in this order: the K + 1 derivatives of Phi for each row; and for each row and frame the G + 1 Taylor
+    coefficients of the gradient, eight lanes each.
     """
 
     numbers: int
@@ -305,7 +304,7 @@ def _moving_frame(layout: RelationLayout, f: int, velocities: bool, resting: boo
 
 
 def zeros(inputs: Any) -> Any:
-    """Return eight lanes of zeros: floats, or a vector of the machine code that is being generated."""
+    """Return eight lanes of zeros: floats, or a vector of the machine code under construction."""
     return splat(inputs.zero) if isinstance(inputs, Scalar) else np.zeros(LANES)
 
 
@@ -325,13 +324,10 @@ def turned(inputs: Any, x: Any, y: Any, z: Any) -> list[Any]:
 
 
 def cross(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-    """Return the cross product of two vectors of three numbers each."""
+    """Return the cross product of two vectors of three components each, as a list."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
 def frame_numbers(frame: Frame) -> np.ndarray:
-    """Return the origin of a frame and its axes, by rows, in body coordinates as one array (12,).
-
-    See `RelationLayout`.
-    """
+    """Return the origin of a frame and its axes, by rows, in body coordinates, as one array (12,)."""
     return np.concatenate([frame.origin, frame.matrix.ravel()])

@@ -3,7 +3,7 @@
 All functions broadcast over leading (time) dimensions. Angles are the body-fixed 1-2-3 angles of frame j relative to
 frame i, as in the notes on inter-body joints (eqs. 19-22); translations are resolved in frame i.
 
-Terms: a jet is a number with time derivatives and a gradient.
+A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -58,24 +58,24 @@ def displacement(i: FrameMotion, j: FrameMotion) -> np.ndarray:
 
 
 def velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the time derivative (..., 3), m/s, of `displacement`: the velocity of frame j relative to frame i."""
+    """Return the velocity (..., 3), m/s, of origin j relative to frame i: the time derivative of `displacement`."""
     d = j.origin - i.origin
     return _resolve(i.axes, j.velocity - i.velocity - np.cross(i.spin, d))
 
 
 def relative_velocity(i: FrameMotion, j: FrameMotion) -> np.ndarray:
-    """Return the inertial velocity of origin j minus that of origin i (..., 3), m/s, along the axes of frame i."""
+    """Return the inertial velocity (..., 3), m/s, of origin j minus that of origin i, in the axes of frame i."""
     return _resolve(i.axes, j.velocity - i.velocity)
 
 
 def crossed(constraint: Constraint) -> bool:
-    """Whether the relative angles of a joint, or of the joint of a driver, are those of a universal joint."""
+    """Whether the relative angles of a joint, or of a driver's joint, are those of a universal joint."""
     return bool(getattr(getattr(constraint, "joint", constraint), "cross", False))
 
 
 @shared
 def nearest(angle: Any, reference: Any) -> Any:
-    """Return the angle (rad) that differs from `angle` by full turns and is nearest to `reference`."""
+    """Return the angle (rad) equal to `angle` modulo full turns that is nearest to `reference`."""
     return angle + 2.0 * np.pi * np.floor((reference - angle) / (2.0 * np.pi) + 0.5)
 
 
@@ -97,7 +97,7 @@ def angle_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
 
 
 def cross_rates(angles: np.ndarray, spin: np.ndarray) -> np.ndarray:
-    """Return the rates (..., 3), rad/s, of the angles of a universal joint: about x of frame i, y of frame j, and zero.
+    """Return the rates (..., 3), rad/s, of the angles of a universal joint: about x of frame i, y of frame j, and 0.
 
     `spin` (..., 3) is the angular velocity of frame j relative to frame i, in frame i.
     """

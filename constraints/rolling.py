@@ -63,7 +63,7 @@ class RollingDisk(Constraint):
     """A thin disk that rolls on a plane without slip, 3 rows: one of contact, two of velocities (nonholonomic).
 
     The disk is body j, and the plane is fixed in body i. The load acts at the disk's center; its force is the contact
-    force. A disk that lies flat has no lowest point, which ends the run.
+    force. A run ends with an error when the disk lies flat, because it then has no lowest point.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Course of a rope over points and drums of moving bodies: straight parts and directions at drums.
+"""Course of a rope over points and drums of moving bodies: straight parts, and directions at drums.
 
-A stop is a point or drum over which the rope runs, or at which it ends. Plane vectors are in the axes of their drum,
-see `drum`.
+A stop is a point or drum over which the rope runs or at which it ends. Plane vectors at a drum are in the axes of the
+drum, see `drum`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RopeCourse:
     ----------
     straight : (m,) lengths of the straight parts, m
     spans : (m,) vectors (3,) from the beginning to the end of each straight part, inertial frame, m
-    into, out : for each stop the plane unit vectors along the rope before and after it; None for points
+    into, out : for each stop the plane unit vectors along the rope before and behind it; None for points
     radius, near : for each stop the radius of the drum, m, and its initial wrapped angle, rad; zero for points
     """
 
@@ -56,14 +56,14 @@ class RopePath:
 
     @property
     def inner(self) -> range:
-        """Indices of the stops between two straight parts."""
+        """Indices of the stops with a straight part on both sides."""
         count = len(self.path)
         return range(count) if self.closed else range(1, count - 1)
 
     def measured(self, frames: Sequence[Any], numbers: Iterable[Any]) -> RopeCourse:
         """Return the course of the rope for moving frames; the results are jets if the frames consist of jets.
 
-        `numbers` hold for each stop its position (3) in its frame and, for a drum, also its axes (3, 3), the radii of
+        `numbers` hold, for each stop, its position (3), m, in its frame; for a drum also its axes (3, 3), the radii of
         the previous stop, the drum and the next stop, m, and the initial wrapped angle, rad.
         """
         given = iter(numbers)
@@ -82,10 +82,9 @@ class RopePath:
         return RopeCourse([np.sqrt(span @ span) for span in spans], spans, into, out, radius, near)
 
     def around(self, listed: Sequence[Any], k: int) -> tuple[Sequence[Any], int]:
-        """Return the elements k - 1, k and k + 1 of a list of stops as consecutive entries, and the index of element k.
+        """Return a list that contains the elements k - 1, k and k + 1 consecutively, and the index of element k in it.
 
-        For an open rope this is the list itself; for a closed rope the neighbors of the first and last element wrap
-        around.
+        For an open rope the list is `listed`, which has one element per stop; for a closed rope indices wrap around.
         """
         if not self.closed:
             return listed, k

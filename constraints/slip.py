@@ -47,7 +47,7 @@ class Component:
 
 
 def _translational_slip(i: Any, j: Any, direction: Vector, point: Vector) -> Component:
-    """Return the component of slip (m/s) along a unit vector `direction` (3,) at a contact point.
+    """Return the slip component (m/s) along a unit vector `direction` (3,) at a contact point.
 
     `point` (3,), m, is the position of the contact point. Both vectors are in the inertial frame.
     """
@@ -57,7 +57,7 @@ def _translational_slip(i: Any, j: Any, direction: Vector, point: Vector) -> Com
 
 
 def _rotational_slip(i: Any, j: Any, direction: Vector, radius: Any) -> Component:
-    """Return the component of slip, m/s, due to relative rotation about a unit vector `direction` (3,), inertial frame.
+    """Return the slip component (m/s) due to relative rotation about a unit vector `direction` (3,), inertial frame.
 
     The surfaces slip at a distance `radius`, m, from the axis.
     """
@@ -72,7 +72,7 @@ class AlongAxis:
     Attributes
     ----------
     axis : index of the axis of frame i: X, Y or Z
-    slides, turns : whether the joint slides along the axis, and rotates about it
+    slides, turns : whether the joint slides along the axis, and whether it rotates about it
     """
 
     axis: int
@@ -85,7 +85,7 @@ class AlongAxis:
         return int(self.slides) + int(self.turns)
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip; `numbers` contains the radius at which rotation slips, m."""
+        """Return the components of slip, m/s; `numbers` contains the radius at which rotation slips, m."""
         axis = i.rotation[:, self.axis]
         found = [_translational_slip(i, j, axis, j.position)] if self.slides else []
         return [*found, _rotational_slip(i, j, axis, numbers[0])] if self.turns else found
@@ -98,7 +98,7 @@ class AboutPoint:
     size = 3
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip by rotation about the axes of frame i.
+        """Return the three components of slip, m/s, of rotation about the axes of frame i.
 
         `numbers` contains the radius of the ball, m.
         """
@@ -107,7 +107,7 @@ class AboutPoint:
 
 @dataclass(frozen=True)
 class AboutAngle:
-    """Slip of a joint with three axes due to one of the 1-2-3 angles of frame j relative to frame i."""
+    """Slip of a joint with three rotations due to one of the 1-2-3 angles of frame j relative to frame i."""
 
     axis: int
 
@@ -140,8 +140,8 @@ class OfSurfaces:
     ----------
     kinds : kinds of the first and second surface, as in `quirk.constraints.gap_functions.PAIRS`
     turned : whether the first surface is fixed in body j instead of body i
-    side : 1 or -1, selects the tangents, which are smooth functions of the normal unless it is along -z (for 1) or z
-        (for -1) of the first frame
+    side : selects tangents that are smooth functions of the normal, except where the normal is along -z (for side 1) or
+        z (for side -1) of the first frame
     """
 
     kinds: tuple[str, str]
@@ -163,9 +163,9 @@ class OfSurfaces:
         return 1 if (height <= 0 if self.kinds[0] == "bowl" else height >= 0) else -1
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip (m/s) along two tangents.
+        """Return the two components of slip, m/s, along the tangents of the contact.
 
-        `numbers` are the radii of both surfaces or, if the first surface is bounded, the constants of the gap.
+        `numbers` are the radii of both surfaces, m, or the constants of the gap if the first surface is bounded.
         """
         one, two = (j, i) if self.turned else (i, j)
         normal, point = self._normal_and_point(one, two, numbers)
@@ -200,7 +200,7 @@ class OfSurfaces:
 
 @dataclass(frozen=True)
 class OfGap:
-    """Slip at the contact of two bodies whose gap is a user function.
+    """Slip at the contact of two bodies with a user-defined gap.
 
     The normal, along which the contact force acts on body j, is the gradient of the gap with respect to its position.
 
@@ -221,7 +221,7 @@ class OfGap:
     has_sides = True
 
     def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
-        """Return the components of slip (m/s) along two tangents; `numbers` are not used."""
+        """Return the two components of slip, m/s, along the tangents of the contact; `numbers` are not used."""
         normal = self._normal(t, i, j)
         point = self.point(t, [_constant_frame(one) for one in (i, j)])
         return [_translational_slip(i, j, tangent, point) for tangent in tangents(i, normal, self.side)]
@@ -242,7 +242,7 @@ class OfGap:
 
 
 def _constant_frame(frame: Any) -> MovingFrame:
-    """Return a copy of a frame's position and rotation, so that a user function cannot modify the original."""
+    """Return a frame with copies of the position and rotation of `frame`, which user functions may modify."""
     return MovingFrame(frame.position.copy(), frame.rotation.copy(), None, None)
 
 

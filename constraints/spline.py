@@ -1,6 +1,6 @@
-"""Splines through points, in space or in a plane, and tables of their coefficients for constraint functions.
+"""Interpolating splines in space or in a plane, and tables of their coefficients for constraint functions.
 
-Terms: a jet is a number with time derivatives and a gradient.
+A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class Spline:
     closed : bool
         Whether the curve is closed from the last point to the first.
     degree : 3 or 5
-        Degree of the polynomials; derivatives up to one less than the degree are continuous. Open curves of few points
-        have a lower degree.
+        Degree of the polynomials; derivatives up to order degree - 1 are continuous. Open curves with few points have a
+        lower degree.
 
     Attributes
     ----------
     points : (n, dimension) m
     closed : bool
     breaks : (p + 1,) m, parameter at the ends of the pieces
-    coefficients : (p, dimension, TERMS) for p pieces, by ascending powers of the parameter from the start of a piece
+    coefficients : (p, dimension, TERMS) for p pieces, in ascending powers of the parameter from the start of the piece
     """
 
     def __init__(self, owner: str, argument: str, points: Any, closed: bool, dimension: int, degree: int) -> None:
@@ -66,9 +66,9 @@ class Spline:
         self.coefficients[..., : k + 1] = fitted
 
     def _checked(self, owner: str, argument: str, points: Any, dimension: int) -> np.ndarray:
-        """Check that all points are finite, and return them as an array (n, dimension).
+        """Return the points as an array (n, dimension), after checking that they are finite.
 
-        For a closed curve the first point is repeated at the end.
+        For a closed curve the result repeats the first point at the end.
         """
         given, least = validate.numbers(points), 3 if self.closed else 2
         if given is None or given.ndim != 2 or given.shape[1] != dimension or not np.isfinite(given).all():
@@ -94,7 +94,7 @@ class Spline:
 
     @property
     def table(self) -> tuple[float, ...]:
-        """Coefficients of the curve as constants of a constraint function, in the layout of `nearest`."""
+        """Coefficients of the curve as constants of a constraint function, in the layout of the module `nearest`."""
         lengths = np.diff(self.breaks)
         # Control points of each piece, whose convex hull contains the piece.
         scaled = self.coefficients * lengths[:, None, None] ** np.arange(TERMS)
@@ -113,7 +113,7 @@ class Spline:
 
 
 def _sphere(points: np.ndarray, margin: float) -> np.ndarray:
-    """Return radius and center of a sphere that encloses points (n, dimension) with a margin, m."""
+    """Return the radius and center of a sphere that encloses points (n, dimension), m, with a margin, m."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     return np.array([np.linalg.norm(points - center, axis=1).max() + margin, *center])
 
@@ -121,7 +121,8 @@ def _sphere(points: np.ndarray, margin: float) -> np.ndarray:
 def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the point (m), tangent and second derivative of a polynomial piece at parameter u, as arrays of jets.
 
-    Derivatives are with respect to the parameter. `coefficients` has TERMS entries for each coordinate in turn.
+    Derivatives are with respect to the parameter. `coefficients` holds TERMS entries in ascending powers for each
+    coordinate.
     """
     rows = [coefficients[k : k + TERMS] for k in range(0, len(coefficients), TERMS)]
     parts = []
@@ -132,7 +133,7 @@ def along(coefficients: Sequence[Any], u: Jet) -> tuple[np.ndarray, np.ndarray, 
 
 
 def _polynomial(terms: Sequence[Any], u: Jet) -> Jet:
-    """Return the value at u of a polynomial with coefficients `terms` by ascending powers."""
+    """Return the value of a polynomial at u; `terms` are its coefficients in ascending powers."""
     result = u * terms[-1] + terms[-2]
     for term in reversed(terms[:-2]):
         result = result * u + term

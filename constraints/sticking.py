@@ -17,7 +17,7 @@ from .slip import OfGap, Slip
 
 @dataclass(frozen=True)
 class Held:
-    """Constraint function of sticking friction: components of the slip velocity, m/s, that are kept at zero.
+    """Constraint function of sticking friction: the components of the slip velocity that are kept at zero, m/s.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class Held:
 
 
 class Sticking(Constraint):
-    """Static friction in a joint or contact: a constraint with one row for each slip component, which it keeps at zero.
+    """Static friction in a joint or contact, as a constraint that keeps slip components at zero, one row for each.
 
     The load is the friction force on body j.
 
@@ -60,16 +60,24 @@ class Sticking(Constraint):
 
 @dataclass(frozen=True)
 class HeldCoordinate:
-    """Constraint function that holds the free coordinate of a joint at a value."""
+    """Constraint function that holds the free coordinate of a joint at a given value.
+
+    Attributes
+    ----------
+    axis : index of the coordinate's axis in frame i
+    rotates : whether the coordinate is a rotation
+    of_three : whether the rotation is one of the 1-2-3 angles
+    """
 
     axis: int
     rotates: bool
     of_three: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the residual: the coordinate minus its held value, times an arm; `numbers` are the arm and the value.
+        """Return the residual, m: an arm times the difference of the coordinate from its held value.
 
-        An angle is reduced by full turns, and the arm, m, converts it to a length.
+        `numbers` are the arm and the held value. An angle is taken modulo full turns; the arm, m, converts it to a
+        length.
         """
         i, j = frames
         arm, value = numbers
@@ -79,12 +87,12 @@ class HeldCoordinate:
 
 
 class StickingJoint(Sticking):
-    """A joint whose free coordinate is held by static friction, at a constant value: 1 row.
+    """Static friction in a joint, as a constraint that holds its free coordinate at a constant value, 1 row.
 
     Parameters
     ----------
     friction : the `JointFriction` element
-    value : coordinate, rad or m
+    value : held value of the coordinate, rad or m
     """
 
     def __init__(self, friction: Any, value: float) -> None:

@@ -1,4 +1,4 @@
-"""Surfaces for contacts: planes, rectangles, disks, spheres, bowls, points and rims of disks and cylinders."""
+"""Surfaces for contacts: planes, rectangles, disks, spheres, bowls, points and circular rims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Surface:
     Attributes
     ----------
     kind : "plane", "rectangle", "disk", "bowl", "sphere" or "rim"; a point is a sphere of radius zero
-    frame : its origin, with its normal or axis as z
+    frame : frame at the center of the surface, with z along its normal or axis
     radius : m; zero for a plane, a rectangle and a point
     half_size : (2,) half-lengths of the sides of a rectangle along x and y of its frame, m; empty for other kinds
 
@@ -158,7 +158,10 @@ def rim(radius: float, center: ArrayLike = (0, 0, 0), axis: ArrayLike = (0, 0, 1
 
 
 def _round(kind: str, radius: float, center: Any, argument: str, axis: Any) -> Surface:
-    """Return a surface with a circular edge, with radius, m, center (3,), m, and axis (3,) in body coordinates."""
+    """Return a surface of kind `kind` with a circular edge, from radius, m, center (3,), m, and axis (3,).
+
+    `argument` names the axis in errors.
+    """
     axes = axes_with_z(validate.direction(kind, argument, axis))
     place = Frame(validate.array(kind, "center", center, (3,)), rotation.from_matrix(axes))
     return Surface(kind, place, validate.positive(kind, "radius", radius))

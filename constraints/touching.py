@@ -1,7 +1,7 @@
-"""Search for the contact of two plane splines.
+"""Search for the contact point of two plane splines.
 
-Coefficients, and the arguments `table`, `curve` and `o`, are as in `nearest`. Curve i and curve j begin at elements i
-and j of the table. Each piece and each group of pieces has an enclosing circle.
+The layout of the table and the arguments `table`, `curve` and `o` are as in `nearest`. Curve i and curve j begin at
+elements i and j of the table. Each piece and each group of pieces has an enclosing circle.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ACCEPTED = 1e-8
 
 @shared
 def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
-    """Return the coordinates in the plane of curve i of a point with coordinates x, y in the plane of curve j.
+    """Transform the point (x, y) from the plane of curve j to the plane of curve i.
 
     `place` is the pose of curve j relative to curve i.
     """
@@ -53,8 +53,8 @@ def mapped(place: Map, x: float, y: float) -> tuple[float, float]:
 def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[float, float]:
     """Return the smallest and the largest distance (m) between points of two circles.
 
-    The smallest is negative if the circles overlap. Radius, x and y of the circles are at elements i and j of the
-    table and in the next two. `place` maps the second circle to the plane of the first.
+    The smallest distance is negative if the circles overlap. Radius and center of the circles are the three elements
+    that begin at elements i and j of the table. `place` maps the second circle to the plane of the first.
     """
     x, y = mapped(place, table[j + 1], table[j + 2])
     apart = math.sqrt((x - table[i + 1]) ** 2 + (y - table[i + 2]) ** 2)
@@ -64,7 +64,7 @@ def between_circles(table: np.ndarray, i: int, j: int, place: Map) -> tuple[floa
 
 @shared
 def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, float, float, float]:
-    """Return x, y and their first and second derivatives at parameter u of the piece at element o of the table.
+    """Return x, y and their first two derivatives at parameter u of the piece at element o of the table.
 
     The order is x, y, dx/du, dy/du, d2x/du2, d2y/du2.
     """
@@ -76,9 +76,9 @@ def place_on(table: np.ndarray, o: int, u: float) -> tuple[float, float, float, 
 
 @shared
 def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[float, float, float]:
-    """Return the smallest distance (m) between sample points of two pieces, and the parameters of these points.
+    """Return the smallest distance (m) between sample points of two pieces, and the parameters of both points.
 
-    The pieces begin at elements o and p of the table.
+    The pieces begin at elements o and p of the table; `place` is the pose of curve j relative to curve i.
     """
     best, u, v = math.inf, 0.0, 0.0
     for n in range(SAMPLES):
@@ -98,7 +98,8 @@ def nearest_samples(table: np.ndarray, o: int, p: int, place: Map) -> tuple[floa
 def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
     """Return the index of the enclosing circle of a group of spline pieces, and the range of these pieces.
 
-    The range is given by the number of the first piece and the number of the piece after the last one.
+    The range consists of the number of the first piece and that of the piece after the last one; g is the group's
+    number.
     """
     count = int(table[curve])
     size = group_size(count)
@@ -107,7 +108,10 @@ def group_of(table: np.ndarray, curve: int, g: int) -> tuple[int, int, int]:
 
 @shared
 def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], place: Map) -> tuple[int, int]:
-    """Return the numbers of the groups of pieces of curves i and j whose enclosing circles are closest."""
+    """Return the numbers of the two groups of pieces, of curves i and j, whose enclosing circles are closest.
+
+    `groups` are the numbers of groups of both curves; `place` is the pose of curve j relative to curve i.
+    """
     least, one, two = math.inf, 0, 0
     for g in range(groups[0]):
         for h in range(groups[1]):
@@ -119,7 +123,7 @@ def nearest_groups(table: np.ndarray, i: int, j: int, groups: tuple[int, int], p
 
 @shared
 def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, float, int, float]:
-    """Return a piece and a parameter on each of two curves, near the points at which the curves are closest."""
+    """Return a piece and a parameter on each of two curves, near their closest points."""
     groups = group_count(int(table[i])), group_count(int(table[j]))
     g, h = nearest_groups(table, i, j, groups, place)
     best, k, u, l, v = math.inf, 0, 0.0, 0, 0.0
@@ -146,7 +150,7 @@ def nearest_pair(table: np.ndarray, i: int, j: int, place: Map) -> tuple[int, fl
 
 @shared
 def within(table: np.ndarray, curve: int, k: int, u: float) -> tuple[int, float]:
-    """Return the piece and the parameter of a curve point whose parameter u on piece k may lie beyond the piece.
+    """Return the piece and the parameter of a curve point whose parameter u, relative to piece k, may lie beyond it.
 
     At the ends of an open curve the parameter is limited to the margin.
     """
@@ -187,11 +191,11 @@ def newton_step(table: np.ndarray, o: int, u: float, p: int, v: float, place: Ma
 def touching_pieces(
     table: np.ndarray, i: int, a: float, b: float, c: float, d: float, e: float, f: float
 ) -> tuple[float, ...]:
-    """Return the parameters on two pieces that have a common normal, and the coefficients of both pieces.
+    """Return the parameters of a common normal on two curves, and the coefficients of both pieces.
 
-    If there are several common normals, the one next to the closest points of the curves is used. The parameters are
-    NaN without a common normal, or if it is at an end of an open curve. Curve i begins at element i, followed by curve
-    j; the last six arguments are the pose of curve j, see `Map`.
+    Among several common normals, the one next to the closest points of the curves is used. The parameters are NaN if
+    there is no common normal, or if it is at an end of an open curve. Curve i begins at element i of the table,
+    followed by curve j; the last six arguments are the pose of curve j relative to curve i, see `Map`.
     """
     j, place = after(table, i, PLANE), (a, b, c, d, e, f)
     k, u, l, v = nearest_pair(table, i, j, place)

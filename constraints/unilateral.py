@@ -1,6 +1,6 @@
-"""Unilateral constraints: they close by impact, act as rows while closed, and open when their force would pull.
+"""Unilateral constraints: they close by impact, act as constraint rows while closed, and open under tension.
 
-Terms: a relation is a constraint given by a function.
+A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from .relation import FORCE, TORQUE, MovingFrame, Relation
 class Unilateral(Constraint):
     """A constraint with one or more gaps that cannot be negative.
 
-    When a gap closes, its rate jumps: with Newton's coefficient of restitution e it becomes -e times the approach rate.
+    When a gap closes, its rate jumps: with Newton's coefficient of restitution e, the new rate is -e times the approach
+    rate.
     If the approach rate is below `rest_speed`, the constraint comes to rest. At rest its row is active, with a
     nonnegative multiplier (contact pressure); when the multiplier would become negative, the gap opens.
 
     Attributes
     ----------
-    gaps : a relation of one row for each gap, m or rad
+    gaps : one relation with one row for each gap, m or rad
     restitution : coefficient of restitution e, from 0 to 1
     rest_speed : m/s or rad/s, or None for the default; see docs/events.md
     turning : axis (X, Y or Z) of the joint angle, with all turns counted, on which the gaps depend, or None
@@ -58,14 +59,14 @@ class Unilateral(Constraint):
 
     @cached_property
     def closed(self) -> tuple[Self, ...]:
-        """The equality constraints that are active while the gaps are closed, one for each row."""
+        """Equality constraints that are active while the gaps are closed, one for each of `resting_gaps`."""
         return tuple(self._with(gap) for gap in self.resting_gaps)
 
     @cached_property
     def resting_gaps(self) -> tuple[Relation, ...]:
-        """Gap functions that are used while the constraint is closed: one per gap.
+        """Gap functions for the closed constraint: one for each gap, or for each part of a bounded surface.
 
-        For a bounded surface there is one for each of its parts.
+        For a bounded surface, each of them refers to a single part and is smooth.
         """
         return self.gaps
 
@@ -74,7 +75,7 @@ class Unilateral(Constraint):
         return row if len(self.gaps) > 1 else 0
 
     def borders(self, part: int) -> tuple[Relation, ...]:
-        """Return functions that compute the distances (m) from the borders of one part of a bounded surface.
+        """Return functions for the distances (m) from the borders of part `part` of a bounded surface.
 
         For all other surfaces the result is empty.
         """
@@ -196,12 +197,12 @@ class OneSided(OfBodies, Unilateral):
     bodies : Body or list of bodies
         GROUND may be included. The constraint load in results is that on the second body in the list, or on the only
         body, at its center of mass.
-    gap : function, or the text of an `Expression`
-        ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a quantity that is
-        positive if the constraint is open and zero if it is closed.
+    gap : function, or the string of an `Expression`
+        ``gap(t, a, b, ...)`` with a moving frame for each body, as for `Implicit`; it returns a scalar that
+        is positive if the constraint is open and zero if it is closed.
     unit : "force" or "torque"
         Unit of the multiplier: "force" if the gap is a length, "torque" if it is an angle.
-    point : (3,), function, or the text of an `Expression`, optional
+    point : (3,), function, or the string of an `Expression`, optional
         Contact point, which friction requires, m: a point fixed in the last body in the list, in its body coordinates,
         or ``point(t, a, b, ...)``, which returns the point in the inertial frame.
     restitution, rest_speed : as for `Stop`
@@ -246,7 +247,10 @@ class OneSided(OfBodies, Unilateral):
         self._bounce(restitution, rest_speed)
 
     def _place(self, point: Any, skipped: int) -> Callable[[Any, Sequence[Any]], Any]:
-        """Return a function of (t, frames) that computes the contact point (3,) in the inertial frame, m."""
+        """Return a function of (t, frames) that returns the contact point (3,) in the inertial frame, m.
+
+        `point` is the user's argument; `skipped` is the number of leading frames that a user function does not receive.
+        """
         if isinstance(point, str) or callable(point):
             function = function_of(f"{self}", "point", point, ("t", *LETTERS[: self.given]))
 
@@ -262,7 +266,10 @@ class OneSided(OfBodies, Unilateral):
 
 
 def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
-    """Return a function that returns the results of both, which inspections of user functions find in its closure."""
+    """Return a function that returns the results of both functions as a pair.
+
+    Its closure contains both functions, so that an analysis of user functions finds them.
+    """
 
     def both(*arguments: Any) -> Any:
         return first(*arguments), second(*arguments)
@@ -271,7 +278,10 @@ def _joined(first: Callable[..., Any], second: Any) -> Callable[..., Any]:
 
 
 def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[bool, int]:
-    """Return whether the free coordinate of a joint is a rotation, and its axis."""
+    """Return whether the free coordinate of a joint is a rotation, and the index of its axis.
+
+    `coordinate` selects the "rotation" or "translation" of a joint that has both.
+    """
     validate.choice(owner, "coordinate", coordinate, (None, "rotation", "translation"))
     free = {"rotation": joint.rotation_axis, "translation": joint.translation_axis}
     named = [kind for kind, axis in free.items() if axis is not None and coordinate in (None, kind)]
@@ -285,7 +295,7 @@ def free_coordinate(owner: str, joint: Joint, coordinate: str | None) -> tuple[b
 
 def _angle(axis: int, of_three: bool = False) -> Any:
     def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-        """Return the distance of a joint angle from its limit, rad, reduced by full turns.
+        """Return the distance of a joint angle from its limit, rad, modulo full turns.
 
         The distance is positive within the limit and negative beyond it.
         """

@@ -1,4 +1,4 @@
-"""Bodies that move in one plane, and the constraints between them."""
+"""Bodies that move in a common plane, and the constraints between them."""
 
 from .body import PlanarBody
 from .drivers import AngleDriver, CoordinateDriver, DistanceDriver, SlotDriver

@@ -27,7 +27,7 @@ SLENDER = 1 / 20
 
 
 class PlanarMotion(TypedDict, total=False):
-    """Keyword arguments of `PlanarBody` that all its class methods accept."""
+    """Keyword arguments accepted by all class methods of `PlanarBody`."""
 
     plane: Plane
     velocity: ArrayLike
@@ -37,7 +37,7 @@ class PlanarMotion(TypedDict, total=False):
 
 
 class PlanarInitial(PlanarMotion, total=False):
-    """Keyword arguments of the class methods of `PlanarBody` that accept a pose."""
+    """Keyword arguments of `PlanarMotion`, with an initial pose."""
 
     position: ArrayLike
     angle: float
@@ -174,7 +174,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid box as `Body.box`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid box like `Body.box`, with the pose and velocity of a `PlanarBody`."""
         return cls._solid(name, mass, Box(lengths(f'Body "{name}"', "size", size), color=color), initial)
 
     @classmethod
@@ -191,7 +191,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a solid cylinder as `Body.cylinder`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid cylinder like `Body.cylinder`, with the pose and velocity of a `PlanarBody`."""
         return cls._solid(name, mass, solid_cylinder(f'Body "{name}"', radius, length, axis, color), initial)
 
     @classmethod
@@ -200,7 +200,7 @@ class PlanarBody(Body):
     def sphere(  # type: ignore[override]
         cls, name: str, mass: float, radius: float, *, color: ColorLike | None = None, **initial: Unpack[PlanarInitial]
     ) -> Self:
-        """Return a solid sphere as `Body.sphere`, with the pose and velocity of a `PlanarBody`."""
+        """Return a solid sphere like `Body.sphere`, with the pose and velocity of a `PlanarBody`."""
         radius = validate.positive(f'Body "{name}"', "radius", radius)
         return cls._solid(name, mass, Ellipsoid((radius, radius, radius), color=color), initial)
 
@@ -216,7 +216,7 @@ class PlanarBody(Body):
         color: ColorLike | None = None,
         **initial: Unpack[PlanarInitial],
     ) -> Self:
-        """Return a homogeneous solid ellipsoid, like `Body.ellipsoid`, with a planar pose and velocity."""
+        """Return a solid ellipsoid like `Body.ellipsoid`, with the pose and velocity of a `PlanarBody`."""
         shape = Ellipsoid(lengths(f'Body "{name}"', "semi_axes", semi_axes), color=color)
         return cls._solid(name, mass, shape, initial)
 

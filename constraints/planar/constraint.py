@@ -1,4 +1,4 @@
-"""Base class of planar constraints: bodies in a common plane, and frames with z along its normal."""
+"""Base class of planar constraints, between bodies in a common plane and frames with z along its normal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from .plane import Plane
 class PlanarConstraint(Joint):
     """A constraint between two bodies in a common plane; one of them may be the ground.
 
-    The coordinates x, y and phi of the ground are zero: its body coordinates are the coordinates of the plane. Both
-    frames have z along the normal, their origins at two points, and x along two vectors, all in body coordinates.
+    The coordinates x, y and phi of the ground are zero: its body coordinates are the coordinates of the plane. The z
+    axis of both frames is along the normal; each frame is given by its origin and a vector along x, in body
+    coordinates.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class PlanarConstraint(Joint):
         super().__init__(name, body_i, body_j, frame_i=frame_i, frame_j=frame_j, active=active)
 
     def initial_separation(self) -> np.ndarray:
-        """Return the vector (3,), m, from origin i to origin j of the joint frames at the initial poses, in frame i."""
+        """Return the vector (3,), m, from the origin of frame i to that of frame j at the initial poses, in frame i."""
         axes = rotation.matrix(self.body_i.orientation) @ self.frame_i.matrix
         d = initial_point(self.body_j, self.frame_j.origin) - initial_point(self.body_i, self.frame_i.origin)
         return axes.T @ d
@@ -72,7 +73,7 @@ class PlanarConstraint(Joint):
 
 
 def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
-    """Return the common plane of `bodies` (by argument name); raise an InputError if there is none."""
+    """Return the common plane of `bodies`, a dict by argument name; raise an InputError if there is none."""
     for argument, body in bodies.items():
         if not isinstance(body, PlanarBody | Ground):
             raise InputError(f"{owner}: {argument} must be a quirk.planar.PlanarBody or quirk.GROUND; got {body!r}")
@@ -86,12 +87,12 @@ def common_plane(owner: str, bodies: dict[str, Body | Ground]) -> Plane:
 
 
 def coordinates(body: PlanarBody | Ground) -> np.ndarray:
-    """Return x, y, m, and phi, rad, (3,), of a body at its initial pose."""
+    """Return the coordinates (x, y, phi) of a body at its initial pose, m and rad."""
     return body.coordinates if isinstance(body, PlanarBody) else np.zeros(3)
 
 
 def in_body(body: PlanarBody | Ground, point: np.ndarray) -> np.ndarray:
-    """Return the body coordinates (2,), m, at the initial pose, of a point given by coordinates (2,) in the plane."""
+    """Return the coordinates (2,), m, in a body at its initial pose, of a point with coordinates (2,) in the plane."""
     x, y, angle = coordinates(body)
     return turned(-angle) @ (point - [x, y])
 
@@ -114,9 +115,9 @@ def frame_at(plane: Plane, body: PlanarBody | Ground, point: np.ndarray, angle: 
 
 
 def _placed(owner: str, end: str, point: Any, vector: Any) -> tuple[np.ndarray, float]:
-    """Check a point (2,) and a vector (2,) of body i or j.
+    """Return a checked point (2,), m, and the direction angle, rad, of a vector (2,).
 
-    Returns the point and the direction angle of the vector, rad.
+    `owner` and `end` ("i" or "j") name the constraint and the body in errors.
     """
     point = validate.array(owner, f"point_{end}", point, (2,))
     a, b = validate.array(owner, f"vector_{end}", vector, (2,))

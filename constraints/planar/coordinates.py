@@ -16,12 +16,12 @@ PLANE = 12
 
 
 def plane_numbers(plane: Plane) -> tuple[float, ...]:
-    """Return the constants that define a plane in a constraint function; `resting_frame` reads them."""
+    """Return the constants of a constraint function that define a plane, as input of `resting_frame`."""
     return tuple(frame_numbers(plane.frame).tolist())
 
 
 def resting_frame(numbers: list[Jet]) -> MovingFrame:
-    """Return the plane as a moving frame at rest, from the leading constants of a constraint function."""
+    """Return the plane as a moving frame at rest, from the first constants of a constraint function."""
     jets = np.array(numbers[:PLANE], dtype=object)
     origin, rest = jets[:3], jets[:3] * 0  # the integer 0 is a structural zero
     return MovingFrame(origin, jets[3:].reshape(3, 3), rest, rest)

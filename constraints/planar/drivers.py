@@ -1,6 +1,6 @@
 """Planar drivers: angles, coordinates and distances that follow a prescribed motion.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ COORDINATE = [_coordinate(axis) for axis in (X, Y)]
 
 
 def angle(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual phi_j - ratio phi_i - offset - motion, rad, reduced by multiples of the angle of a tooth."""
+    """Return the residual phi_j - ratio phi_i - offset - motion, rad, modulo the angle of one tooth."""
     plane, (ratio, offset, period) = resting_frame(numbers), numbers[PLANE:]
     i, j = (phi(plane, frame) for frame in frames)
     return [(j - i * ratio - offset - motions[0]).wrapped(period)]
 
 
 def angle_rate(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the residual phi_j' - ratio phi_i' - motion', rad/s, of angle rates.
+    """Return the residual phi_j' - ratio phi_i' - motion', rad/s, of the angle rates.
 
-    This residual is used for ratios that are not ratios of integers.
+    This residual is used if `ratio` is not a ratio of small integers.
     """
     normal, ratio = resting_frame(numbers).rotation[:, Z], numbers[PLANE]
     i, j = (normal @ frame.spin for frame in frames)
@@ -70,7 +70,7 @@ def squared_distance(t: Jet, frames: list[MovingFrame], numbers: list[Jet], moti
 class AngleDriver(PlanarConstraint):
     """A motor with a prescribed angle of body j relative to body i, 1 row; its load is the driving torque.
 
-    Phi = phi_j - phi_i - C - f(t), up to full turns ("Two-dimensional constraints" notes, relative angle driver).
+    Phi = phi_j - phi_i - C - f(t), modulo full turns ("Two-dimensional constraints" notes, relative angle driver).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class AngleDriver(PlanarConstraint):
 
 
 class CoordinateDriver(PlanarConstraint):
-    """A coordinate q of body j is a multiple of q of body i plus a motion, 1 row; its load is along q.
+    """A driver of q_j, a coordinate of body j: a multiple of q_i plus a motion, 1 row; its load is along q_j.
 
     Phi = q_j - K q_i - C - f(t) ("Two-dimensional constraints" notes, relative coordinate driver), where q is x, y or
     phi: a coordinate of the center of mass or the angle in the plane, all zero for the ground. With a ratio other

@@ -1,6 +1,6 @@
-"""Planar gears and rolling: an angle proportional to another angle, or to a distance.
+"""Planar gears and rolling: an angle proportional to another angle or to a distance.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def rolling_in_plane(t: Jet, frames: list[MovingFrame], numbers: list[Jet], moti
 
 
 def rolling_along(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the displacement along x of frame i minus radius times angle (m), reduced by full turns."""
+    """Return the displacement along x of frame i minus radius times angle (m), modulo full turns."""
     i, j = frames
     radius, offset = numbers
     displacement = i.rotation[:, X] @ (j.position - i.position)

@@ -1,6 +1,6 @@
 """Planar joints: pin, slider, rod between two pins, parallel vectors, pin in a slot.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def parallel(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: lis
 
 
 def across_slot(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
-    """Return the signed distance of the pin from the center line of the slot, m, times the length of the slot vector.
+    """Return the signed distance (m) of the pin from the center line of the slot, times the length of the slot vector.
 
     The line is along x of frame i; the distance is positive on the side of its y axis. `numbers[0]` is the length of
-    the slot vector; 1 for a slider.
+    the slot vector, which is 1 for a slider.
     """
     i, j = frames
     return [i.rotation[:, Y] @ (j.position - i.position) * numbers[0]]
@@ -192,8 +192,8 @@ class DoubleRevolute(PlanarConstraint):
 class ParallelVectors(PlanarConstraint):
     """Vectors of two bodies stay parallel, 1 row: no relative rotation; its load is a torque.
 
-    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). Phi is also
-    zero for antiparallel vectors; the constraint prevents motion from the parallel to the antiparallel pose.
+    Phi = a_i^T R^T a_j, with R a quarter turn ("Two-dimensional constraints" notes, planar parallel-1). Phi also
+    vanishes for antiparallel vectors, but the bodies cannot move from the parallel to the antiparallel pose.
 
     Parameters
     ----------

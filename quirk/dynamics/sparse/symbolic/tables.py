@@ -149,6 +149,7 @@ def _most_joints(model: Model) -> int:
 def _joints(model: Model) -> Iterable[PlacedJoint]:
     """Yield the nodes of all constraints: relations (constraint functions), and groups of at most MOST_ROWS rows."""
     relations = {placed.rows.start: k for k, placed in enumerate(model.relations)}
+    primitives = model.row_primitive.tolist()
     for (_, bodies), rows in zip(model.joint_bodies, model.joint_rows.values(), strict=True):
         row = rows.start
         while row < rows.stop:
@@ -157,10 +158,10 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
                 yield PlacedJoint(placed.bodies, range(row, placed.rows.stop), range(0), relations[row])
                 row = placed.rows.stop
                 continue
-            begin = p = int(model.row_primitive[row])
+            begin = p = primitives[row]
             start = row
-            while row < rows.stop and model.row_primitive[row] >= 0:
-                end = row + int((model.row_primitive[rows.start : rows.stop] == p).sum())
+            while row < rows.stop and primitives[row] >= 0:
+                end = row + primitives[rows.start : rows.stop].count(p)
                 if end - start > MOST_ROWS:
                     break
                 row, p = end, p + 1

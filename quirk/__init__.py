@@ -1,7 +1,7 @@
-"""QuIRK: rigid bodies joined by constraints, simulated with the Udwadia-Kalaba equation.
+"""QuIRK: simulation of rigid-body systems with constraints by the Udwadia-Kalaba equation.
 
-Names are imported at their first use (Scientific Python's SPEC 1): `import quirk` itself loads nothing. Type checkers
-and editors read the names from `__init__.pyi`.
+Public names are imported at their first use (Scientific Python's SPEC 1); `import quirk` itself imports no submodule.
+Type checkers and editors read the names from `__init__.pyi`.
 """
 
 import pkgutil
@@ -71,7 +71,7 @@ _FURTHER = ("demos", "errors", "importers", "integrators", "rotation", "shapes")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the module of a public name when it is first used, and return the name's object."""
+    """Return a public object of QuIRK, and import its module at the first use."""
     if name == "__all__":
         listed = [*_HOMES, *_MODULES]
         value: Any = sum((import_module(f"{__name__}.{package}").__all__ for package in _PACKAGES), listed)
@@ -98,5 +98,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names, including modules that have public names of their own."""
+    """Return the public names, including public modules."""
     return sorted({*__getattr__("__all__"), *_PACKAGES, *_FURTHER, "__all__", "__doc__", "__version__"})

@@ -1,4 +1,4 @@
-"""Commands of the `quirk` command line: one module for each command, imported when it is used.
+"""Commands of the `quirk` command line: one module for each command, imported on use.
 
-The function `command(options)` of such a module runs the command with the parsed arguments.
+The function `command(options)` of each module runs the command with the parsed arguments.
 """

@@ -23,9 +23,9 @@ SHORTENED = ("run", "kinematics", "sweep")
 
 
 class Interrupted(BaseException):
-    """Exception that Control-C raises in a command.
+    """Exception raised by Control-C in a command.
 
-    Unlike KeyboardInterrupt it is not handled inside a command, and so ends it.
+    It is not a KeyboardInterrupt, so that it is not handled inside the command and ends it.
     """
 
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Context manager in which Control-C ends the command at once, instead of raising a KeyboardInterrupt."""
+    """Context manager in which Control-C ends the command immediately, without a KeyboardInterrupt."""
 
     def interrupt(number: int, frame: object) -> None:
         raise Interrupted

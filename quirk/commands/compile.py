@@ -1,4 +1,4 @@
-"""`quirk compile`: compilation of all kernels in advance, so that later runs need not compile them."""
+"""`quirk compile`: ahead-of-time compilation of all kernels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def command(options: argparse.Namespace) -> str:
 
 
 def need(work: str) -> None:
-    """Run a short simulation or analysis that uses one group of kernels; `work` is its name in WORK."""
+    """Run a short simulation or analysis that compiles one group of kernels.
+
+    `work` is the name of the group in WORK.
+    """
     import quirk
 
     rod = quirk.Body.box("rod", mass=1.0, size=[1.0, 0.05, 0.05], position=[0.5, 0, 0])
@@ -86,7 +89,10 @@ def need(work: str) -> None:
 
 
 def _resting_box() -> System:
-    """Return a box that a force nearly moves, at rest on the corners of its bottom face with dry friction."""
+    """Return a box at rest on a plane, with a horizontal force slightly below the limit of dry friction.
+
+    The box contacts the plane at the four corners of its bottom face.
+    """
     import quirk
 
     box = quirk.Body.box("box", 1.0, [0.4, 0.3, 0.2], position=[0, 0, 0.1])
@@ -100,7 +106,7 @@ def _resting_box() -> System:
 
 
 def _options(work: str) -> dict[str, Any]:
-    """Return the options of `simulate` for one entry of WORK."""
+    """Return the options of `simulate` that select the kernels of the group `work`."""
     import quirk
 
     found: dict[str, Any] = {}
@@ -118,8 +124,5 @@ def _options(work: str) -> dict[str, Any]:
 
 
 def _sum(values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return the sum of `values`, and its derivatives with respect to them.
-
-    This function is the objective of a sensitivity analysis.
-    """
+    """Return the sum of `values` and its gradient, an objective for the adjoint sensitivity analysis."""
     return float(values.sum()), np.ones_like(values)

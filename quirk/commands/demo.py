@@ -10,7 +10,7 @@ from ..util import validate
 
 
 def command(options: argparse.Namespace) -> str:
-    """Run the demo named by the options, and save its pictures in a folder."""
+    """Run the demo selected by the options, and save its pictures in a folder."""
     out = validate.output_folder("demo", "--out", options.out)
 
     import matplotlib as mpl

@@ -1,4 +1,4 @@
-"""Writing of results to files; the suffix of the name determines the format."""
+"""Output files of results; the suffix of the file name determines the format."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ WRITERS: dict[str, Callable[[Any, Path], object]] = {
 
 
 def checked(command: str, names: Sequence[str]) -> list[Path]:
-    """Return the paths of output files, or raise an error if one has an unknown format or cannot be written.
+    """Return the paths of output files, or raise an error if a format is unknown or a file cannot be written.
 
-    This function is called before anything is computed. `command` is the name of the command for messages, `names` are
-    the names of the files.
+    `command` is the name of the command for messages, `names` are the file names.
     """
     for name in names:
         if Path(name).suffix.lower() not in WRITERS:
@@ -47,7 +46,7 @@ def checked(command: str, names: Sequence[str]) -> list[Path]:
 
 
 def write(result: Result, paths: Sequence[Path]) -> None:
-    """Write a result to each of the paths, and print their names."""
+    """Write a result to each of the files `paths`, and print their names."""
     if any(WRITERS[path.suffix.lower()] is _plot or path.suffix.lower() in (".gif", ".mp4") for path in paths):
         import matplotlib as mpl
 

@@ -1,4 +1,4 @@
-"""`quirk info`: list of the parts of a model, its degrees of freedom and violated constraints."""
+"""`quirk info`: parts of a model, degrees of freedom and violated constraints."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _joined(system: System) -> str:
-    """Return a line of text with the groups of bodies that constraints connect."""
+    """Return a line of text with the groups of bodies connected by constraints."""
     groups = [_listed(group) for group in system.groups()]
     return f"groups of bodies connected by constraints: {len(groups)} ({'; '.join(groups[:MOST_NAMED])})"

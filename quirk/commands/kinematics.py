@@ -1,4 +1,4 @@
-"""`quirk kinematics`: the motion of a fully driven mechanism."""
+"""`quirk kinematics`: motion of a fully driven mechanism."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import values_of
 
 
 def command(options: argparse.Namespace) -> str:
-    """Run a kinematic analysis of a model, write the results, and return their status."""
+    """Run a kinematic analysis of a model, write the results, and return the status of the analysis."""
     model = model_at(options.model)
     times = _times(options, model)
     paths = checked("kinematics", options.out)

@@ -1,4 +1,4 @@
-"""Reading of models, and options of `simulate` from the model file and the command line."""
+"""Models and simulation options, read from the model file and the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN_OPTIONS = ("duration", "start", "output", "method", "rtol", "atol", "step", 
 
 
 def model_at(path: str) -> ModelText:
-    """Return the model in a file: a model file ".toml" or a format of `quirk.load`."""
+    """Return the model in a file: a model file ".toml", or a file in another format supported by `quirk.load`."""
     existing(path)
     return read(path) if path.lower().endswith(".toml") else ModelText(load(path))
 
@@ -28,9 +28,9 @@ def existing(path: str) -> Path:
 
 
 def run_options(options: argparse.Namespace, of_file: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `simulate` from the command line and from the model file (`of_file`).
+    """Return the options of `simulate` from the command line and the model file.
 
-    Options of the command line override those of the file.
+    `of_file` are the options in the model file; options of the command line override them.
     """
     given = {name: getattr(options, name, None) for name in RUN_OPTIONS}
     found = {**of_file, **{name: value for name, value in given.items() if value is not None}}

@@ -1,4 +1,4 @@
-"""Parser and help texts of the command line; it imports no slow modules."""
+"""Parser and help texts of the command line, without imports of slow modules."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class UsageError(QuirkError):
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Argument parser that reports an error in one line."""
+    """Argument parser that reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         """Print the error message in one line, and exit with status 2."""

@@ -11,7 +11,7 @@ from .models import model_at, run_options
 
 
 def command(options: argparse.Namespace) -> str:
-    """Simulate a model, write the results, and return their status."""
+    """Simulate a model, write the results, and return the status of the run."""
     model = model_at(options.model)
     given = run_options(options, model.run)
     paths = checked("run", options.out)

@@ -1,4 +1,4 @@
-"""`quirk sweep`: simulation of a model with many sets of parameter values."""
+"""`quirk sweep`: simulation of a model for many sets of parameter values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_LISTED = 50
 
 
 def command(options: argparse.Namespace) -> str:
-    """Run a sweep, write its data set, and return "completed", "failed" if a run failed, or "interrupted"."""
+    """Run a sweep and write its data set; return "completed", "failed" if a run failed, or "interrupted"."""
     path = existing(options.model)
     if path.suffix.lower() != ".toml":
         raise UsageError(f"{options.model} must be a model file whose name ends in .toml")
@@ -64,7 +64,7 @@ def built(text: str, file: str, overrides: Mapping[str, Any], **values: Any) -> 
 
     Parameters
     ----------
-    text : text of the model file
+    text : content of the model file
     file : name of the file, for errors
     overrides : options of `simulate` from the command line
     values : parameter values of this run, by name
@@ -74,7 +74,7 @@ def built(text: str, file: str, overrides: Mapping[str, Any], **values: Any) -> 
 
 
 def _model(text: str, file: str, values: Mapping[str, Any]) -> ModelText:
-    """Return the model in `text` with some of its values replaced; `file` is the name of the file, for errors."""
+    """Return the model with the content `text` and replaced `values`; `file` is the name of the file, for errors."""
     return model_of(variant_of(text, file, values), file)
 
 
@@ -110,9 +110,9 @@ def _parameters(options: argparse.Namespace) -> Any:
 
 
 def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the entries of nested tables in one dict, with dotted names such as "rod.mass".
+    """Return the entries of nested tables as one dict with dotted names, such as "rod.mass".
 
-    `prefix` is the prefix of the names.
+    `prefix` is prepended to the names.
     """
     entries: dict[str, Any] = {}
     for name, value in table.items():
@@ -121,10 +121,7 @@ def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _print(data: Any) -> None:
-    """Print the status of each run of a data set; for many runs only their number by status and error.
-
-    `data` is the data set of the sweep.
-    """
+    """Print the status of each run of the sweep `data`; for many runs, print their number by status and error."""
     names = [str(name) for name in data.coords if data[name].dims == ("run",) and name not in ("run", "error")]
     if data.sizes["run"] <= MOST_LISTED:
         rows = [names, *([f"{x:.6g}" if isinstance(x, float) else str(x) for x in row]

@@ -1,4 +1,4 @@
-"""Parameter values written on the command line."""
+"""Parameter values given on the command line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MOST = 10**7
 
 
 def values_of(option: str, text: str) -> list[Any]:
-    """Return the list of values that a text on the command line describes.
+    """Return the list of values given by a string on the command line.
 
-    The text is A:B:N, for N equally spaced numbers from A to B, or values separated by commas. `option` names the
-    option in errors.
+    The string is A:B:N, for N equally spaced numbers from A to B, or a list of values separated by commas. `option` is
+    the name of the option, for errors.
     """
     import numpy as np
 
@@ -30,7 +30,7 @@ def values_of(option: str, text: str) -> list[Any]:
 
 
 def _value(text: str) -> Any:
-    """Return the number or bool that a text represents; other texts are returned unchanged."""
+    """Return the number or bool represented by a string, or the string itself."""
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

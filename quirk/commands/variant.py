@@ -1,4 +1,4 @@
-"""Model files with some of their values replaced."""
+"""Model files with some values replaced."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ SECTIONS = ("system", "run")
 
 
 def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
-    """Return the text of a model file in which some values are replaced.
+    """Return the content of a model file with some values replaced.
 
-    Keys of `values` are the name of a part or section, a dot and the name of an entry, such as "rod.mass". `file` is
-    the name of the file, for errors.
+    Parameters
+    ----------
+    text : content of the model file
+    file : name of the file, for errors
+    values : new values by dotted name of part or section and entry, such as "rod.mass"
 
     Raises
     ------
@@ -32,7 +35,7 @@ def variant_of(text: str, file: str, values: Mapping[str, Any]) -> str:
 
 
 def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
-    """Return the table of the part that a dotted name refers to, and the remainder of the name.
+    """Return the table of the part to which a dotted name refers, and the remainder of the name.
 
     `tables` are the tables of the model file; `file` is the name of the file, for errors.
     """
@@ -59,7 +62,7 @@ def _part(tables: dict[str, Any], name: str, file: str) -> tuple[Any, str]:
 def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
     """Replace one value in nested tables and lists by `value`.
 
-    `place` is the outermost table, `keys` the path of keys to the value, and `name` the whole dotted name, for errors.
+    `place` is the outermost table, `keys` the path to the value, and `name` the complete dotted name, for errors.
     """
     for key in keys[:-1]:
         place = _of(place, key, name)
@@ -71,9 +74,9 @@ def _put(place: Any, keys: list[str], value: Any, name: str) -> None:
 
 
 def _of(place: Any, key: str, name: str) -> Any:
-    """Return the entry `key` of a table, or the entry of a list whose index is the text `key`.
+    """Return the entry `key` of a table, or the entry of a list whose index is given by the string `key`.
 
-    `place` is the table or list; `name` is the whole dotted name, for errors.
+    `place` is the table or list; `name` is the complete dotted name, for errors.
     """
     if isinstance(place, dict) and key in place:
         return place[key]

@@ -1,4 +1,4 @@
-"""`quirk view`: display of a model or a result in a browser."""
+"""`quirk view`: display of a model or a result in the browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .models import existing, model_at
 
 
 def command(options: argparse.Namespace) -> str:
-    """Show a model or a saved result in a browser until Control-C."""
+    """Show a model or a saved result in the browser until Control-C."""
     saved = options.model.lower().endswith(".nc")
     shown: Any = Result.load(existing(options.model)) if saved else model_at(options.model).system
     shown.view(block=True)

@@ -1,4 +1,4 @@
 """Graphics of systems and results: plots, animations, the browser viewer, and notebooks.
 
-Terms: a picture is one frame of an animation; nt is the number of times.
+Terms: nt is the number of times, or of animation frames.
 """

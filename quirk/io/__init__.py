@@ -1,1 +1,1 @@
-"""Reading and writing of files: models, imported models, results and checkpoints."""
+"""Input and output: model files, imported models, results and checkpoints."""

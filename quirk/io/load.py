@@ -1,4 +1,4 @@
-"""Loading of systems from files of several formats."""
+"""Loading of systems from files in several formats."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def load(path: str | Path, **options: Unpack[ImportOptions]) -> System:
     ----------
     path : name of a file
         ".toml": a model file of QuIRK, written by `System.save`. ".urdf", ".sdf", ".world", ".mjcf" and ".xml": see
-        `quirk.importers`; one UserWarning lists omissions.
+        `quirk.importers`; a UserWarning lists omissions.
     base, gravity, keyframe, limits, packages, inertia_tolerance, repair_inertia, shapes, contacts : optional
-        Options of the importer of the format, as for `quirk.importers.read`, such as gravity=(0, 0, -9.81) or
-        base="free"; model files have none.
+        Options for imported formats, as for `quirk.importers.read`, such as gravity=(0, 0, -9.81) or base="free"; not
+        allowed for model files.
 
     Raises
     ------
     InputError
-        If the file does not exist or has mistakes; the message lists all of them with their locations.
+        If the file does not exist or has errors; the message lists all errors with their locations.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Animations of a result, drawn by matplotlib."""
+"""Animations of results, drawn by matplotlib."""

@@ -1,4 +1,4 @@
-"""Animations of a motion as GIF or MP4 files."""
+"""Animations of results as GIF or MP4 files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def animate(
 
 
 def _checked_fps(fps: Any, gif: bool) -> int:
-    """Return the number of pictures per second, a whole number that GIF (`gif`) or MP4 files support."""
+    """Return the number of frames per second, an integer supported by GIF files (if `gif`) or MP4 files."""
     value = validate.positive("animate", "fps", fps)
     most = MOST_PER_SECOND_OF_GIF if gif else MOST_PER_SECOND
     if value != round(value) or value > most:
@@ -80,10 +80,14 @@ def _checked_fps(fps: Any, gif: bool) -> int:
 
 
 def _times(result: Result, fps: int, speed: float, gif_size: float) -> np.ndarray:
-    """Return the times of the pictures (nt,), s.
+    """Return the times of the animation frames (nt,), s.
 
-    An InputError is raised if there would be too few or too many. `gif_size` is the edge of a picture, inches, if a GIF
-    is written.
+    `gif_size` is the edge length of a GIF image, inches; 0 for MP4 files.
+
+    Raises
+    ------
+    InputError
+        If there would be too few or too many frames.
     """
     if len(result.time) < 2:
         raise InputError("animate: the result has a single time; simulate with more output")

@@ -1,4 +1,4 @@
-"""Drawing of the pictures of an animation one after the other, and writing of GIF and MP4 files."""
+"""Drawing of animation frames one after the other, and writing of GIF and MP4 files."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ DECIMALS = 2
 
 
 class Film:
-    """A square matplotlib figure that shows the pictures of a scene, one at a time.
+    """Square matplotlib figure that shows one frame of an animation at a time.
 
-    `size` is its edge, inches, `view` the elevation and azimuth, degrees, and `follow` the name of the body that stays
-    in the center; see `Result.animate`.
+    `size` is the edge length of the figure, inches, `view` the elevation and azimuth, degrees, and `follow` the name of
+    the body that stays in the center; see `Result.animate`.
     """
 
     def __init__(
@@ -64,9 +64,9 @@ class Film:
         self._ax, self._background = ax, None
 
     def _fit(self, box: tuple[np.ndarray, np.ndarray], size: float) -> tuple[np.ndarray, float]:
-        """Return center (2,) and half width (m) of the picture that shows a box, with margins for tick labels.
+        """Return the center (2,) and half width (m) of the image of a box, with margins for tick labels.
 
-        `box` has the lowest and highest corner (3,) of the box, m; `size` is the edge of the picture, inches.
+        `box` consists of the lowest and highest corner (3,), m; `size` is the edge length of the image, inches.
         """
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
         seen = self._camera.seen(corners)[:, :2]
@@ -75,7 +75,7 @@ class Film:
         return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half
 
     def draw(self, frame: int) -> None:
-        """Draw one picture, given by its index."""
+        """Draw the animation frame with index `frame`."""
         self._place(frame)
         if self._moves or self._background is None:
             self._canvas.draw()  # everything except animated artists
@@ -93,12 +93,12 @@ class Film:
         self._caption.set_text(", ".join(filter(None, said)))
 
     def pixels(self, frame: int) -> np.ndarray:
-        """Return one picture as an array of bytes (height, width, 3); `frame` is its index."""
+        """Return the animation frame with index `frame` as an array of bytes (height, width, 3)."""
         self.draw(frame)
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
 
     def write_gif(self, path: Path, fps: int) -> None:
-        """Write all pictures to a GIF file that plays in a loop."""
+        """Write all frames to a GIF file that plays in a loop; `fps` is the number of frames per second."""
         count = len(self._scene.times)
         samples = [self.pixels(frame) for frame in np.unique(np.linspace(0, count - 1, SAMPLES).astype(int)).tolist()]
         palette = Image.fromarray(np.concatenate(samples)).quantize(COLORS, dither=Image.Dither.NONE)
@@ -111,7 +111,7 @@ class Film:
         next(each).save(path, "GIF", save_all=True, append_images=each, duration=round(1000 / fps), loop=0)
 
     def write_mp4(self, path: Path, fps: int) -> None:
-        """Write all pictures to an MP4 file with the program ffmpeg."""
+        """Write all frames to an MP4 file with the program ffmpeg; `fps` is the number of frames per second."""
         writer = FFMpegWriter(fps=fps)
         with mpl.rc_context({"savefig.bbox": None}):  # a tight box would crop the pictures to different sizes
             writer.setup(self._figure, path, dpi=DPI)

@@ -1,6 +1,6 @@
-"""The part of space that an animation shows: all that a mechanism sweeps, or a box that follows the mechanism.
+"""Region of space shown by an animation: everything swept by a mechanism, or a box that follows the mechanism.
 
-Terms: the anchor is the point in the center of each picture.
+Terms: the anchor is the point in the center of each image.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ NEAR = 0.5
 
 
 def anchor_of(scene: Scene, follow: str | None) -> np.ndarray:
-    """Return the center of the pictures (nt, 3), inertial frame, m.
+    """Return the point in the center of each animation frame (nt, 3), inertial frame, m.
 
-    The center is the followed body, the center of mass of all bodies, or a fixed point.
+    It is the center of mass of the followed body or of all bodies, or a fixed point.
     """
     if follow == GROUND.name or (follow is None and (scene.trails or not _speck(scene))):
         return np.tile(0.5 * (scene.low + scene.high), (len(scene.times), 1))
@@ -42,7 +42,7 @@ def anchor_of(scene: Scene, follow: str | None) -> np.ndarray:
 
 
 def checked_follow(result: Result, follow: Any) -> str | None:
-    """Return the name of the body to be followed, or "ground", or None if the user has not chosen."""
+    """Return the name of the followed body, "ground", or None if `follow` is None."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     item = result.system[follow] if isinstance(follow, str) else follow
@@ -64,8 +64,8 @@ def box_of(
 ) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     """Return the displayed box, and half the length scale of arrows, m.
 
-    The box has opposite corners (3,), m, relative to the anchor. `anchor` (nt, 3), m, inertial frame, is the anchor in
-    each picture; `grounds` are fixed planes, each a point and a normal.
+    The box consists of opposite corners (3,), m, relative to the anchor. `anchor` (nt, 3), m, inertial frame, is the
+    point in the center of each image; `grounds` are fixed planes, each a point and a normal.
     """
     if np.ptp(anchor, axis=0).any():
         near = scene.bodies if follow in (None, GROUND.name) else _joined_to(scene, follow)
@@ -90,7 +90,7 @@ def box_of(
 
 
 def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
-    """Return the body of this name, and all bodies connected with it by constraints, except through the ground."""
+    """Return the body named `name` and all bodies connected with it by constraints, except through the ground."""
     found, grows = {name}, True
     while grows:
         grows = False
@@ -102,8 +102,8 @@ def _joined_to(scene: Scene, name: str | None) -> Sequence[Body]:
 
 
 def grounds_of(result: Result) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the planes fixed in the inertial frame that bodies touch or on which they roll.
+    """Return the planes fixed in the inertial frame that bodies contact or on which they roll.
 
-    Each plane is given by a point (3,), m, and a normal (3,), inertial frame.
+    Each plane is a pair of a point (3,), m, and a normal (3,), inertial frame.
     """
     return [(plane.point, plane.normal) for plane in planes_of(result.system) if plane.body is GROUND]

@@ -1,7 +1,7 @@
-"""Drawing of a mechanism as polygons sorted by depth, so that nearer ones cover farther ones.
+"""Drawing of a mechanism as polygons sorted by depth (painter's algorithm).
 
 Terms: viewing coordinates are to the right, up, and toward the viewer. The anchor is the point in the center of the
-picture.
+image.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ ON_TOP = 1e300
 
 
 class Faces(NamedTuple):
-    """F polygons with k corners each, fixed in bodies.
+    """F polygons with k corners each, fixed to bodies.
 
     Attributes
     ----------
     owner : (F,) index of the body of each polygon
     corners : (F, k, 3) in body coordinates, m
-    normal : (F, 3) unit normals
+    normal : (F, 3) unit normals, body axes
     color : colors of the polygons
     width : line widths, points
     """
@@ -60,15 +60,15 @@ class Faces(NamedTuple):
 
 
 class Joints(NamedTuple):
-    """Marks of J joints.
+    """Graphical symbols of J joints.
 
     Attributes
     ----------
     constraints : the joints
-    owner : (J,) index of the body on which each mark is drawn
+    owner : (J,) index of the body on which each symbol is drawn
     points : (J, 3, 3) joint point and both ends of the axis, body coordinates, m
     width, color : line width, points, and color of each axis
-    nearer : shift of each mark toward the viewer, m
+    nearer : shift of each symbol toward the viewer, m
     """
 
     constraints: list[Any]
@@ -80,16 +80,17 @@ class Joints(NamedTuple):
 
 
 class Painter:
-    """Draws a scene as polygons in a square picture of half width `half`, m.
+    """Drawing of a scene as polygons in a square image of half width `half`, m.
 
     Parameters
     ----------
     ax : matplotlib axes
     scene : Scene
     camera : Camera
-    half : half width of the picture, m
+    half : half width of the image, m
     arrows : half the length scale of arrows and coils, m
-    box : lowest and highest corner (3,), relative to the anchor; it bounds planes fixed in bodies
+    box : lowest and highest corner (3,) of the displayed box, relative to the anchor, m; it bounds planes fixed to
+    bodies
     """
 
     def __init__(self, ax: Any, scene: Scene, camera: Camera, half: float, arrows: float, box: Box) -> None:
@@ -119,7 +120,7 @@ class Painter:
         return self._collection
 
     def draw(self, frame: int, anchor: np.ndarray) -> None:
-        """Draw the picture with index `frame`, with the point `anchor` (3,), inertial frame, m, in the center."""
+        """Draw the animation frame with index `frame`; `anchor` (3,), inertial frame, m, is the point in its center."""
         self._polygons: list[np.ndarray] = []
         self._depths: list[float] = []
         self._inside: list[Any] = []
@@ -144,9 +145,9 @@ class Painter:
             setter([values[k] for k in order])
 
     def _add_planes(self, frame: int, anchor: np.ndarray) -> None:
-        """Add unbounded planes fixed in bodies, behind everything else.
+        """Add unbounded planes fixed to bodies, behind all other polygons.
 
-        `frame` is the index of the picture, and `anchor` (3,), m, the point in its center.
+        `frame` is the index of the animation frame, and `anchor` (3,), m, the point in its center.
         """
         for plane in self.scene.planes:
             if not isinstance(plane.body, Body):
@@ -211,9 +212,9 @@ class Painter:
             self._add_line(line, TRAIL_COLOR, TRAIL, self._thick[name], piece)
 
     def _add_joints(self, frame: int, anchor: np.ndarray) -> None:
-        """Add marks and axes of joints, just in front of the bodies that they connect.
+        """Add symbols and axes of joints, just in front of the bodies that they connect.
 
-        `frame` is the index of the picture, and `anchor` (3,), m, the point in its center.
+        `frame` is the index of the animation frame, and `anchor` (3,), m, the point in its center.
         """
         joints = self._joints
         if not len(joints.nearer):
@@ -231,7 +232,7 @@ class Painter:
             self._widths.append(SEAM)
 
     def _marked(self) -> Joints:
-        """Return the marks of all joints in the scene."""
+        """Return the graphical symbols of all joints in the scene."""
         rows = {body.name: row for row, body in enumerate(self.scene.bodies)}
         found: list[Any] = []
         for constraint in self.scene.constraints:
@@ -257,14 +258,14 @@ def _at_rest(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _thickness(faces: list[np.ndarray]) -> float:
-    """Return the smallest extent of a body along the body axes, m; `faces` are its faces."""
+    """Return the smallest extent of a body along its body axes, m; `faces` are its faces (k, 3)."""
     return float(np.ptp(np.concatenate(faces), axis=0).min()) if faces else 0.0
 
 
 def _grouped(bodies: list[tuple[int, list[np.ndarray], list[Any]]], longest: float) -> list[Faces]:
     """Return the faces of all bodies in groups of polygons with equal numbers of corners.
 
-    `bodies` has the index of a body, its faces and their colors; edges longer than `longest`, m, are divided.
+    `bodies` contains the index of each body, its faces and their colors; edges longer than `longest`, m, are divided.
     """
     by_count: dict[int, list[tuple[int, np.ndarray, Any]]] = {}
     for row, faces, colors in bodies:
@@ -296,7 +297,7 @@ def _distinct(face: np.ndarray) -> np.ndarray:
 
 
 def _cut(face: np.ndarray, longest: float) -> list[np.ndarray]:
-    """Return a quadrilateral as a list of parts with edges up to `longest`, m; other polygons are not divided."""
+    """Return a quadrilateral as a list of parts with edges of at most `longest`, m; other polygons are not divided."""
     if len(face) != 4:
         return [face]
     edges = np.linalg.norm(face - np.roll(face, -1, axis=0), axis=1)

@@ -1,6 +1,6 @@
 """Surroundings of a mechanism in an animation: level ground, walls with a grid, and tick labels.
 
-Terms: the anchor is the point in the center of the picture.
+Terms: the anchor is the point in the center of the image.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Stage:
     camera : Camera
     box : lowest and highest corner (3,), inertial axes, relative to the anchor, m
     grounds : planes fixed in the inertial frame, each a point (3,) and a normal (3,)
-    inch : length that one inch of the picture shows, m
-    moves : whether the anchor moves; tick labels would then pass too fast, and `caption` gives the grid spacing instead
+    inch : length represented by one inch of the image, m
+    moves : whether the anchor moves; `caption` then states the grid spacing, in place of tick labels
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Stage:
         self._number(ticks, anchor, level)
 
     def _level(self, anchor: np.ndarray) -> float | None:
-        """Return the height of level ground in the box above the anchor, m, or None if there is none."""
+        """Return the height of level ground in the box relative to the anchor, m, or None if there is none."""
         v = self._camera.vertical
         for point, normal in self._grounds:
             if abs(normal[v]) > LEVEL:
@@ -112,7 +112,7 @@ class Stage:
         return None
 
     def _extent(self, level: float | None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lowest and highest corner (3,) of the box above the height of level ground, m."""
+        """Return the lowest and highest corner (3,) of the part of the box above the ground at height `level`, m."""
         low, high = (corner.copy() for corner in self._box)
         if level is not None:
             low[self._camera.vertical] = level
@@ -141,7 +141,7 @@ class Stage:
     def _ticks(self, axis: int, anchor: np.ndarray) -> np.ndarray:
         """Return round tick values along one inertial axis, m; none if the axis points toward the viewer.
 
-        `anchor` (3,), m, is the point in the center of the picture.
+        `anchor` (3,), m, is the point in the center of the image.
         """
         low, high = self._bounds[axis]
         if self._moves:
@@ -156,10 +156,10 @@ class Stage:
         return np.asarray(found[inside])
 
     def _number(self, ticks: list[np.ndarray], anchor: np.ndarray, level: float | None) -> None:
-        """Write tick labels and axis names at the edges of the box that are at the border of the picture.
+        """Write tick labels and axis names along the edges of the box that form its outline in the image.
 
-        `ticks` are the tick values of each axis, m. `anchor` (3,), m, is the point in the center of the picture, and
-        `level` the height of level ground.
+        `ticks` are the tick values of each axis, m. `anchor` (3,), m, is the point in the center of the image, and
+        `level` the height of level ground, m.
         """
         low, high = self._extent(level)
         written: list[tuple[np.ndarray, str, bool]] = []
@@ -186,10 +186,10 @@ class Stage:
         self._write(written)
 
     def _edge(self, axis: int, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,) on the edge of the box for tick labels of an axis, and the edge's outward normal.
+        """Return a point (3,) of the box edge with the tick labels of an axis, and the outward normal of this edge.
 
-        The edge is the lowest or leftmost one in the picture; the normal (2,) is in the picture. `low` and `high` (3,)
-        are the corners of the box.
+        The edge is the lowest or leftmost one in the image; the normal (2,) is in the image plane. `low` and `high`
+        (3,) are the corners of the box.
         """
         right, up = self._camera.axes[:2, axis]
         out = np.array([up, -right]) / np.hypot(right, up)

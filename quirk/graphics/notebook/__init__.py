@@ -1,1 +1,1 @@
-"""HTML displays for notebooks: small tables and drawings of systems, reports and results."""
+"""HTML representations for notebooks: small tables and drawings of systems, reports and results."""

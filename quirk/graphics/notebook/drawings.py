@@ -22,7 +22,7 @@ LABEL_CHARACTERS = 36
 def curves(title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str) -> str:
     """Return a plot of quantities over `x` (nt,) as SVG, with a title, names, and the range of values.
 
-    `lines` are the quantities (nt,) by name, and `unit` is their unit. The text is empty for fewer than two points.
+    `lines` are the quantities (nt,) by name, and `unit` is their unit. The string is empty for fewer than two points.
     """
     if len(x) < 2 or not x[-1] > x[0]:
         return ""
@@ -52,9 +52,9 @@ def _points(across: np.ndarray, up: np.ndarray) -> str:
 
 
 def pattern(A: np.ndarray, labels: Sequence[str]) -> str:
-    """Return a drawing, as SVG, of the nonzero entries in the first rows of a matrix A (m, 7 n) for n bodies.
+    """Return an SVG drawing of the sparsity pattern of a matrix A (m, 7 n), limited to its first rows.
 
-    `labels` are the names of the m rows.
+    The 7 n columns belong to n bodies; `labels` are the names of the m rows.
     """
     m, n = min(len(A), MOST_DRAWN_ROWS), min(A.shape[1] // 7, MOST_DRAWN_BODIES)
     width, height = LABEL + 7 * n * CELL, (m + 2) * CELL * 2

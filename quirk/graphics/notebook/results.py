@@ -1,4 +1,4 @@
-"""HTML displays of results, and of their views, event logs and constraint reports."""
+"""HTML representations of results, and of their views, event logs and constraint reports."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def _events(result: Result) -> str:
 
 
 def small(result: Result) -> bool:
-    """Whether a result is small enough to compute energies and loads at all times for a display."""
+    """Whether a result is small enough for energies and loads at all times to be computed for display."""
     return len(result.time) * len(result.system.bodies) <= MOST_STATES
 
 
 def of_body(view: BodyView) -> str:
-    """Return HTML with initial, final and largest values of a body's motion."""
+    """Return HTML with initial, final and extreme values of a body's motion."""
     quantities = {
         "position": (view.position, "m"),
         "velocity": (view.velocity, "m/s"),
@@ -125,9 +125,9 @@ def of_force(view: ForceView, result: Result) -> str:
 
 
 def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
-    """Return an HTML table with initial, final and largest values of quantities.
+    """Return an HTML table with initial, final and extreme values of quantities.
 
-    Each quantity is an array (nt,) or (nt, k) and its unit.
+    `quantities` contains pairs of an array (nt,) or (nt, k) and its unit, by name.
     """
 
     def row(name: str, values: np.ndarray, unit: str) -> tuple[object, ...]:
@@ -140,7 +140,7 @@ def over_time(quantities: Mapping[str, tuple[np.ndarray, str]]) -> str:
 
 
 def of_happenings(events: EventLog) -> str:
-    """Return an HTML table of the first events of a run, in order of time."""
+    """Return an HTML table of the first events of a run, in chronological order."""
     rows = ((row.time, row.name, "rising" if row.direction > 0 else "falling", row.energy_loss) for row in events)
     head = ["time (s)", "event", "direction", "energy lost (J)"]
     return box(counted(len(events), "event", "events"), table(head, rows, len(events), "this list"))

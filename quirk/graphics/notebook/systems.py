@@ -1,4 +1,4 @@
-"""HTML displays of systems, mobility reports and constraint rows."""
+"""HTML representations of systems, mobility reports and constraint rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def of_system(system: System) -> str:
     """Return HTML that lists the bodies, constraints, forces and events of a system.
 
-    The rank of its constraint rows is left out, because it needs compiled code.
+    The rank of the constraint rows is omitted, because it requires compiled code.
     """
     bodies, constraints, forces, events = system.bodies, system.constraints, system.forces, system.events
     rows = system.model.rows
@@ -68,7 +68,7 @@ def of_system(system: System) -> str:
 
 
 def in_words(system: System) -> str:
-    """Return a text with the numbers of bodies, constraints, forces and events of a system."""
+    """Return a phrase with the numbers of bodies, constraints, forces and events of a system."""
     kinds: list[tuple[Sequence[object], str, str]] = [
         (system.bodies, "body", "bodies"),
         (system.constraints, "constraint", "constraints"),
@@ -83,7 +83,7 @@ def _yes(truth: bool) -> str:
 
 
 def of_mobility(mobility: Mobility) -> str:
-    """Return HTML with a mobility report, and the loads that the motion does not determine."""
+    """Return HTML with a mobility report, including the loads that are not determined by the motion."""
     loads, shared = mobility.loads, mobility.shared
     near = [f"{label} ({distance:.1e})" for label, distance in mobility.nearly_dependent.items()]
     entries: dict[str, object] = {
@@ -113,7 +113,7 @@ def of_mobility(mobility: Mobility) -> str:
 
 
 def of_rows(rows: ConstraintRows) -> str:
-    """Return HTML with the nonzero pattern of A, and label, b and residuals of each constraint row."""
+    """Return HTML with the sparsity pattern of A, and label, b and residuals of each constraint row."""
     m, n = rows.A.shape[0], rows.A.shape[1] // 7
     title = f"Constraint rows: A of {m} × {7 * n}, {np.count_nonzero(rows.A)} entries that are not zero"
     if not m:

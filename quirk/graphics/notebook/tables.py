@@ -21,12 +21,12 @@ QUIET = "opacity: 0.7; font-size: 90%"
 
 
 def box(title: str, *parts: str) -> str:
-    """Return HTML with a title above other HTML parts."""
+    """Return HTML with a title above the HTML fragments `parts`."""
     return f'<div><div style="font-weight: 600">{escaped(title)}</div>{"".join(parts)}</div>'
 
 
 def note(text: str) -> str:
-    """Return HTML with a line of text in a small font."""
+    """Return HTML with one line in a small font."""
     return f'<div style="{QUIET}">{escaped(text)}</div>'
 
 
@@ -43,8 +43,8 @@ def facts(entries: Mapping[str, object]) -> str:
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]], count: int, location: str) -> str:
     """Return an HTML table of the first rows, followed by a line with the number and the location of the others.
 
-    `headings` are the column titles, `count` is the number of rows, and `location` is a text with the location of all
-    rows. Rows beyond the first `MOST_ROWS` are not evaluated. The text is empty if there are no rows.
+    `headings` are the column titles, `count` is the number of rows, and `location` tells the user where all rows are
+    found. Rows beyond the first `MOST_ROWS` are not evaluated. Without rows the string is empty.
     """
     if not count:
         return ""
@@ -62,13 +62,13 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], count: int,
 
 
 def escaped(value: object) -> str:
-    """Return a value as text for HTML: numbers with six digits, long texts shortened."""
+    """Return a value as an HTML-escaped string: numbers with six digits, long strings shortened."""
     text = written(value)
     return escape(text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…")
 
 
 def written(value: object) -> str:
-    """Return a value as text: numbers with six digits, vectors in parentheses."""
+    """Return a value as a string: numbers with six digits, vectors in parentheses."""
     if isinstance(value, float | np.floating):
         return f"{value + 0.0:.6g}"  # no minus sign before zero
     if isinstance(value, np.ndarray):
@@ -77,11 +77,11 @@ def written(value: object) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first names separated by commas, with the number of further ones; "none" if there are none."""
+    """Return the first names separated by commas, with the number of the others; "none" if there are none."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return (", ".join(names[:MOST_LISTED]) or "none") + more
 
 
 def counted(number: int, singular: str, plural: str) -> str:
-    """Return a number with its noun in singular or plural."""
+    """Return a number with its noun in singular or plural, such as "2 bodies"."""
     return f"{number} {singular if number == 1 else plural}"

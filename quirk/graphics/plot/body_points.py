@@ -26,9 +26,9 @@ SAME = 1e-9
 
 
 def checked_points(owner: str, argument: str, points: Any, system: System) -> list[tuple[str, np.ndarray]]:
-    """Return body points from a user's list of pairs (body name, point).
+    """Return the validated body points of a list of pairs (body name, point).
 
-    A point is given as (3,), m, body coordinates, or as the name of a frame of the body. `owner` and `argument` are for
+    A point is (3,), m, body coordinates, or the name of a frame of the body. `owner` and `argument` are names for
     errors.
     """
     try:
@@ -51,10 +51,10 @@ def checked_points(owner: str, argument: str, points: Any, system: System) -> li
 
 
 def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[str]:
-    """Return names of body points for a legend.
+    """Return the names of body points for a legend.
 
-    A point gets the name of a frame or joint at the same position; other points are "point of rod", numbered if there
-    are several.
+    A point is named after a frame or joint at its position; other points are named like "point of rod", with numbers if
+    there are several.
     """
     labels = [_named(system, name, local) for name, local in points]
     unnamed = [name for (name, _), label in zip(points, labels, strict=True) if not label]
@@ -68,7 +68,7 @@ def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[
 
 
 def _named(system: System, name: str, local: np.ndarray) -> str:
-    """Return the name of a frame or joint at a point of a body; an empty text if there is none."""
+    """Return the name of a frame or joint at the point `local` of a body; an empty string if there is none."""
     body = system[name]
     if not local.any():
         return shown(name)

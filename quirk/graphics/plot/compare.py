@@ -1,4 +1,4 @@
-"""Plots of the differences of two results over time."""
+"""Plots of the differences between two results over time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def draw_differences(sheet: Sheet, result: Result, reference: Result, names: Any
 
 
 def _common(result: Result, reference: Result, names: Any) -> tuple[list[str], list[str]]:
-    """Return the names of the bodies and of the joints in both results; `names` is the user's selection, or None."""
+    """Return the names of the bodies and of the joints contained in both results.
+
+    `names` is the user's selection, or None.
+    """
     if names is None:
         theirs = {body.name for body in reference.system.bodies} | {joint.name for joint in reference._loaded}
         ours = [body.name for body in result.system.bodies] + [joint.name for joint in result._loaded]
@@ -72,7 +75,7 @@ def _common(result: Result, reference: Result, names: Any) -> tuple[list[str], l
 
 
 def _angles(turn: np.ndarray) -> np.ndarray:
-    """Return the rotation angles (nt,), rad, of rotation matrices (nt, 3, 3), accurate for small angles too."""
+    """Return the rotation angles (nt,), rad, of rotation matrices (nt, 3, 3), also accurate for small angles."""
     twice_sine = np.linalg.norm(turn - np.swapaxes(turn, 1, 2), axis=(1, 2)) / np.sqrt(2)
     return np.asarray(np.arctan2(twice_sine, np.trace(turn, axis1=1, axis2=2) - 1))
 

@@ -22,7 +22,7 @@ ORDERS = ("position", "velocity", "acceleration", "jerk", "snap")
 def draw_derivatives(
     sheet: Sheet, result: Result, body: str, view: BodyView, local: np.ndarray, abscissa: tuple[str, np.ndarray] | None
 ) -> None:
-    """Draw the time derivatives of a point of a body that are available.
+    """Draw position, velocity, acceleration, jerk and snap of a point of a body, as far as available.
 
     `local` (3,) is the point in body coordinates, m; `abscissa` is the label and the values (nt,) of the horizontal
     axis, or None for time.

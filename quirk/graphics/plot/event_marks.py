@@ -1,4 +1,4 @@
-"""Marks of events in plots: vertical lines for few events, short strokes at the top for many."""
+"""Event markers in plots: vertical lines for few events, short strokes at the top for many."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GROUP = "quirk.event"
 
 
 def mark(ax: Any, happenings: EventLog, named: bool) -> None:
-    """Mark the times of events in axes over time; with `named` the legend lists the events."""
+    """Mark the times of events on axes over time; if `named`, the legend lists the events."""
     few = len(happenings) <= MOST_LINES
     for (name, times), color, dashes in zip(_by_name(happenings).items(), COLORS, DASHES, strict=False):
         # One line with gaps: a stroke for each event.
@@ -32,7 +32,7 @@ def mark(ax: Any, happenings: EventLog, named: bool) -> None:
 
 
 def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray, named: bool = True) -> None:
-    """Mark events on a curve; with `named` the legend lists the events.
+    """Mark events on a curve; if `named`, the legend lists the events.
 
     The curve passes through `points` (nt, 2) or (nt, 3) at the times `time` (nt,), s.
     """
@@ -44,12 +44,12 @@ def mark_on(ax: Any, happenings: EventLog, time: np.ndarray, points: np.ndarray,
 
 
 def is_mark(artist: Any) -> bool:
-    """Whether a matplotlib artist is the mark of an event."""
+    """Whether a matplotlib artist is an event marker."""
     return artist.get_gid() == GROUP if hasattr(artist, "get_gid") else False
 
 
 def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
-    """Return the times of events, s, by name; all but the most frequent names are combined.
+    """Return the times of events, s, by name of the event; all except the most frequent names are combined.
 
     `happenings` are the records of the events.
     """

@@ -1,4 +1,4 @@
-"""Titles and labels that stay inside a figure of any size: they are wrapped and, if necessary, made smaller."""
+"""Fitting of titles and labels into a figure: they are wrapped and, if necessary, reduced in size."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FITTED = "quirk.fitted"
 
 
 class Fit:
-    """Titles and labels of a figure, with their original texts and font sizes."""
+    """Titles and labels of a figure, with their original wording and font sizes."""
 
     def __init__(self, figure: Figure, axes: Sequence[Any]) -> None:
         self._figure, self._axes = figure, list(axes)
@@ -49,9 +49,9 @@ class Fit:
 
 
 def available_length(ax: Any, axes: Sequence[Any], direction: int) -> float:
-    """Return the length available for a text centered on axes, pixels.
+    """Return the length available for a text centered on the axes `ax`, pixels.
 
-    The length is the width for `direction` 0 and the height for 1;  `axes` are all axes of the figure.
+    This is the width for `direction` 0 and the height for `direction` 1; `axes` are all axes of the figure.
     """
     middle = _middle(ax, direction)
     border = ax.get_figure(root=True).bbox.max[direction]
@@ -89,7 +89,7 @@ def _wrap(text: Text, words: str, size: float, width: float) -> None:
 
 
 def _lines(text: Text, words: str, width: float) -> list[str]:
-    """Return the lines of a text that is wrapped at the length `width`, pixels.
+    """Return the lines of `words` wrapped at the length `width`, pixels, in the font of `text`.
 
     Words that are longer are divided.
     """
@@ -105,7 +105,7 @@ def _lines(text: Text, words: str, width: float) -> list[str]:
 
 
 def _broken(text: Text, word: str, width: float) -> list[str]:
-    """Return a word divided into pieces no longer than `width`, pixels; words with formulas stay whole."""
+    """Return a word divided into pieces no longer than `width`, pixels; words with formulas are not divided."""
     pieces = [""]
     for letter in word if "$" not in word else [word]:
         text.set_text(pieces[-1] + letter)
@@ -123,7 +123,7 @@ def _length(text: Text) -> float:
 
 
 def fit_space(ax: Any) -> None:
-    """Shrink three-dimensional axes until their texts are inside the figure and do not overlap color bars."""
+    """Shrink three-dimensional axes until their labels are inside the figure and do not overlap color bars."""
     figure = ax.get_figure(root=True)
     edges = [float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in "xyz"]
     bars = [other.get_tightbbox().x0 for other in figure.axes if other.get_label() == "<colorbar>"]
@@ -140,7 +140,7 @@ def fit_space(ax: Any) -> None:
 
 
 def thin_out(ax: Any) -> None:
-    """Reduce the number of ticks on the shorter edges of axes whose scales are equal."""
+    """Reduce the number of ticks on the shorter edges of axes with equal scales."""
     letters = "xyz" if ax.name == "3d" else "xy"
     lengths = {letter: float(abs(np.subtract(*getattr(ax, f"get_{letter}lim")()))) for letter in letters}
     for letter, length in lengths.items():

@@ -1,4 +1,4 @@
-"""Creation of figures: new figures or axes of the user, common options, and complete output files."""
+"""Creation of figures: new figures or the user's axes, common options, and atomic writing of output files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ C = TypeVar("C")
 
 
 class Options(TypedDict, total=False):
-    """Keyword arguments that all plots accept; see `Plotter`."""
+    """Keyword arguments accepted by all plots; see `Plotter`."""
 
     path: str | Path | None
     ax: Any
@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
 
 
 class TimeOptions(Options, total=False):
-    """Keyword arguments of plots over time, in which events can be marked."""
+    """Keyword arguments of plots over time in which events can be marked."""
 
     events: bool | None
 
@@ -78,17 +78,17 @@ def drawing(
     happenings: EventLog | None = None,
     magnitudes: Magnitudes | None = None,
 ) -> Iterator[Sheet]:
-    """Context manager that provides axes to draw on, by default those of a new figure.
+    """Context manager that provides axes to draw on, by default in a new figure.
 
-    A new figure is saved and closed if a path is given.
+    If a path is given, a new figure is saved and closed.
 
     Parameters
     ----------
     owner : name of the plot for errors
     size : default width and height, inches
     options : keyword arguments of the user, see `Options`
-    happenings : events to be marked in axes over time, or None
-    magnitudes : magnitudes of the run, from which the bounds of round-off are computed
+    happenings : events to be marked on axes over time, or None
+    magnitudes : characteristic magnitudes of the run, which define the round-off thresholds
 
     Raises
     ------
@@ -127,7 +127,7 @@ def drawing(
 
 @contextmanager
 def _styled(owner: str, defaults: Any, style: Any) -> Iterator[None]:
-    """Context manager in which matplotlib uses the settings `defaults` and then the user's `style`.
+    """Context manager that applies the matplotlib settings `defaults` and then the user's `style`.
 
     A style is a name, a dictionary of settings, or a list of these.
     """
@@ -172,7 +172,7 @@ def formats() -> list[str]:
 
 
 def shown(name: str) -> str:
-    """Return a name as a text that matplotlib shows literally and in one line; long names are shortened."""
+    """Return a name as a string that matplotlib shows literally and in one line; long names are shortened."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
         line = f"{line[: LONGEST_NAME - 11]}…{line[-10:]}"
@@ -183,7 +183,7 @@ def shown(name: str) -> str:
 def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], max_curves: int = MOST_CURVES) -> None:
     """Draw curves (nt,) over x (nt,): those with the largest values with their names, all others as one band.
 
-    `curves` are the values by name; `max_curves` is the number of curves that get names.
+    `curves` are the values by name; at most `max_curves` curves are named.
     """
     reach = {name: float(np.nanmax(np.abs(curve), initial=0.0)) for name, curve in curves.items()}
     kept = set(sorted(curves, key=reach.__getitem__, reverse=True)[:max_curves])

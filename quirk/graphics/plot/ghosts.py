@@ -1,4 +1,4 @@
-"""Plot of a mechanism at several times in one picture."""
+"""Plot of a mechanism at several times in one figure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINENESS = 200
 
 
 def checked_times(result: Result, times: Any) -> np.ndarray:
-    """Return the sorted times of the pictures, s; if the user has chosen none, they are equally spaced."""
+    """Return the sorted times at which the mechanism is drawn, s; default: equally spaced."""
     start, end = result.time[0], result.time[-1]
     if times is None:
         return np.linspace(start, end, USUAL) if end > start else np.array([start])

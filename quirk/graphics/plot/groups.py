@@ -21,7 +21,7 @@ MOST_NAMES = 3
 
 
 def draw_center_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
-    """Draw position, velocity and acceleration of the center of mass of some bodies, one below the other."""
+    """Draw position, velocity and acceleration of the center of mass of several bodies, one below the other."""
     center, whose = result.center_of_mass(bodies), names_of(result, "plot.center_of_mass", bodies)
     axes = sheet.axes(3, 1, sharex=True)
     sheet.title(f"center of mass of {whose}, inertial axes")
@@ -35,7 +35,7 @@ def draw_center_of_mass(sheet: Sheet, result: Result, bodies: Any) -> None:
 
 
 def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None:
-    """Draw linear and angular momentum of some bodies, one below the other.
+    """Draw linear and angular momentum of several bodies, one below the other.
 
     `about` is the reference point (3,), m, inertial frame, or None for the center of mass.
     """
@@ -50,7 +50,7 @@ def draw_momentum(sheet: Sheet, result: Result, bodies: Any, about: Any) -> None
 
 
 def names_of(result: Result, owner: str, bodies: Any) -> str:
-    """Return the names of some bodies as text for a title."""
+    """Return the names of bodies as one string for a title."""
     rows = rows_of(result.system, owner, bodies)
     if len(rows) == len(result.system.bodies):
         return "all bodies"

@@ -1,6 +1,6 @@
 """Placement of legends: in free space inside axes, in space added above the curves, or beside the axes.
 
-An entry is a pair of a matplotlib artist and its name.
+A legend entry is a pair of a matplotlib artist and its name.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Pairs = list[tuple[Any, str]]
 
 
 def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
-    """Return the legend entries of axes: curves, unless `curves` is False, and events.
+    """Return the legend entries of axes: events and, if `curves`, the curves.
 
-    The curves `zeros` are marked as zero in their names. A single curve whose name is the title of the axes has no
-    entry.
+    The names of the curves in `zeros` state that they are zero. A single curve has no entry if its name is the title of
+    the axes.
     """
     handles, labels = ax.get_legend_handles_labels()
     both = list(zip(handles, labels, strict=True))
@@ -57,9 +57,9 @@ def entries(ax: Any, zeros: Sequence[Any], curves: bool = True) -> Pairs:
 
 
 def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
-    """Return at most `count` entries of a legend; if some are left out, one entry gives their number.
+    """Return at most `count` entries of a legend; if some are omitted, one entry states their number.
 
-    The last `always_kept` entries always remain. `pairs` are all entries.
+    `pairs` are all entries, of which the last `always_kept` are never omitted.
     """
     if len(pairs) <= count or count - always_kept < 1:
         return pairs[:count]
@@ -69,15 +69,15 @@ def cut(pairs: Pairs, count: int, always_kept: int = 0) -> Pairs:
 
 
 def place(ax: Any, pairs: Pairs, width: float, own_figure: bool, repeated: bool = False) -> bool:
-    """Place the legend of axes; return whether it is beside the axes, so that the layout must be repeated.
+    """Place the legend of axes; return True if it is beside the axes, so that the layout must be repeated.
 
     Parameters
     ----------
     ax : matplotlib axes
     pairs : entries of the legend
     width : width available around the axes, pixels
-    own_figure : whether QuIRK created the figure; in axes of the user the legend is inside
-    repeated : whether the legend repeats the legend of other axes; it is then omitted unless it fits at its usual size
+    own_figure : whether QuIRK created the figure; in the user's axes the legend is placed inside
+    repeated : whether the legend repeats that of other axes; it is then omitted unless it fits at the default size
     """
     if not own_figure:
         _make(ax, pairs, 1, 1.0, loc="best")
@@ -102,7 +102,7 @@ def place(ax: Any, pairs: Pairs, width: float, own_figure: bool, repeated: bool 
 
 
 def _inside(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
-    """Place a legend in free space inside the axes; return False if there is no such space.
+    """Place a legend in free space inside the axes; return False if there is not enough.
 
     `pairs` are the entries of the legend, `scale` is a factor on the font size, and `width` is the width available
     around the axes, pixels.
@@ -169,7 +169,7 @@ def _beside(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
 
 
 def _below(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
-    """Place a legend below axes with equal scales, or return False if they leave no part of the figure free.
+    """Place a legend below axes with equal scales; return False if no space is free there.
 
     `pairs` are the entries of the legend, `scale` is a factor on the font size, and `width` is the width available
     around the axes, pixels.
@@ -189,7 +189,7 @@ def _below(ax: Any, pairs: Pairs, scale: float, width: float) -> bool:
 
 
 def _drawn(ax: Any) -> Iterator[tuple[Path, bool]]:
-    """Yield the paths of all drawn artists, in pixels, and whether each is filled."""
+    """Yield the path of each drawn artist, in pixels, and whether it is filled."""
     for line in ax.lines:
         if is_mark(line) or not len(line.get_xdata(orig=True)):
             continue
@@ -213,9 +213,9 @@ def _to(box: Bbox) -> Any:
 
 
 def _placed(size: Bbox, box: Bbox, loc: str, pad: float) -> Bbox:
-    """Return the box of a legend inside the box of its axes, for a location such as "upper left".
+    """Return the box of a legend with size `size` inside the axes' box `box`, for a location such as "upper left".
 
-    `pad` is its distance from the border, pixels.
+    `pad` is the distance from the border, pixels.
     """
     free = box.width - size.width - 2 * pad, box.height - size.height - 2 * pad
     across = 0.0 if "left" in loc else 0.5 if loc in ("upper center", "lower center") else 1.0

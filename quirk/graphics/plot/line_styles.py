@@ -17,7 +17,7 @@ COUNT, SIZE = 8, 3.5
 
 
 def distinguish(lines: Sequence[Line2D]) -> None:
-    """Give each solid line a combination of dashes and markers that no other line has."""
+    """Give each solid line a distinct combination of dashes and markers."""
     used = {(line.get_linestyle(), line.get_marker()) for line in lines if not _plain(line)}
     free = ((dash, marker) for marker in MARKERS for dash in DASHES if (dash, marker) not in used)
     plain = [line for line in lines if _plain(line)]

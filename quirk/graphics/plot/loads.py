@@ -18,9 +18,9 @@ PARTS = ("x", "y", "z", "magnitude")
 
 
 def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any) -> list[str]:
-    """Return the components to be drawn: some of "x", "y", "z" and "magnitude".
+    """Return the components to be drawn: a selection of "x", "y", "z" and "magnitude".
 
-    `views` are the joints or forces, and `components` the user's selection, or None.
+    `views` are the joints or forces, and `components` is the user's selection, or None.
     """
     if not views:
         raise InputError(f"{owner}: there is no joint that exerts a load; name a force")
@@ -35,9 +35,9 @@ def checked_loads(owner: str, views: Sequence[Any], frame: str, components: Any)
 
 
 def draw_loads(sheet: Sheet, result: Result, views: Sequence[Any], frame: str, parts: list[str]) -> None:
-    """Draw forces above torques, with one curve for each joint or force and component.
+    """Draw forces above torques, with one curve for each joint or force and each component.
 
-    `frame` selects the axes of the components, `parts` the components.
+    `frame` is the frame in which components are given, `parts` are the components.
     """
     both = sheet.axes(2, 1, sharex=True)
     vectors = any(part != "magnitude" for part in parts)
@@ -64,7 +64,7 @@ def _title(views: Sequence[Any], quantity: str) -> str:
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:
-    """Return a text for titles that names the axes in which loads are given."""
+    """Return a phrase for titles that names the axes of the load components."""
     if frame == "inertial":
         return "inertial axes"
     if frame.startswith("joint"):

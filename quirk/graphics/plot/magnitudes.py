@@ -1,4 +1,4 @@
-"""Largest magnitudes of quantities in a run; much smaller values are round-off."""
+"""Characteristic magnitudes of the quantities of a run, which define round-off thresholds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PART = 1e-10
 
 
 class Magnitudes:
-    """Largest lengths, speeds, forces and energies of a run."""
+    """Characteristic lengths, speeds, forces and energies of a run."""
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of this unit are zero up to round-off; 0 for unknown units."""
+        """Return the threshold below which quantities in a unit are zero up to round-off; 0 for unknown units."""
         known = {
             "": lambda: 1.0,
             "rad": lambda: 1.0,
@@ -47,7 +47,7 @@ class Magnitudes:
 
     @cached_property
     def length(self) -> float:
-        """The larger of the size of the system and the extent of its motion, m."""
+        """Characteristic length, m: the larger of the size of the system and the extent of its motion."""
         position = self._result.state.position
         return max(self._result._model.length, float(np.ptp(position, axis=0).max(initial=0.0)))
 
@@ -66,7 +66,8 @@ class Magnitudes:
     def force(self) -> float:
         """Largest force, N.
 
-        The maximum is taken over joint forces, joint torques divided by the length, weights and centripetal forces.
+        The maximum is taken over joint forces, joint torques divided by the characteristic length, weights and
+        centripetal forces.
         """
         loads = self._result._joint_loads
         sizes = [np.linalg.norm(load, axis=2).max(axis=0, initial=0.0) for load in loads.values()]

@@ -1,6 +1,6 @@
 """Plots over time: overview, bodies and joints, energies, residuals and rank.
 
-Terms: a sheet is the figure, or the axes of the user, on which a plot is drawn.
+Terms: a sheet is a figure, or the user's axes, on which a plot is drawn.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None
 
 
 def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> None:
-    """Draw the free coordinates of joints above their rates, with angles in the left column.
+    """Draw the free coordinates of joints above their rates, angles in the left column and travels in the right.
 
     `joints` is the user's selection, or None.
     """
@@ -88,7 +88,7 @@ def draw_coordinates(sheet: Sheet, result: Result, owner: str, joints: Any) -> N
 
 
 def _free_joints(result: Result, owner: str, joints: Any) -> dict[str, list[str]]:
-    """Return the names of joints with an "angle" and of those with a "travel" along a single free axis.
+    """Return the names of joints with a free angle, and of joints with a free travel along a single axis.
 
     `joints` is the user's selection, or None.
     """
@@ -137,7 +137,7 @@ def draw_energies(sheet: Sheet, result: Result) -> None:
 
 
 def draw_residuals(sheet: Sheet, ax: Axes, result: Result) -> None:
-    """Draw the largest residual of all constraints, and the largest rate of a residual."""
+    """Draw the largest residual over all constraints, and the largest rate of a residual."""
     residual = result.residual
     levels = ((residual.position, ".", "position level"), (residual.velocity, "x", "velocity level"))
     for values, marker, label in levels:
@@ -166,6 +166,6 @@ def draw_rank(sheet: Sheet, result: Result) -> None:
 
 
 def draw_components(ax: Axes, time: np.ndarray, values: np.ndarray, letters: str) -> None:
-    """Draw the columns of `values` (nt, k) over time, each labeled by one of the letters."""
+    """Draw the columns of `values` (nt, k) over `time` (nt,), labeled by the k characters of `letters`."""
     for column, letter in enumerate(letters):
         ax.plot(time, values[:, column], label=letter)

@@ -1,4 +1,4 @@
-"""The style "paper": figures for one column of a printed paper."""
+"""Plot style "paper": figures for one column of a printed paper."""
 
 from __future__ import annotations
 
@@ -54,17 +54,14 @@ def is_paper(style: Any) -> bool:
 
 
 def expanded(style: Any) -> Any:
-    """Return the user's style with "paper" replaced by settings of matplotlib."""
+    """Return the user's style with "paper" replaced by matplotlib settings."""
     if not is_paper(style):
         return [] if style is None else style
     return [STYLE if isinstance(part, str) and part == PAPER else part for part in _parts(style)]
 
 
 def size_of(usual: tuple[float, float]) -> tuple[float, float]:
-    """Return the width and height, inches, of a plot that fits one column of a paper.
-
-    `usual` is its default size, inches.
-    """
+    """Return the width and height, inches, of a plot scaled to one column of a paper; `usual` is its default size."""
     return COLUMN, max(LOWEST, COLUMN * usual[1] / usual[0])
 
 

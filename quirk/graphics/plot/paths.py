@@ -32,7 +32,7 @@ UNITS = {"velocity": "m/s", "acceleration": "m/s$^2$", "jerk": "m/s$^3$", "snap"
 def checked_paths(
     result: Result, points: Any, color: str | None, at: float | None
 ) -> tuple[list[tuple[str, np.ndarray]], list[str]]:
-    """Return the body points whose paths are drawn, and the names of bodies whose paths have no legend entry.
+    """Return the body points whose paths are drawn, and the names of bodies drawn without a legend entry.
 
     The arguments are those of `Plotter.paths`.
     """
@@ -59,10 +59,9 @@ def draw_paths(
     time: float | None,
     bodies: list[str],
 ) -> None:
-    """Draw the paths of body points and, faintly, the paths of other `bodies`.
+    """Draw the paths of body points and, faintly, the paths of the centers of mass of `bodies`.
 
-    `color` names the quantity that colors the paths, or is None. If a `time` (s) is given, the bodies are drawn
-    at this time.
+    `color` is the quantity that colors the paths, or None. If a `time` (s) is given, the bodies are drawn at this time.
     """
     labels = labels_of(result.system, points)
     paths = [result[name].path(local) for name, local in points]
@@ -106,7 +105,7 @@ def _listed(labels: list[str]) -> str:
 
 
 def _draw_colored(ax: Any, curves: Sequence[np.ndarray], sizes: Sequence[np.ndarray], label: str) -> None:
-    """Draw curves colored by values `sizes` at their points; each piece has the mean value of both ends."""
+    """Draw curves colored by the values `sizes` at their points; each segment has the mean value of both ends."""
     norm = plt.Normalize(0.0, max(size.max() for size in sizes))
     for curve, size in zip(curves, sizes, strict=True):
         kind: Any = LineCollection if curve.shape[1] == 2 else Line3DCollection

@@ -54,18 +54,19 @@ class Plotter(Renamed):
     path : str or Path, optional
         File of the plot; the suffix determines the format. A saved figure is closed, so that `matplotlib.pyplot.show`
         displays only unsaved figures.
-    ax : matplotlib Axes, or a list of them row by row for plots with several; optional
+    ax : matplotlib Axes, or a list of Axes (row by row) for plots with several axes; optional
         Axes to draw on instead of a new figure.
     size : (width, height), optional
         Size of a new figure, inches.
     style : optional
-        "paper" for a figure as wide as the column of a paper, a matplotlib style by name, a dictionary of settings such
-        as {"font.size": 8}, or a list of these.
+        "paper" for a figure as wide as one column of a paper, the name of a matplotlib style, a dictionary of settings
+        such as {"font.size": 8}, or a list of these.
     events : bool
-        For plots over time, phase portraits and paths: whether to mark events. Default: True, for paths False.
+        For plots over time, phase portraits and paths: whether to mark events. Default: False for paths, otherwise
+        True.
 
-    If there are many curves, only those with the largest values are named; the others are drawn as a band. Legends mark
-    curves that are zero to round-off; if all curves are zero, axes of reduced height contain a text that says so.
+    If there are many curves, only those with the largest values are named; the others are drawn as a band. Curves that
+    are zero up to round-off are marked in the legend; if all curves are zero, the axes are lower and state this.
     """
 
     _earlier_names: ClassVar = {"centre_of_mass": "center_of_mass"}
@@ -80,14 +81,14 @@ class Plotter(Renamed):
         return sheet.figure
 
     def motion(self, body: str, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity, orientation and angular velocity of a body over time, in four axes."""
+        """Draw position, velocity, orientation and angular velocity of a body over time, on four axes."""
         view = self._view(body, BodyView, "plot.motion", "a body")
         with self._over_time("plot.motion", (11, 7), options) as sheet:
             draw_motion(sheet, self.result, body, view)
         return sheet.figure
 
     def joint(self, joint: str, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw displacement and rotation of a joint and their rates over time, in four axes.
+        """Draw displacement and rotation of a joint and their rates over time, on four axes.
 
         Components are in the axes of joint frame i.
         """
@@ -99,8 +100,8 @@ class Plotter(Renamed):
     def coordinates(self, joints: Any = None, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the free angle or travel of joints over time, and their rates below.
 
-        There are two axes, or four if both kinds of coordinates exist. `joints` is a name or a list of names; default:
-        all joints with a free rotation or translation.
+        The figure has two axes, or four if there are both angles and travels. `joints` is a name or a list of names;
+        default: all joints with a free rotation or translation.
         """
         with self._over_time("plot.coordinates", (9, 7), options) as sheet:
             draw_coordinates(sheet, self.result, "plot.coordinates", joints)
@@ -109,9 +110,9 @@ class Plotter(Renamed):
     def quantity(self, *what: Any, **options: Unpack[TimeOptions]) -> Figure:
         """Draw quantities over time, in separate axes for each unit.
 
-        Quantities are names, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force",
-        "rod.euler_zxz.deg" or "energy.kinetic", or (label, values) or (label, values, unit) with values (nt,). All
-        names are listed at `quirk.result.named_quantities.curve`.
+        A quantity is a name, such as "rod.position.x", "hinge.angle", "hinge.angle.deg", "hinge.force",
+        "rod.euler_zxz.deg" or "energy.kinetic", or a tuple (label, values) or (label, values, unit) with values (nt,).
+        All names are listed at `quirk.result.named_quantities.curve`.
         """
         drawn = [one for each in what for one in curves("plot.quantity", self.result, each)]
         if not drawn:
@@ -136,8 +137,8 @@ class Plotter(Renamed):
     def spectrum(self, *what: Any, window: str = "hann", **options: Unpack[Options]) -> Figure:
         """Draw the amplitude spectra of quantities over frequency, Hz, in the units of the quantities.
 
-        A sinusoid of amplitude a has a peak of height a. The mean is removed; unequally spaced times are resampled by
-        cubic splines between events, at the same number of times.
+        The peak of a sinusoid has the height of its amplitude. The mean is removed; unequally spaced times are
+        resampled by cubic splines between events, at the same number of times.
 
         Parameters
         ----------
@@ -158,36 +159,36 @@ class Plotter(Renamed):
         return sheet.figure
 
     def energies(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw kinetic energy by body, and potential energy by force and gravity, over time, in two axes."""
+        """Draw kinetic energy by body, and potential energy by force and of gravity, over time, on two axes."""
         with self._over_time("plot.energies", (9, 7), options) as sheet:
             draw_energies(sheet, self.result)
         return sheet.figure
 
     def power(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the power of each force and constraint, and the energy dissipated by forces, over time, in two axes.
+        """Draw the power of each force and constraint, and the energy dissipated by forces, over time, on two axes.
 
-        The energy is that which force elements have removed from the motion and not stored, less the work of motors.
-        The values are those of `result.power`: power of gravity, forces, and constraints that do work, such as drivers.
-        If there are more than ten, all except the nine largest are drawn as their sum.
+        The dissipated energy is the mechanical energy removed by force elements and not stored, less the work of
+        motors. The values are those of `result.power`: power of gravity, of forces, and of constraints that do work,
+        such as drivers. If there are more than ten curves, all except the nine largest are summed.
         """
         with self._over_time("plot.power", (9, 7), options) as sheet:
             draw_power(sheet, self.result)
         return sheet.figure
 
     def balance(self, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw energies and work since the start, and the error of their balance, over time, in two axes.
+        """Draw energies and work since the start, and the error of their balance, over time, on two axes.
 
-        The sum of kinetic energy, potential energy and energy dissipated by forces increases by the work of
-        constraints, such as drivers, and of motors, controllers, thrusters and loads given as `Force` or `Torque`. The
-        error is `result.power.balance`: errors of the integration, or of work computed from the power at output times,
-        which has the uncertainty `result.power.uncertainty`.
+        The sum of kinetic energy, potential energy and dissipated energy increases by the work of drivers and other
+        constraints, motors, controllers, thrusters, and loads given as `Force` or `Torque`. The error is
+        `result.power.balance`. It results from the integration, and from work computed from the power at output times;
+        the latter part is estimated by `result.power.uncertainty`.
         """
         with self._over_time("plot.balance", (9, 7), options) as sheet:
             draw_balance(sheet, self.result)
         return sheet.figure
 
     def momentum(self, bodies: Any = None, about: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw linear and angular momentum of some bodies, by default all, over time, in two axes.
+        """Draw linear and angular momentum of several bodies, by default all, over time, on two axes.
 
         `about` is a point (3,), m, inertial frame, by default the center of mass of these bodies; see
         `Result.momentum_of`.
@@ -197,7 +198,7 @@ class Plotter(Renamed):
         return sheet.figure
 
     def center_of_mass(self, bodies: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw position, velocity and acceleration of the center of mass of some or all bodies, in three axes."""
+        """Draw position, velocity and acceleration of the center of mass of several or all bodies, on three axes."""
         with self._over_time("plot.center_of_mass", (9, 9), options) as sheet:
             draw_center_of_mass(sheet, self.result, bodies)
         return sheet.figure
@@ -211,8 +212,8 @@ class Plotter(Renamed):
     def rank(self, **options: Unpack[TimeOptions]) -> Figure:
         """Draw the numbers of constraint rows and of independent ones, and the smallest singular value, over time.
 
-        With more than 500 rows the lower axes are empty, and the rank is as determined during the run; see
-        `Result.health` for the quantities drawn.
+        For more than 500 rows the lower axes are empty, and the rank is the one determined during the run; see
+        `Result.health` for the quantities.
         """
         with self._over_time("plot.rank", (8, 6), options) as sheet:
             draw_rank(sheet, self.result)
@@ -221,15 +222,15 @@ class Plotter(Renamed):
     def loads(
         self, joint: Any = None, frame: str = "inertial", *, components: Any = None, **options: Unpack[TimeOptions]
     ) -> Figure:
-        """Draw force and torque of joints or forces on their body j over time; two axes.
+        """Draw force and torque of joints or forces on their body j over time, on two axes.
 
         Parameters
         ----------
         joint : name of a joint or a force, or a list of names; default: all joints
         frame : "inertial", "i", "j", "joint i" or "joint j"
             Axes of the components.
-        components : some of "x", "y", "z" and "magnitude"
-            Default: x, y and z for a single joint, the magnitude for several.
+        components : list with some of "x", "y", "z" and "magnitude"
+            Default: x, y and z for a single joint, the magnitude for several joints.
         """
         owner = "plot.loads"
         views = [self._view(name, (JointView, ForceView), owner, "a joint") for name in self._names(joint)]
@@ -248,10 +249,10 @@ class Plotter(Renamed):
         color: Any = None,
         **options: Unpack[Options],
     ) -> Figure:
-        """Draw direction and magnitude of the force in joints over the run on polar axes: a bearing load diagram.
+        """Draw direction and magnitude of joint forces during the run on polar axes: a bearing load diagram.
 
-        The tip of the force vector moves along the curve, as seen by an observer fixed in `frame`. A ring marks the
-        start. A text states the magnitude of the force perpendicular to the plane.
+        The curve is the path of the tip of the force vector, as seen by an observer fixed to `frame`. A ring marks the
+        start. A note states the magnitude of the force perpendicular to the plane.
 
         Parameters
         ----------
@@ -261,8 +262,8 @@ class Plotter(Renamed):
         on : "j" or "i"
             Body on which the force acts: the force of body i on body j, or its opposite.
         plane : "xy", "yz" or "zx", optional
-            Axes of the frame at 0 and at 90 degrees; "yx" and so on are also allowed. Default: perpendicular to the
-            axis with the smallest force.
+            Axes of the frame at 0 and at 90 degrees; also "yx", "zy" or "xz". Default: the plane perpendicular to the
+            axis with the smallest force component.
         color : a quantity as for `quantity`, optional
             Quantity that colors the curve, such as "crank pin.angle.deg"; only for a single joint.
         """
@@ -277,13 +278,14 @@ class Plotter(Renamed):
     def derivatives(
         self, body: str, point: Any = (0, 0, 0), *, over: Any = None, **options: Unpack[TimeOptions]
     ) -> Figure:
-        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other; five axes.
+        """Draw position, velocity, acceleration, jerk and snap of a body point, one below the other, on five axes.
 
         Components are along the inertial axes or, for a planar body, along the axes of its plane; constant components
         are omitted.
 
         Parameters
         ----------
+        body : name of a body
         point : (3,) or str
             Point in body coordinates, m, or the name of a frame of the body; default: the center of mass.
         over : (label, values (nt,)), optional
@@ -306,13 +308,13 @@ class Plotter(Renamed):
         at: float | None = None,
         **options: Unpack[TimeOptions],
     ) -> Figure:
-        """Draw the paths of body points in space; a motion in a coordinate plane is drawn in that plane.
+        """Draw the paths of body points in space; a planar motion in a coordinate plane is drawn in this plane.
 
         Parameters
         ----------
         points : ((body name, point), ...)
-            A point is (3,), m, in body coordinates or the name of a frame of the body. The legend names points by
-            frames or joints at the same place. Default: the centers of mass of the bodies that move farthest.
+            A point is (3,), m, in body coordinates, or the name of a frame of the body. In the legend a point has the
+            name of a frame or joint at its position. Default: the centers of mass of the bodies that move farthest.
         color : "velocity", "acceleration", "jerk" or "snap", optional
             Quantity whose magnitude colors the paths.
         at : float, optional
@@ -334,13 +336,13 @@ class Plotter(Renamed):
     ) -> Figure:
         """Draw the mechanism at several times in one plot, earlier times fainter.
 
-        A motion in a coordinate plane is drawn in that plane.
+        A planar motion in a coordinate plane is drawn in this plane.
 
         Parameters
         ----------
         times : list of times, s; default: six from the start to the end
         trails : ((body name, point), ...)
-            Points as for `points` of `paths`, whose paths from the first to the last of these times are drawn.
+            Points, as for `paths`, whose paths from the first to the last of these times are drawn.
         view : (elevation, azimuth), degrees, optional
             Viewing direction in space, as in `result.animate`.
         """
@@ -352,11 +354,11 @@ class Plotter(Renamed):
         return sheet.figure
 
     def compare(self, other: Result, names: Any = None, **options: Unpack[TimeOptions]) -> Figure:
-        """Draw the differences from another result over time: position, orientation and joint forces; three axes.
+        """Draw the differences from another result over time, on three axes: position, orientation and joint forces.
 
-        Differences are drawn at the output times of this result that both runs contain. The other result is
-        interpolated between its output times, its motion by cubic and its forces by linear interpolation. The axes are
-        logarithmic, so exact agreement is not drawn.
+        Differences are drawn at the output times of this result within the time range of both runs. The other result is
+        interpolated, motion by cubic and forces by linear interpolation. The axes are logarithmic, so zero differences
+        are not drawn.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Polar diagrams of joint forces: their direction and magnitude during a run."""
+"""Polar diagrams of joint forces: direction and magnitude during a run."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def draw_polar(
     frame_and_body: tuple[str, str],
     shade: Curve | None,
 ) -> None:
-    """Draw forces (nt, 3), N, in the plane of two axes.
+    """Draw forces (nt, 3), N, projected on the plane of two axes.
 
-    `frame_and_body` has the frame of the forces and the body on which they act, "i" or "j"; `shade` is a quantity that
-    colors the curve, or None.
+    `axes` are the indices of the axes. `frame_and_body` contains the frame of the components, and the body on which the
+    forces act, "i" or "j"; `shade` is a quantity that colors the curve, or None.
     """
     if shade is not None and len(views) > 1:
         raise InputError(f"plot.polar: color is for a single joint; got {len(views)}")
@@ -89,9 +89,9 @@ def _draw_colored(sheet: Sheet, ax: Any, points: np.ndarray, shade: Curve) -> No
 
 
 def _label(ax: Any, axes: list[int], largest: float) -> None:
-    """Write magnitudes with their unit, and the names of the two axes at 0 and 90 degrees.
+    """Label the magnitudes with their unit, and the two axes at 0 and 90 degrees with their names.
 
-    `largest` is the largest magnitude, N.
+    `axes` are the indices of the axes, and `largest` is the largest magnitude, N.
     """
     factor, unit = prefixed("N", largest)
     ax.yaxis.get_major_locator().base.set_params(nbins=MOST_RINGS)

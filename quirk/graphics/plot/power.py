@@ -28,7 +28,7 @@ IDLE = 1e-9
 
 
 def draw_power(sheet: Sheet, result: Result) -> None:
-    """Draw the power of each force and constraint that does work, their sum, and the energy dissipated by forces."""
+    """Draw the power of each force and of each constraint that does work, their sum, and the dissipated energy."""
     powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
         powers.plot(result.time, power, label=shown(name))
@@ -39,7 +39,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
 
 
 def draw_balance(sheet: Sheet, result: Result) -> None:
-    """Draw the changes of all energies since the start, and the error of their balance."""
+    """Draw the changes of all energies since the start, and the error of the energy balance."""
     energies, rest = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     energy, power = result.energy, result.power
     work = power.work
@@ -66,9 +66,9 @@ def draw_balance(sheet: Sheet, result: Result) -> None:
 
 
 def largest(curves: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the curves (nt,) with the largest values by name, and the sum of all other curves.
+    """Return the curves (nt,) with the largest values by name, and the sum of the others.
 
-    Curves that are zero are left out.
+    Curves that are identically zero are omitted.
     """
     reach = {name: float(np.abs(curve).max()) for name, curve in curves.items()}
     least = IDLE * max(reach.values(), default=0.0)

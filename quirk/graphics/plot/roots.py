@@ -13,7 +13,7 @@ OWNER = "RootLocus.plot"
 
 
 def draw_roots(values: np.ndarray, eigenvalues: np.ndarray, options: Mapping[str, Any]) -> Any:
-    """Draw the F eigenvalues (p, F) of a linear system in the complex plane, colored by p parameter values."""
+    """Draw a root locus: the F eigenvalues (p, F) of a linear system, colored by the p values of a parameter."""
     with drawing(OWNER, (7, 6), options) as sheet:
         (ax,) = sheet.axes(over_time=False)
         ax.plot(eigenvalues.real, eigenvalues.imag, color="#cccccc", linewidth=0.8, zorder=1)
@@ -36,12 +36,12 @@ def draw_equilibria(
     name: str,
     options: Mapping[str, Any],
 ) -> Any:
-    """Draw a quantity of p equilibria over a parameter: unstable parts dashed, turning points as dots.
+    """Draw a quantity of p equilibria over a parameter, with unstable parts dashed and dots at turning points.
 
     Parameters
     ----------
     values, quantity : (p,) values of the parameter and of the quantity
-    stable : (p,) bool
+    stable : (p,) bool, stability of each equilibrium
     turning : indices of the turning points
     name : name of the quantity
     options : options of the plot

@@ -1,4 +1,4 @@
-"""The figure, or the axes of the user, on which a plot is drawn: titles, labels and legends that fit."""
+"""A plot's figure, or the user's axes: titles, labels and legends that fit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Sheet:
     figure : matplotlib figure
     given : axes of the user, or None
     happenings : events to be marked, or None
-    magnitudes : magnitudes of the run, from which the bounds of round-off are computed, or None
+    magnitudes : characteristic magnitudes of the run, which define the round-off thresholds, or None
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class Sheet:
         self._empty: list[Any] = []
 
     def axes(self, rows: int = 1, columns: int = 1, *, over_time: bool = True, **layout: Any) -> np.ndarray:
-        """Return the axes as an array (rows * columns,), row by row.
+        """Return the axes of the plot as an array (rows * columns,), row by row.
 
-        With `over_time`, events are marked in them. `layout` are further arguments of `Figure.subplots`.
+        If `over_time`, events are marked on them. `layout` are further arguments of `Figure.subplots`.
         """
         count = rows * columns
         kind = (layout.get("subplot_kw") or {}).get("projection") or "rectilinear"
@@ -97,10 +97,10 @@ class Sheet:
             self.figure.suptitle(text)
 
     def finish(self, ax: Axes, title: str, quantity: str, unit: str, label: str = TIME) -> None:
-        """Give axes with curves a title, labels such as "Force (N)", a grid and a legend.
+        """Add a title, labels such as "Force (N)", a grid and a legend to axes with curves.
 
-        The legend marks the curves that are zero up to round-off. If all curves are zero, the axes become low and
-        contain a text instead. The label of the vertical axis consists of `quantity` and `unit`.
+        The legend marks curves that are zero up to round-off. If all curves are zero, the axes are reduced in height
+        and state this. The label of the vertical axis consists of `quantity` and `unit`.
         """
         ax.set_title(title)
         if label == TIME:
@@ -160,7 +160,7 @@ class Sheet:
                 fit_space(ax)
 
     def _drop_repeated(self) -> bool:
-        """Remove titles of low axes that repeat the vertical label; return whether any was removed."""
+        """Remove titles of low axes that are equal to the vertical label; return whether any was removed."""
         low = [ax for ax in self._drawn if ax.get_window_extent().height < TITLED * self.figure.dpi / 72]
         repeated = [ax for ax in low if ax.get_title() and ax.get_ylabel().lower().startswith(ax.get_title())]
         for ax in repeated:
@@ -168,7 +168,7 @@ class Sheet:
         return bool(repeated)
 
     def _settle(self, fit: Fit) -> None:
-        """Wrap texts and lay the figure out repeatedly, until no text is wrapped differently.
+        """Wrap texts and repeat the layout of the figure until the wrapping no longer changes.
 
         Most of the drawing time is spent on these layouts.
         """
@@ -185,13 +185,13 @@ class Sheet:
                 ax.apply_aspect()
 
     def _lines(self, ax: Any) -> list[Line2D]:
-        """Return the curves in axes that belong to this plot."""
+        """Return the curves in axes that were drawn by this plot."""
         return [line for line in ax.lines if line not in self._before and not is_mark(line)]
 
     def _largest(self, ax: Axes, unit: str) -> float:
-        """Return the largest value drawn in axes, or 1 if all values are zero.
+        """Return the largest absolute value drawn in axes, or 1 if all values are zero up to round-off.
 
-        Curves that are zero relative to this value are recorded.
+        Curves that are negligible relative to this value are recorded as zero.
         """
         reach = {line: float(np.nanmax(np.abs(line.get_ydata()), initial=0.0)) for line in self._lines(ax)}
         bands = [float(np.abs(group.get_datalim(ax.transData).intervaly).max()) for group in ax.collections]
@@ -209,13 +209,13 @@ class Sheet:
         return largest
 
     def round_off(self, unit: str) -> float:
-        """Return the value below which quantities of this unit are zero up to round-off; 0 if unknown."""
+        """Return the threshold below which quantities in a unit are zero up to round-off; 0 if it is unknown."""
         return self._magnitudes.round_off(unit) if self._magnitudes is not None else 0.0
 
     def _tell_zero(self, ax: Axes, largest: float, zero: float, unit: str) -> None:
-        """Write into axes that all curves are zero, and choose a scale on which round-off is not visible.
+        """Write on axes that all curves are zero, and choose a scale that hides round-off.
 
-        `largest` is the largest value, `zero` the bound of round-off, and `unit` their unit.
+        `largest` is the largest value, `zero` the round-off threshold, and `unit` their unit.
         """
         bound = f"{largest:.0e} {unit}".strip()
         text = f"zero to round-off ({bound})" if largest > 0 else "zero"

@@ -23,7 +23,7 @@ EVEN = 1e-6
 
 
 def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window: str) -> None:
-    """Draw the amplitude spectra of quantities; the legend gives the frequency of the largest amplitude.
+    """Draw the amplitude spectra of quantities; the legend states the frequency of the largest amplitude.
 
     `window` is the name of a window of scipy.signal.
     """
@@ -52,9 +52,9 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
 
 
 def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return k positive frequencies, Hz, and the amplitudes (k,) of a quantity at them.
+    """Return the amplitude spectrum of a quantity: k positive frequencies, Hz, and amplitudes (k,).
 
-    `time` (nt,), s, and `values` (nt,) are the quantity over time; amplitudes have its unit.
+    `values` (nt,) are the quantity at the times `time` (nt,), s; amplitudes have the unit of the quantity.
 
     Raises
     ------
@@ -79,9 +79,9 @@ def spectrum(time: np.ndarray, values: np.ndarray, window: str) -> tuple[np.ndar
 
 
 def evenly(time: np.ndarray, values: np.ndarray) -> tuple[float, np.ndarray]:
-    """Return a time step, s, and the values of a quantity at equally spaced times in the same range.
+    """Return a time step, s, and the values of a quantity resampled at equally spaced times.
 
-    The values are interpolated by splines between events.
+    The values are interpolated by cubic splines between events.
     """
     steps = np.diff(time)
     step = float(time[-1] - time[0]) / (len(time) - 1)

@@ -1,1 +1,1 @@
-"""Geometry of a system for drawing, used by plots, animations and viewers."""
+"""Geometry of a system for plots, animations and viewers."""

@@ -1,4 +1,4 @@
-"""Surfaces of elastic beams: the outline of the section, swept along the center line."""
+"""Surfaces of elastic beams: the outline of the section swept along the center line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ RINGS, CORNERS = 48, 12
 
 
 class SweptBeam:
-    """The surface of a beam at the times of pictures.
+    """Surface of a beam at nt times.
 
     Parameters
     ----------
     beam : Beam
-    positions, orientations : (nt, N + 1, 3) m, inertial frame, and (nt, N + 1, 4) of the beam's bodies
+    positions, orientations : (nt, N + 1, 3) m, inertial frame, and quaternions (nt, N + 1, 4) of the beam's bodies
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class SweptBeam:
         self.rings = points[:, :, None] + np.einsum("trij,cj->trci", rotation.matrix(turns), across)
 
     def faces(self, frame: int) -> list[np.ndarray]:
-        """Return the polygons (k, 3) of the surface in the picture with index `frame`."""
+        """Return the polygons (k, 3) of the surface at the time with index `frame`."""
         rings = self.rings[frame]
         following = np.roll(rings, -1, axis=1)
         sides = np.stack([rings[:-1], following[:-1], following[1:], rings[1:]], axis=2)
@@ -47,7 +47,7 @@ class SweptBeam:
 
 
 def beam_of_bodies(system: Any) -> dict[str, Beam]:
-    """Return the beam of each body that belongs to one, by the body's name."""
+    """Return the beam to which each body of a beam belongs, by name of the body."""
     return {body.name: beam for beam in beams_of(system) for body in beam.bodies}
 
 

@@ -1,4 +1,4 @@
-"""Parallel projections of a mechanism in space; equal lengths appear equal at any distance."""
+"""Parallel projections of a mechanism."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ FLAT = 0.25
 
 @dataclass(frozen=True)
 class Camera:
-    """A parallel projection onto the plane of a picture.
+    """Parallel projection onto an image plane.
 
     Attributes
     ----------
-    axes : (3, 3), rows: the directions right, up, and toward the viewer, inertial components
+    axes : (3, 3) unit vectors right, up, and toward the viewer as rows, inertial components
     vertical : index of the inertial axis that is shown vertically
     """
 
@@ -29,7 +29,7 @@ class Camera:
 
     @classmethod
     def at(cls, elevation: float, azimuth: float, vertical: int) -> Camera:
-        """Return the projection for an elevation and azimuth, degrees, as in matplotlib's `view_init`.
+        """Return the projection for an elevation and azimuth, degrees, defined as in matplotlib's `view_init`.
 
         The inertial axis with index `vertical` points up; azimuth 0 is along the next axis in the cyclic order x, y, z.
         """
@@ -59,7 +59,7 @@ def vertical_of(gravity: np.ndarray) -> int:
 
 
 def usual_view(extent: np.ndarray, vertical: int) -> tuple[float, float]:
-    """Return an elevation and azimuth, degrees, suited to view a motion with the extent (3,), m.
+    """Return the default elevation and azimuth, degrees, for a motion with the extent (3,), m.
 
     `vertical` is the index of the vertical axis.
     """

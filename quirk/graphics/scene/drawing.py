@@ -1,4 +1,4 @@
-"""Picture of a mechanism at one time, in space or in a coordinate plane, for plots."""
+"""Drawing of a mechanism at one time, in space or in a coordinate plane, for plots."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ EDGE = 0.8
 
 
 def moving(extent: np.ndarray) -> list[int]:
-    """Return the indices of the coordinates that show a motion with the extent (3,), m.
+    """Return the indices of the coordinates in which a motion with the extent (3,), m, is drawn.
 
-    A planar motion has two such coordinates.
+    These are two coordinates for a motion in a coordinate plane, otherwise three.
     """
     flat = [c for c in range(3) if extent[c] < FLAT * extent.max()]
     return [c for c in range(3) if c != flat[-1]] if flat else [0, 1, 2]
 
 
 class UnsplitPoly3D(Poly3DCollection):
-    """Matplotlib collection of faces of one color in space, filled as one path, so that no seams are seen."""
+    """Matplotlib collection of faces of one color in space, filled as one path to avoid visible seams."""
 
     def do_3d_projection(self) -> Any:
-        """Project the faces onto the picture, and combine them into one path."""
+        """Project the faces onto the image plane, and combine them into one path."""
         depth = super().do_3d_projection()
         self._paths = [whole([path.vertices for path in self.get_paths()])]
         return depth
@@ -64,9 +64,9 @@ def whole(polygons: Sequence[np.ndarray]) -> Path:
 
 
 def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 0) -> None:
-    """Draw unbounded planes and fixed plates at one time of a scene, with index `number`.
+    """Draw unbounded planes and fixed plates at the time of a scene with index `number`.
 
-    `directions` are the two or three coordinates that are shown.
+    `directions` are the indices of the two or three coordinates that are shown.
     """
     if scene.plates:
         _draw_plates(ax, scene, directions)
@@ -92,7 +92,7 @@ def draw_ground(ax: Any, scene: Scene, directions: Sequence[int], number: int = 
 def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
     """Draw plates fixed in the inertial frame, with their outlines.
 
-    `directions` are the two or three coordinates that are shown.
+    `directions` are the indices of the two or three coordinates that are shown.
     """
     faces = [face[:, directions] for face in scene.plates]
     outline, solid = Outline(scene.plates), len(directions) == 3
@@ -109,9 +109,9 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
 
 
 def draw_mechanism(ax: Any, scene: Scene, number: int, directions: Sequence[int], opacity: float = 1.0) -> None:
-    """Draw the bodies, joints, ropes and rods of a scene, and lines of force elements, at the time with index `number`.
+    """Draw bodies, joints, ropes, rods and lines of force elements of a scene, at the time with index `number`.
 
-    Arrows are not drawn. `directions` are the two or three coordinates that are shown.
+    Arrows are not drawn. `directions` are the indices of the two or three coordinates that are shown.
     """
     for name, faces in scene.faces.items():
         if faces:
@@ -143,7 +143,10 @@ def _draw_body(
     directions: Sequence[int],
     opacity: float,
 ) -> None:
-    """Draw faces with the same number of corners, and their outline, at a pose (position, rotation matrix)."""
+    """Draw faces with equal numbers of corners, and their outline, at a pose (position, rotation matrix).
+
+    `directions` are the indices of the two or three coordinates that are shown.
+    """
     solid = len(directions) == 3
     lines = Line3DCollection if solid else LineCollection
     along = None if solid else np.eye(3)[3 - sum(directions)]
@@ -167,6 +170,6 @@ def _draw_body(
 
 
 def _alike(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return faces with equal numbers of corners, by repeating the last corner of faces with fewer corners."""
+    """Return faces padded to equal numbers of corners by repetition of the last corner."""
     most = max(map(len, faces))
     return [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]

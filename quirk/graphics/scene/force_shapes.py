@@ -1,4 +1,4 @@
-"""Shapes that represent force elements: coils, lines between points, and arrows of forces and torques."""
+"""Graphical symbols of force elements: coils, lines between points, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ ARROWS = ("force", "torque")
 
 
 class ForceLines:
-    """The lines that represent the force elements of a result.
+    """Lines that represent the force elements of a result.
 
     Parameters
     ----------
     result : Result
-    times : (nt,) times of the pictures, s
+    times : (nt,) times at which they are drawn, s
     path_of : function that returns the path (nt, 3), inertial frame, of a point (3,) of a body or the ground
     """
 
@@ -42,7 +42,7 @@ class ForceLines:
 
     @property
     def points(self) -> list[np.ndarray]:
-        """Paths (nt, 3) of all end points of the lines, inertial frame, m."""
+        """Paths (nt, 3) of the end points of all lines, inertial frame, m."""
         return [path for ends in self._ends for path in ends]
 
     def tips(self, half: float) -> list[np.ndarray]:
@@ -54,9 +54,9 @@ class ForceLines:
         return [ends[-1] + loads * _scale(loads, half) for ends, loads in shown if loads is not None]
 
     def curves(self, frame: int, half: float) -> list[tuple[ForceElement, np.ndarray]]:
-        """Return each force element with the points (k, 3) of its line in one picture, inertial frame, m.
+        """Return each force element with the points (k, 3) of its line at one time, inertial frame, m.
 
-        `frame` is the index of the picture, and `half` half the size of the scene, m.
+        `frame` is the index of the time, and `half` half the size of the scene, m.
         """
         found = []
         for element, ends, loads in zip(self._shown, self._ends, self._loads, strict=True):
@@ -72,10 +72,7 @@ class ForceLines:
 
 
 def _scale(loads: np.ndarray, half: float) -> float:
-    """Return the length of an arrow per unit of load, m/N or m/(N m), for loads (nt, 3).
-
-    `half` is half the size of the scene, m.
-    """
+    """Return the scale of arrows, m/N or m/(N m), for loads (nt, 3); `half` is half the size of the scene, m."""
     largest = float(np.linalg.norm(loads, axis=1).max())
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
@@ -85,7 +82,10 @@ def _has_length(element: ForceElement) -> bool:
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Return vectors (nt, 3) at the times of the pictures, interpolated from `vectors` at the output times."""
+    """Return vectors (nt, 3) interpolated from the output times to `times`, s.
+
+    `vectors` are the values at the output times.
+    """
     return np.stack([np.interp(times, result.time, component) for component in vectors.T], axis=1)
 
 
@@ -102,7 +102,7 @@ def coil(start: np.ndarray, end: np.ndarray, radius: float) -> np.ndarray:
 
 
 def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Return the points (k, 3) of an arrow, as one line; `vector` (3,) leads from its start to its tip."""
+    """Return the points (k, 3) of an arrow as one line; `vector` (3,) is from its start to its tip."""
     along, across, _ = _axes(vector)
     tip, neck = start + along, start + (1 - HEAD_LENGTH) * along
     side = HEAD_WIDTH * np.linalg.norm(vector) * across
@@ -110,7 +110,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _axes(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return a vector (3,) and two unit vectors perpendicular to it and to each other."""
+    """Return an orthogonal triad: `vector` (3,) itself and two unit vectors perpendicular to it."""
     across = np.cross(vector, np.eye(3)[int(np.argmin(np.abs(vector)))])
     size = np.linalg.norm(across)
     across = across / size if size > 0 else np.eye(3)[0]

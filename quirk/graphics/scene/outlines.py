@@ -1,7 +1,6 @@
-"""Visible edges of a body's faces: sharp edges and the silhouette.
+"""Visible edges of a body: sharp edges and the silhouette.
 
-The facets of a cylinder or a sphere approximate a smooth surface; edges between them would look like stripes, and are
-left out.
+Edges between the facets that approximate a smooth surface, such as a cylinder, are omitted.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ SAME = 1e-6
 
 
 class Outline:
-    """The E visible edges of one body with F faces (F, k, 3); faces may repeat their last corner.
+    """Edges of one body with F faces (F, k, 3); faces may repeat their last corner.
 
     Attributes
     ----------
-    ends : (E, 2, 3) both ends of each edge, body coordinates, m
+    ends : (E, 2, 3) both ends of each of E edges, body coordinates, m
     face : (E,) index of one adjacent face
     """
 
@@ -48,9 +47,9 @@ class Outline:
         self.ends, self.face = np.stack([places[start[first]], places[end[first]]], axis=1), of[first]
 
     def seen(self, direction: np.ndarray | None) -> np.ndarray:
-        """Return a mask (E,) of the visible edges: the sharp ones, and the silhouette from a viewing direction (3,).
+        """Return a mask (E,) of the visible edges: sharp edges, and the silhouette for a viewing direction (3,).
 
-        Without a direction there is no silhouette.
+        The direction is in body axes; without a direction there is no silhouette.
         """
         if direction is None:
             return self._sharp
@@ -59,7 +58,7 @@ class Outline:
 
 
 def _numbers(corners: np.ndarray) -> np.ndarray:
-    """Return an index (F, k) for each corner of faces (F, k, 3), equal for corners at the same point."""
+    """Return an index (F, k) for each corner of faces (F, k, 3); corners at the same point have equal indices."""
     size = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) or 1.0
     _, number = np.unique(np.round(corners.reshape(-1, 3) / (SAME * size)), axis=0, return_inverse=True)
     return np.asarray(number.reshape(corners.shape[:2]))

@@ -1,4 +1,4 @@
-"""Surfaces that bodies touch, in pictures: bounded plates and bowls as faces, and unbounded planes."""
+"""Surfaces in contact with bodies: bounded plates and bowls as faces, and unbounded planes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class DrawnPlane:
-    """An unbounded plane fixed in a body or the ground.
+    """Unbounded plane fixed to a body or the ground.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class DrawnPlane:
 
 
 def planes_of(system: System) -> list[DrawnPlane]:
-    """Return the planes that bodies touch or on which they roll, each once."""
+    """Return the distinct planes that bodies contact or on which they roll."""
     found: list[DrawnPlane] = []
     for constraint in system.constraints:
         for plane in planes_in(constraint):
@@ -80,7 +80,7 @@ def planes_in(constraint: Any) -> list[DrawnPlane]:
 def plate_faces(system: System) -> dict[str, list[np.ndarray]]:
     """Return the faces (4, 3), m, of bounded surfaces in body coordinates, by name of body or "ground".
 
-    A plate inside a shape of its body is left out.
+    Plates inside a shape of their body are omitted.
     """
     faces: dict[str, list[np.ndarray]] = {}
     drawn: list[tuple[Any, Surface]] = []
@@ -131,7 +131,7 @@ def _disk(surface: Surface) -> list[np.ndarray]:
 
 
 def _globe(surface: Surface) -> list[np.ndarray]:
-    """Return the faces of narrow bands along circles of a sphere; its inside is visible between the bands."""
+    """Return the faces of narrow bands along circles of a sphere, between which its inside is visible."""
     circle, faces = _circle(CORNERS), list[np.ndarray]()
     for latitude in np.linspace(-0.5 * np.pi, 0.5 * np.pi, PARALLELS + 2)[1:-1]:
         c, s = np.cos(latitude), np.sin(latitude)
@@ -144,7 +144,7 @@ def _globe(surface: Surface) -> list[np.ndarray]:
 
 
 def _band(ring: np.ndarray, across: np.ndarray) -> list[np.ndarray]:
-    """Return the faces of a band along a closed line (k, 3); vectors `across` (k, 3) give half its width."""
+    """Return the faces of a band along a closed line (k, 3); the vectors `across` (k, 3) are half its width."""
     one, two = ring - across, ring + across
     return [np.array([one[k], one[k + 1], two[k + 1], two[k]]) for k in range(len(ring) - 1)]
 
@@ -156,9 +156,10 @@ Box = tuple[np.ndarray, np.ndarray]
 
 
 def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return the part of a plane inside a box, as a convex polygon (k, 3) with k corners; k = 0 if there is none.
+    """Return the part of a plane inside a box, as a convex polygon (k, 3) with k corners; k = 0 if it is empty.
 
-    `box` has the lowest and highest corner (3,); `point` and `normal` (3,) define the plane.
+    `box` consists of the lowest and highest corner (3,); the plane contains `point` (3,) and has the normal `normal`
+    (3,).
     """
     low, high = box
     middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
@@ -170,7 +171,7 @@ def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
 
 
 def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
-    """Return the part of a convex polygon (k, 3) inside a box, by the method of Sutherland and Hodgman."""
+    """Return the part of a convex polygon (k, 3) inside a box, by Sutherland-Hodgman clipping."""
     low, high = box
     for axis in range(3):
         for sign, limit in ((1.0, high[axis]), (-1.0, -low[axis])):
@@ -179,9 +180,9 @@ def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
 
 
 def _clipped(polygon: np.ndarray, distances: np.ndarray) -> np.ndarray:
-    """Return the part of a convex polygon (k, 3) on one side of a plane.
+    """Return the part of a convex polygon (k, 3) on the side of a plane where the signed distance is not positive.
 
-    `distances` (k,) are the signed distances of the corners from the plane, which are negative or zero on this side.
+    `distances` (k,) are the signed distances of the corners from the plane.
     """
     kept = []
     for k in range(len(polygon)):
@@ -194,6 +195,6 @@ def _clipped(polygon: np.ndarray, distances: np.ndarray) -> np.ndarray:
 
 
 def quadrilaterals(polygon: np.ndarray) -> list[np.ndarray]:
-    """Return a convex polygon (k, 3) as faces (4, 3); the last one may repeat its last corner."""
+    """Return a convex polygon (k, 3) divided into faces (4, 3); the last one may repeat its last corner."""
     found = [polygon[[0, k, k + 1, min(k + 2, len(polygon) - 1)]] for k in range(1, len(polygon) - 1, 2)]
     return [face for face in found if np.ptp(face, axis=0).any()]

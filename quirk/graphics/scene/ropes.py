@@ -1,4 +1,4 @@
-"""Lines of ropes and rods between points, at the times of the pictures."""
+"""Lines of ropes and rods between points, over time."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ARC = 12
 
 
 class Paths(Protocol):
-    """Interface of a scene for ropes: motion of bodies and points at the times of the pictures.
+    """Interface of a scene for ropes: motion of bodies and points at nt times.
 
     `times` are (nt,), s. `poses` are positions (nt, 3) and rotation matrices (nt, 3, 3) by name of body. `path_of`
-    returns the path (nt, 3) of a point.
+    returns the path (nt, 3) of a point of a body.
     """
 
     @property
@@ -62,10 +62,10 @@ def _axes(scene: Paths, drum: Any) -> np.ndarray:
 
 
 def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) -> np.ndarray:
-    """Return the points (k, 3) of a rope over sheaves, inertial frame, m, in the picture with index `t`.
+    """Return the points (k, 3) of a rope over sheaves, inertial frame, m, at the time with index `t`.
 
-    The rope consists of straight parts and arcs. `centers` and `axes` are the centers and axes of the sheaves. `pulley`
-    is the constraint of the rope.
+    The rope consists of straight parts and arcs. `pulley` is its constraint; `centers` and `axes` are the centers and
+    axes of the sheaves.
     """
     parts, count = [], len(centers)
     for k, drum in enumerate(pulley.drums):
@@ -84,10 +84,9 @@ def _course(pulley: Pulley, centers: list[np.ndarray], axes: list[Any], t: int) 
 
 
 def _radius(pulley: Pulley, axes: list[Any], body_axes: np.ndarray, picture: int, sheave: int) -> float:
-    """Return the radius (m) of a sheave.
+    """Return the radius (m) of a sheave, negative if its axis is opposite to the third column of `body_axes` (3, 3).
 
-    The radius is negative if the sheave rotates opposite to the axes `body_axes` (3, 3). `axes` are the axes of the
-    sheaves, `sheave` is the index of the sheave, and `picture` that of the picture.
+    `axes` are the axes of all sheaves, `sheave` is the index of the sheave, and `picture` the index of the time.
     """
     drum = pulley.drums[sheave] if 0 <= sheave < len(pulley.drums) else None
     return 0.0 if drum is None else float(np.copysign(drum.radius, axes[sheave][picture][:, 2] @ body_axes[:, 2]))
@@ -100,6 +99,9 @@ def _arc(center: np.ndarray, axes: np.ndarray, radius: float, end_points: list[n
 
 
 def chunks(points: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return a line (k, 3) divided into pieces of `size` points; each piece begins where the last one ends."""
+    """Return a line (k, 3) divided into pieces of `size` points.
+
+    Each piece begins at the last point of the previous one.
+    """
     starts = range(0, max(len(points) - 1, 1), size - 1)
     return [points[a : a + size] for a in itertools.takewhile(lambda a: a < len(points), starts)]

@@ -1,6 +1,6 @@
-"""A mechanism in space as it is drawn: shapes of bodies, marks of joints, forces, and paths of points.
+"""Drawable geometry of a mechanism: shapes of bodies, symbols of joints, forces, and paths of points.
 
-Terms: a picture is one of nt times, given by its index `frame`. Paths are in the inertial frame, m.
+Terms: drawings are made at nt times, indexed by `frame`. Paths are in the inertial frame, m.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ AROUND = 1.0
 
 
 class Scene:
-    """Everything that is drawn of a mechanism, with the poses of all bodies at the times of the pictures.
+    """Drawable geometry of a mechanism, with the poses of all bodies at nt times.
 
     Parameters
     ----------
     result : Result
-    times : (nt,) times of the pictures, s
+    times : (nt,) times at which it is drawn, s
     trails : body points (body name, point (3,) in body coordinates, m) whose paths are drawn
     fineness : number of points of these paths between two times
     """
@@ -113,7 +113,7 @@ class Scene:
             faces[:] = [np.concatenate([face, np.repeat(face[-1:], most - len(face), axis=0)]) for face in faces]
 
     def _bound(self) -> None:
-        """Compute the box that contains everything, and the extent of the motion of body points along each axis."""
+        """Compute the bounding box of everything, and the extent of the motion of body points along each axis."""
         corners = [self._carried(name, np.vstack([*faces, np.zeros(3)])) for name, faces in self.faces.items()]
         joints = [self.joint_point(c)[:, None] for c in self.constraints]
         swept = [beam.rings for beam in self.beams]
@@ -122,10 +122,7 @@ class Scene:
         self.extent = np.max([np.ptp(x, axis=0).max(axis=0) for x in corners], axis=0)
 
     def _near(self, plates: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Return the parts of fixed faces near the motion, and enlarge the displayed box to contain them.
-
-        `plates` are the fixed faces.
-        """
+        """Return the parts of the fixed faces `plates` near the motion, and enlarge the displayed box accordingly."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
         found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
@@ -136,12 +133,12 @@ class Scene:
 
     @cached_property
     def outlines(self) -> dict[str, Outline]:
-        """Visible edges of each body that has faces, by name."""
+        """Edges of each body that has faces, by name of the body."""
         return {name: Outline(faces) for name, faces in self.faces.items() if faces}
 
     @cached_property
     def rods(self) -> list[tuple[Constraint, np.ndarray]]:
-        """Constraints that are drawn as ropes or rods, with the points (nt, k, 3) of their lines."""
+        """Constraints drawn as ropes or rods, each with the points (nt, k, 3) of its line."""
         return rods(self, self._all_constraints)
 
     def color_of(self, beam: SweptBeam) -> tuple[float, float, float, float]:
@@ -150,7 +147,7 @@ class Scene:
         return _seen_through(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
-        """Set up axes with equal scales that contain everything; their edges have the length 2 `half`, m.
+        """Set up three-dimensional axes with equal scales that contain everything; their edge length is 2 `half`, m.
 
         `view` is the elevation and azimuth, degrees, or None.
         """
@@ -164,16 +161,16 @@ class Scene:
         ax.view_init(elev=elevation, azim=azimuth, vertical_axis=LETTERS[vertical])
 
     def acts(self, constraint: Constraint, frame: int) -> bool:
-        """Whether a constraint is enabled in one picture; True for constraints without a mark."""
+        """Whether a constraint is enabled at the time with index `frame`; True for constraints without a symbol."""
         return constraint.name not in self._active or bool(self._active[constraint.name][frame])
 
     def joint_points(self, frame: int) -> np.ndarray:
-        """Return the points (k, 3), inertial frame, m, of the k joints that are enabled in one picture."""
+        """Return the points (k, 3) of the k joints enabled at the time with index `frame`, inertial frame, m."""
         points = [self.joint_point(c)[frame] for c in self.constraints if self._active[c.name][frame]]
         return np.array(points).reshape(-1, 3)
 
     def plane_at(self, plane: DrawnPlane, frame: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a point (3,), m, and the normal (3,) of a plane in one picture, inertial frame."""
+        """Return a point (3,), m, and the normal (3,) of a plane at the time with index `frame`, inertial frame."""
         if not isinstance(plane.body, Body):
             return plane.point, plane.normal
         r, R = (part[frame] for part in self.poses[plane.body.name])
@@ -185,7 +182,7 @@ class Scene:
         return self.path_of(body, frame.origin)
 
     def corners_of(self, name: str) -> np.ndarray:
-        """Return the paths of the corners of a body's bounding box and of its center of mass, (nt, k, 3).
+        """Return the paths (nt, k, 3) of the corners of a body's bounding box and of its center of mass.
 
         The paths are in the inertial frame, m.
         """
@@ -215,7 +212,7 @@ def _swept(result: Result, beam: Beam, times: np.ndarray) -> SweptBeam:
 
 
 def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
-    """Whether the bounding box of one shape contains both a point of a body and its center of mass."""
+    """Whether the bounding box of one shape contains both a point of a body and the body's center of mass."""
     for faces in shapes:
         corners = np.concatenate(faces)
         low, high = corners.min(axis=0), corners.max(axis=0)
@@ -226,13 +223,13 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
 
 
 def _seen_through(color: Any) -> tuple[float, float, float, float]:
-    """Return a color as (r, g, b, opacity), with a default opacity if it has none."""
+    """Return a color as (r, g, b, opacity); a color without opacity gets the default one."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
 def _holds_points(constraint: Constraint) -> bool:
-    """Whether a constraint exerts forces at its points; such points are drawn."""
+    """Whether a constraint exerts forces at its joint points, which are then drawn."""
     return any(
         FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
         for primitive in constraint.primitives
@@ -247,7 +244,7 @@ def drawn_on(constraint: Constraint) -> tuple[Any, Any]:
 
 
 def drawing_of(constraint: Constraint) -> Drawing:
-    """Return the user's drawing options of a constraint, or the default ones."""
+    """Return the user's drawing options of a constraint, or the default options."""
     return getattr(constraint, "drawing", Drawing())
 
 
@@ -258,7 +255,7 @@ def axis_of(constraint: Constraint) -> int:
 
 
 def shows_axis(constraint: Constraint) -> bool:
-    """Whether a joint has a free axis, which is then drawn."""
+    """Whether a joint has a free axis to be drawn."""
     return isinstance(constraint, Joint) and (
         constraint.rotation_axis is not None or constraint.translation_axis is not None
     )

@@ -1,4 +1,4 @@
-"""Wheels, gears, pinions and sheaves in pictures: radii from the constraints, and polygons to be drawn."""
+"""Wheels, gears, pinions and sheaves: radii from the constraints, and polygons to be drawn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REACHES = 0.95
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel fixed in a body, drawn as a circle with spokes.
+    """Wheel fixed to a body, drawn as a circle with spokes.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Wheel:
     ring: bool = False
 
     def faces(self) -> list[np.ndarray]:
-        """Return the quadrilaterals (4, 3), body coordinates, m, that show the wheel.
+        """Return the quadrilaterals (4, 3) of the wheel, body coordinates, m.
 
-        The quadrilaterals form a rim with spokes, or spokes on both sides of a disk that the body has as a shape.
+        They form a rim with spokes, or spokes on both sides of a disk that is a shape of the body.
         """
         x, y, z = axes_with_z(self.axis).T
         if self.ring:
@@ -73,10 +73,9 @@ class Wheel:
         return [np.array([outer[k], outer[k + 1], inner[k + 1], inner[k]]) for k in range(CORNERS)]
 
     def _half_thickness(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> float | None:
-        """Return slightly more than half the thickness (m) of a shape of the body that fills the circle.
+        """Return slightly more than half the thickness (m) of a shape of the body that fills the circle, or None.
 
-        The result is None if there is no such shape. x, y and z (3,) are unit vectors in the plane of the circle and
-        along its axis.
+        x and y (3,) are unit vectors in the plane of the circle, and z (3,) is along its axis, body axes.
         """
         for shape in self.body.shapes if isinstance(self.body, Body) else ():
             corners = np.concatenate(shape.faces()) - self.center
@@ -99,7 +98,7 @@ def round_faces(system: System) -> dict[str, list[np.ndarray]]:
 
 
 def wheels(system: System) -> list[Wheel]:
-    """Return the wheels that the constraints of a system contain, each once."""
+    """Return the distinct wheels defined by the constraints of a system."""
     found: list[Wheel] = []
     for constraint in system.constraints:
         for wheel in _wheels_of(system, constraint):
@@ -133,10 +132,9 @@ def _wheels_of(system: System, constraint: Any) -> Iterator[Wheel]:
 
 
 def _pair(system: System, gear: Any, carrier: Body | Ground) -> Iterator[Wheel]:
-    """Yield the pitch circles of two gears with parallel axes.
+    """Yield the pitch circles of two gears with parallel axes; none if the axes coincide or are unknown.
 
-    Nothing is yielded if the axes coincide or are unknown. `gear` is the constraint, and `carrier` the body on which
-    both gears rotate.
+    `gear` is the constraint, and `carrier` the body on which both gears rotate.
     """
     bodies, ratio = (gear.body_i, gear.body_j), gear.ratio
     axis = _in_inertial(gear.body_j, gear.frame_j.matrix[:, 2])
@@ -162,7 +160,7 @@ def _pinion(system: System, rack: RackPinion) -> Wheel:
 
 
 def _rack(system: System, rack: RackPinion) -> np.ndarray:
-    """Return a bar (4, 3) along a rack, body coordinates, m, that touches the pinion at the initial poses."""
+    """Return a rectangle (4, 3) along a rack, body coordinates, m, that touches the pinion at the initial poses."""
     wheel = _pinion(system, rack)
     axis = _in_inertial(wheel.body, wheel.axis)
     center = wheel.body.position + _in_inertial(wheel.body, wheel.center)
@@ -183,8 +181,8 @@ def _in_inertial(body: Body | Ground, vector: np.ndarray) -> np.ndarray:
 def _bearing(system: System, body: Body | Ground, carrier: Body | Ground, axis: np.ndarray) -> np.ndarray | None:
     """Return the center of rotation (3,) of a gear on its carrier at the initial poses, inertial frame, m.
 
-    The center is a point of a hinge about the axis (3,), inertial frame. Without a hinge it is the center of mass of
-    the body; for the ground it is unknown (None).
+    It is the joint point of a hinge about `axis` (3,), inertial frame; without a hinge, the center of mass of the body.
+    For the ground without a hinge it is unknown (None).
     """
     for joint in system.constraints:
         if not isinstance(joint, Joint) or joint.rotation_axis is None:

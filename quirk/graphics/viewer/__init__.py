@@ -1,4 +1,5 @@
-"""The browser viewer: surfaces and lines that show a mechanism, displayed by viser.
+"""The browser viewer: surfaces and lines of a mechanism, displayed by viser.
 
-Terms: a part is anything displayed: a body, the mark of a joint, a spring, an arrow. A picture is one of nt times.
+Terms: a part is a displayed object, such as a body, the symbol of a joint, a spring or an arrow; nt is the number of
+animation frames.
 """

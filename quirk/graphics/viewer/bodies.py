@@ -1,4 +1,4 @@
-"""Appearance of bodies in the viewer: their shapes, and thin arms to the points where constraints and forces act."""
+"""Display of bodies in the viewer: their shapes, and thin arms to the points where constraints and forces act."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def color_of(number: int) -> str:
 def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
     """Return the displayed parts of all bodies.
 
-    `reach` is the distance from the center of mass to the farthest drawn point, m, by name of body.
+    `reach` is the distance from a body's center of mass to its farthest drawn point, m, by name of the body.
     """
     found = []
     wheels, plates = round_faces(system), plate_faces(system)
@@ -94,7 +94,7 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
 def reach_of(system: System, body: Body) -> float:
     """Return the distance (m) from a body's center of mass to its farthest drawn point.
 
-    For a body of a beam it is the least radius of the section.
+    For a body of a beam it is the smallest radius of the section.
     """
     beam = beam_of_bodies(system).get(body.name)
     if beam is not None:
@@ -106,7 +106,7 @@ def reach_of(system: System, body: Body) -> float:
 
 
 def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
-    """Return thin bars from the center of mass to points (3,), m; None if all points are close to it.
+    """Return thin bars from the center of mass to points (3,), m; None if all points are close to the center.
 
     `reach` is the distance of the farthest drawn point, m.
     """
@@ -117,18 +117,18 @@ def _arms(points: list[np.ndarray], reach: float) -> SurfaceMesh | None:
 
 
 def _semi_axes(body: Body) -> tuple[np.ndarray, np.ndarray]:
-    """Return semi-axes (3,), m, and axes (3, 3), as columns, of the ellipsoid with a body's mass and inertia."""
+    """Return the semi-axes (3,), m, and axes (3, 3), as columns, of the ellipsoid with a body's mass and inertia."""
     moments, axes = np.linalg.eigh(body.inertia)
     squares = 2.5 / body.mass * (moments.sum() - 2 * moments)
     return np.sqrt(np.maximum(squares, 1e-4 * squares.max())), axes * np.linalg.det(axes)
 
 
 def _of_inertia(body: Body) -> SurfaceMesh:
-    """Return the ellipsoid with a body's mass and inertia, for bodies that have no other surface."""
+    """Return the homogeneous ellipsoid with a body's mass and inertia, shown for bodies without shapes."""
     semi_axes, axes = _semi_axes(body)
     return ellipsoid(semi_axes).placed(np.zeros(3), axes)
 
 
 def rgba_of(color: Any, default: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
-    """Return a color (r, g, b, opacity), or the usual one if none is given."""
+    """Return a color as (r, g, b, opacity); `default` if `color` is None."""
     return default if color is None else to_rgba(color)

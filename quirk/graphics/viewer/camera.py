@@ -1,6 +1,6 @@
 """Initial view of a mechanism: perpendicular to its widest side, and slightly from above.
 
-The extent of a mechanism is its size and its position in all pictures.
+An `Extent` is the size of a mechanism and the region swept by its motion.
 """
 
 from __future__ import annotations
@@ -52,8 +52,5 @@ def direction(extent: Extent) -> np.ndarray:
 
 
 def _box(extent: Extent) -> np.ndarray:
-    """Return the edges (3,), m, of the box around the whole motion.
-
-    If the motion is long, the box is around the first pose.
-    """
+    """Return the edge lengths (3,), m, of the bounding box of the whole motion or, if it is long, of the first pose."""
     return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low

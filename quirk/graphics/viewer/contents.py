@@ -1,4 +1,4 @@
-"""Displayed parts of a mechanism, and their extent, independent of the display program."""
+"""Displayed parts of a mechanism and their extent, independent of the display program."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ TRAIL_POINTS = 3
 
 @dataclass(frozen=True)
 class Extent:
-    """Size and position of everything that is displayed.
+    """Size and position of all displayed parts.
 
     Attributes
     ----------
-    low, high : (3,) bounds of the coordinates in all pictures, inertial frame, m
-    start : (2, 3) lowest and highest coordinates in the first picture, m
+    low, high : (3,) bounds of the coordinates over the whole motion, inertial frame, m
+    start : (2, 3) lowest and highest coordinates at the first time, m
     floor : smallest coordinate along `up` of all points, from the inertial origin, m
-    up : (3,) unit vector, inertial frame: against gravity, or z
+    up : (3,) unit vector opposite to gravity, or z without gravity, inertial frame
     """
 
     low: np.ndarray
@@ -56,18 +56,18 @@ class Extent:
 
     @property
     def size(self) -> float:
-        """Largest edge of the bounding box in the first picture, m."""
+        """Longest edge of the bounding box at the first time, m."""
         return float(np.ptp(self.start, axis=0).max())
 
     @property
     def far(self) -> bool:
-        """Whether the motion is so long that the mechanism would be small in a picture of the whole motion."""
+        """Whether the motion is so long that a view of the whole motion would show the mechanism too small."""
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
     def view(self, followed: bool) -> tuple[np.ndarray, float]:
-        """Return center (3,) and half width (m) of a picture, inertial frame.
+        """Return center (3,) and half width (m) of the displayed region, inertial frame.
 
-        The picture shows the whole motion or, if the picture follows the mechanism (`followed`), only the mechanism.
+        The region contains the whole motion or, if `followed`, only the mechanism.
         """
         half = 0.5 * float((self.high - self.low).max())
         most = 0.5 * self.size / FOLLOWED_PART
@@ -76,18 +76,19 @@ class Extent:
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything that is displayed of a system, and the poses of its bodies.
+    """Displayed parts of a system, and the poses of its bodies.
 
     Attributes
     ----------
     parts : bodies, joints, springs and arrows
     cords : ropes of pulleys
     trails : paths of points
-    poses : poses of the bodies in all pictures
-    extent : size and position
+    poses : poses of the bodies at all times
+    extent : size and position of all parts
     axes : axes of joints, shown on request
-    grounded : whether a floor is shown, as with gravity
-    notes : texts with the scale of arrows, such as "longest force 180 N"
+    beams : surfaces of elastic beams
+    grounded : whether a floor is shown, which is the case with gravity
+    notes : strings with the scale of arrows, such as "longest force 180 N"
     """
 
     parts: list[Part]
@@ -104,9 +105,10 @@ class Contents:
 def of_result(
     result: Result, times: np.ndarray, arrows: Any = (), trails: Sequence[tuple[str, np.ndarray]] = ()
 ) -> Contents:
-    """Return the displayed parts of a result, with the poses at the times of the pictures (nt,), s.
+    """Return the displayed parts of a result, with the poses at the times `times` (nt,), s.
 
-    `arrows` names constraints and forces whose loads are shown; `trails` are body points (name, point (3,), m).
+    `arrows` are the names of constraints and forces whose loads are shown; `trails` are body points (name, point (3,),
+    m).
     """
     names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
@@ -146,7 +148,7 @@ def _extent(
     trails: Sequence[PathTrail],
     beams: Sequence[np.ndarray],
 ) -> Extent:
-    """Return the extent of bodies, trails, beams, and points at which constraints and forces act on the ground."""
+    """Return the extent of bodies, trails, beams, and of the points where constraints and forces act on the ground."""
     strength = float(np.linalg.norm(system.gravity))
     up = -system.gravity / strength if strength > 0 else np.array([0.0, 0.0, 1.0])
     fixed = [
@@ -180,7 +182,7 @@ def _carried(part: BodyPart, poses: Poses) -> np.ndarray:
 
 
 def _trail(result: Result, name: str, local: np.ndarray, times: np.ndarray) -> PathTrail:
-    """Return the path of a point (3,) of a body, divided at the times of the pictures."""
+    """Return the path of a point (3,) of a body, divided at `times` (nt,), s."""
     s = np.linspace(0.0, 1.0, TRAIL_POINTS + 1)
     fine = times[:-1, None] + s * np.diff(times)[:, None]
     r, R = in_between.poses(result, name, fine.reshape(-1))

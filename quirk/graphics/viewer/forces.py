@@ -1,4 +1,4 @@
-"""Appearance of force elements in the viewer, and arrows of forces and torques."""
+"""Display of force elements in the viewer, and arrows of forces and torques."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROUND_OFF = 1e-9
 
 
 def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
-    """Return coils of springs, and lines of other force elements between two points.
+    """Return coils for springs, and lines for other force elements between two points.
 
     `size` is the size of the mechanism, m.
     """
@@ -70,9 +70,9 @@ def checked_arrows(system: System, elements: Mapping[str, ForceElement], arrows:
 
 
 def arrow_parts(result: Result, names: Sequence[str], size: float) -> tuple[list[Part], list[str]]:
-    """Return arrows that show the loads of constraints and forces, and texts with the magnitudes of the longest ones.
+    """Return arrows of the loads of constraints and forces, and strings with the magnitudes of the longest ones.
 
-    The arrows are at the joint point on body j, or on the last body. All forces have one scale, and all torques one;
+    The arrows start at the joint point on body j, or on the last body. Forces have a common scale, and so have torques;
     `size` is the size of the mechanism, m.
     """
     loads: dict[tuple[str, str], np.ndarray] = {}
@@ -117,7 +117,7 @@ def _keeps_plane(system: System, constraint: Constraint) -> bool:
 
 
 def _coil(size: float, length: float) -> SurfaceMesh:
-    """Return a coil of length 1 along z, with straight ends; its wire is round if the coil is stretched to `length`.
+    """Return a coil of length 1 along z, with straight ends, whose wire is round after stretching to `length`, m.
 
     `size` is the size of the mechanism, m.
     """

@@ -1,4 +1,4 @@
-"""Handle of a view in the browser, to close the view or wait until it is closed."""
+"""Handle of a browser view, to close the view or wait until it is closed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPACITY_STEP = 0.05
 
 
 class View:
-    """A view in the browser, as returned by `result.view()` and `system.view()`.
+    """A view in the browser, returned by `result.view()` and `system.view()`.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class View:
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
 
     def add_looks(self, stage: ViewerStage, labels: bool, axes: bool, opacity: float) -> None:
-        """Add controls to the page that show names and joint axes, and set the opacity of bodies.
+        """Add controls to the page that show or hide names and joint axes, and set the opacity of bodies.
 
         `stage` is the displayed scene; `labels`, `axes` and `opacity` are the initial settings.
         """
@@ -48,13 +48,16 @@ class View:
         return self._closed.is_set()
 
     def close(self) -> None:
-        """Close the view; browsers keep the last picture. A closed view can be closed again."""
+        """Close the view; browsers keep the last image. Closing it again has no effect."""
         if not self._closed.is_set():
             self._closed.set()
             stopped(self._server)
 
     def wait(self) -> None:
-        """Wait until the view is closed; Ctrl-C closes it. Views of scripts end with the script."""
+        """Wait until the view is closed; Ctrl-C closes it.
+
+        A view opened by a script is closed at the end of the script.
+        """
         try:
             while not self._closed.wait(LOOK):
                 pass

@@ -1,4 +1,4 @@
-"""Writing of a motion as one HTML file that needs no other file."""
+"""Export of a motion as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def to_html(
 
 
 def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
-    """Return the number of pictures per second and the playback speed, or raise an InputError."""
+    """Return the number of frames per second and the playback speed, or raise an InputError."""
     fps, speed = validate.positive(owner, "fps", fps), validate.positive(owner, "speed", speed)
     if fps > MOST_PER_SECOND:
         raise InputError(f"{owner}: fps must not be above {MOST_PER_SECOND}; got {fps:g}")
@@ -79,7 +79,10 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
 def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
     """Return whether joint axes are shown, and the opacity of bodies.
 
-    An InputError is raised unless the opacity is above 0 and at most 1.
+    Raises
+    ------
+    InputError
+        If the opacity is not above 0 and at most 1.
     """
     opacity = validate.positive(owner, "opacity", opacity)
     if opacity > 1:
@@ -88,7 +91,7 @@ def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
 
 
 def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
-    """Return the name of the body to be followed, "ground", or None if the user has not chosen."""
+    """Return the name of the followed body, "ground", or None if `follow` is None."""
     if follow is None or (isinstance(follow, str) and follow == GROUND.name):
         return follow
     if not isinstance(follow, str) or not isinstance(result.system[follow], Body):
@@ -97,7 +100,7 @@ def checked_follow(owner: str, result: Result, follow: Any) -> str | None:
 
 
 def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, np.ndarray]]:
-    """Return the body points whose paths are shown, as pairs of a body name and a point (3,), body coordinates, m.
+    """Return the body points whose paths are shown, as pairs (body name, point (3,) in body coordinates, m).
 
     `trails` is the user's argument.
     """
@@ -109,7 +112,7 @@ def checked_trails(owner: str, result: Result, trails: Any) -> list[tuple[str, n
 
 
 def picture_times(owner: str, result: Result, fps: float, speed: float) -> np.ndarray:
-    """Return the times of the pictures (nt,), s; the last one is the end of the result."""
+    """Return the times of the animation frames (nt,), s; the last one is the end of the result."""
     start, end = float(result.time[0]), float(result.time[-1])
     count = (end - start) * fps / speed
     bodies = len(result.system.bodies)

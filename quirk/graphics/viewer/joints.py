@@ -1,4 +1,4 @@
-"""Appearance of joints in the viewer: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
+"""Display of joints in the viewer: a hinge is a cylinder about its axis, a slider a rail with a block, and so on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def joint_parts(
     Parameters
     ----------
     system : System
-    reach : distance from the center of mass to the farthest drawn point, m, by name of body
+    reach : distance from a body's center of mass to its farthest drawn point, m, by name of the body
     extent : size of the mechanism, m
     ground : radius of displayed planes, m
     middle : (3,) center of displayed planes that are fixed in the inertial frame, m
@@ -73,7 +73,7 @@ def joint_parts(
 
 
 def _spans(constraint: Constraint, size: float) -> list[Part]:
-    """Return the rod or rope between a point of body i and a point of body j, if the constraint has one.
+    """Return the rod or rope of a constraint between a point of body i and a point of body j, if it has one.
 
     `size` is the size of the joint, m.
     """
@@ -94,10 +94,10 @@ def _spans(constraint: Constraint, size: float) -> list[Part]:
 
 
 def _planes(constraint: Constraint, planes: Sequence[DrawnPlane], ground: float, middle: np.ndarray) -> list[Part]:
-    """Return planes that bodies touch or on which they roll, as rings that fade outward.
+    """Return the planes of a constraint, on which a body slides or rolls, as rings that fade outward.
 
     The rings have the radius `ground`, m. Their center is near `middle` (3,), inertial frame, or near the center of
-    mass of the body in which a plane is fixed.
+    mass of the body to which the plane is fixed.
     """
     looks = [
         Look(_ring(inner * ground, outer * ground), (*to_rgba(PLANE_COLOR)[:3], opacity))
@@ -122,7 +122,7 @@ def _ring(inner: float, outer: float) -> SurfaceMesh:
 
 
 def _markers(constraint: Constraint, size: float) -> list[Marker]:
-    """Return the parts that show a constraint and are fixed in body i and in body j at the joint frames.
+    """Return the symbols of a constraint, fixed to body i and to body j at the joint frames.
 
     `size` is the size of the joint, m.
     """
@@ -147,7 +147,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
 def _by_free_axes(constraint: Any, size: float) -> Surfaces:
     """Return surfaces for both joint frames: a hinge, a rail, a rod with a sleeve, or a ball.
 
-    The surfaces depend on the free axes of the joint; `size` is the size of the joint, m.
+    The kind depends on the free axes of the joint; `size` is the size of the joint, m.
     """
     option = drawing_of(constraint)
     radius = THICK * size if option.axis_radius is None else option.axis_radius
@@ -168,7 +168,10 @@ def _by_free_axes(constraint: Any, size: float) -> Surfaces:
 
 
 def _universal(constraint: Any, size: float) -> Surfaces:
-    """Return a bar along x of frame i and a bar along y of frame j, which form a cross; `size` is their size, m."""
+    """Return the cross of a universal joint: a bar along x of frame i and a bar along y of frame j.
+
+    `size` is the length of the bars, m.
+    """
     radius = 0.6 * THICK * size
     along_x = np.array([[-1.2 * size, 0, 0], [1.2 * size, 0, 0]])
     along_y = np.array([[0, -1.2 * size, 0], [0, 1.2 * size, 0]])
@@ -215,7 +218,7 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 
 
 def _holds_a_point(constraint: Any) -> bool:
-    """Whether a constraint has rows; constraints without rows are not shown."""
+    """Whether a constraint has rows and is therefore shown."""
     return constraint.row_count != 0
 
 
@@ -229,10 +232,7 @@ def to_axis(constraint: Constraint) -> np.ndarray:
 
 
 def _thickness(constraint: Constraint) -> float:
-    """Return the extent of the shapes of both bodies from a joint along its axis, m.
-
-    Shapes that are thick in this direction do not count.
-    """
+    """Return the extent (m) of the shapes of both bodies from a joint along its axis, without shapes that are thick."""
     found = 0.0
     for body, frame in constraint.ends[:2]:
         if isinstance(body, Body) and body.shapes:

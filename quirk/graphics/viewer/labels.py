@@ -1,7 +1,7 @@
-"""Placement of names in the viewer without overlap: beside their points, shifted by lines where necessary.
+"""Placement of names in the viewer without overlap: beside their points, shifted by whole lines where necessary.
 
-Names have the same size on the screen for every mechanism, so their positions are computed in pixels, for the first
-picture in the initial view.
+Names have the same size on the screen for every mechanism, so that their positions are computed in pixels, for the
+first animation frame in the initial view.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Label(NamedTuple):
     Attributes
     ----------
     text : the name, with blank lines that shift it up or down
-    anchor : corner or edge of the text that is placed at its position, such as "top-left"
+    anchor : corner or edge of the text that is placed at the point, such as "top-left"
     """
 
     text: str
@@ -37,7 +37,7 @@ class Label(NamedTuple):
 
 
 def place_of(part: Part, poses: Poses) -> np.ndarray:
-    """Return the position (3,) of the name of a part in the first picture, inertial frame, m."""
+    """Return the position (3,) of the name of a part in the first animation frame, inertial frame, m."""
     track = part.track(poses)
     point = track.position[0]
     if track.scale is not None:
@@ -50,9 +50,9 @@ def place_of(part: Part, poses: Poses) -> np.ndarray:
 
 
 def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
-    """Return pixel coordinates (k, 2), right and down, of k points (k, 3).
+    """Return the pixel coordinates (k, 2), right and down, of k points `places` (k, 3).
 
-    `viewer` (3,) is the position of the viewer, who looks at the origin. `places` are the points.
+    `viewer` (3,) is the position of the viewer, whose view is directed to the origin.
     """
     away = -viewer / np.linalg.norm(viewer)
     right = np.cross(away, [0.0, 0.0, 1.0])
@@ -63,9 +63,9 @@ def on_screen(places: np.ndarray, viewer: np.ndarray) -> np.ndarray:
 
 
 def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> list[Label]:
-    """Return names that are placed beside the pixels `dots` (k, 2) without overlap.
+    """Return placements of the names `texts` beside the pixels `dots` (k, 2) without overlap.
 
-    The names `texts` also do not overlap the letters of the coordinate axes at the pixels `letters` (j, 2).
+    The names also do not overlap the letters of the coordinate axes at the pixels `letters` (j, 2).
     """
     taken = [_box(dot, WIDTH, -0.5 * LINE) - [0.5 * WIDTH, 0.0, 0.5 * WIDTH, 0.0] for dot in letters]
     found = []
@@ -79,7 +79,7 @@ def laid_out(texts: Sequence[str], dots: np.ndarray, letters: np.ndarray) -> lis
 
 
 def _candidates(text: str) -> list[tuple[Label, float]]:
-    """Return the possible placements of a name, each with the position of its upper border below its point, pixels."""
+    """Return the possible placements of a name, each with the distance of its upper border below its point, pixels."""
     ways = [(Label(text, "center-left"), -0.5 * LINE)]
     for k in range(MOST_LINES):
         ways.append((Label("\n" * k + text, "top-left"), k * LINE))

@@ -41,7 +41,7 @@ def view(run: Run, *, ranges: Mapping[str, Any] | None, fps: float, labels: bool
 
 
 class LiveView(View):
-    """View of the present state of a run; it is updated by the run at most `fps` times per second.
+    """View of the present state of a run, updated at most `fps` times per second.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class LiveView(View):
                 run.inputs[name] = vector
 
     def show(self, run: Run) -> None:
-        """Show the present state of the run, unless the last picture is too recent."""
+        """Show the present state of the run, unless less than one frame interval has passed since the last update."""
         now = time.monotonic()
         if self.closed or now < self._due or run.time == self._t:
             return
@@ -109,7 +109,7 @@ def _components(value: Any) -> list[tuple[int | None, float]]:
 def _ranges(run: Run, user_ranges: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
     """Return the smallest and largest value of the slider of each input, by name.
 
-    `user_ranges` are the ranges that the user has chosen.
+    `user_ranges` are the ranges specified by the user.
     """
     unknown = [name for name in user_ranges if name not in run.inputs]
     if unknown:

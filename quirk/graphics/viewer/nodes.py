@@ -1,4 +1,4 @@
-"""The scene of viser: one node, which is viser's name for an object in a scene, for each displayed part and trail."""
+"""The scene of viser: one node (viser's term for an object in a scene) for each displayed part and trail."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ NAME_SIZE = 0.75
 
 
 def path_of(kind: str, *names: str) -> str:
-    """Return the path of a node in the scene; slashes in names are replaced, because they would create levels."""
+    """Return the path of a node in the scene; slashes in names are replaced."""
     return "/".join([ROOT, kind, *(name.replace("/", "\N{DIVISION SLASH}") for name in names)])
 
 
 def node_name(part: Part) -> str:
     """Return the path of the node of a part in the scene.
 
-    The path is under "bodies" for bodies and parts fixed in them, otherwise under "ground" or "between".
+    It starts with "bodies" for bodies and parts fixed to them, otherwise with "ground" or "between".
     """
     if isinstance(part, BodyPart):
         return path_of("bodies", part.name)
@@ -38,7 +38,7 @@ def node_name(part: Part) -> str:
 def label_of(part: Part) -> str:
     """Return the displayed name of a part.
 
-    The name is empty for arrows, bodies of beams, and all marks of a joint but one.
+    The string is empty for arrows, bodies of beams, and all symbols of a joint except one.
     """
     if isinstance(part, Arrow) or (isinstance(part, BodyPart) and not part.labeled):
         return ""
@@ -54,7 +54,7 @@ def rgb(color: Any) -> tuple[int, int, int]:
 
 
 class PartNode:
-    """Node of a displayed part, which is moved for each picture.
+    """Scene node of a displayed part, moved in each animation frame.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class PartNode:
         )
 
     def show(self, track: Track, k: int) -> None:
-        """Move the part to its pose in picture k; only changes are sent to the browser.
+        """Move the part to its pose in animation frame k; only changes are sent to the browser.
 
-        `track` has the poses of the part in all pictures.
+        `track` contains the poses of the part in all frames.
         """
         shown = self._enabled and bool(_at(track.shown, k))
         if shown != self._now["shown"]:
@@ -115,12 +115,12 @@ class PartNode:
                 self._label.position = (0.0, 0.0, 0.5 * self._unit * self._now["scale"][2])
 
     def enable_axis(self, enabled: bool) -> None:
-        """Show or hide the part if it is the axis of a joint."""
+        """Show or hide the part if it is a joint axis."""
         if isinstance(self.part, AxisMarker):
             self._enabled = enabled
 
     def fade(self, opacity: float) -> None:
-        """Multiply the opacity of the part by a factor from 0 to 1, if it is a body."""
+        """If the part is a body, multiply its opacity by a factor from 0 to 1."""
         for mesh, look in zip(self._meshes, self.part.looks if isinstance(self.part, BodyPart) else (), strict=False):
             whole = opacity * float(look.color[3])
             mesh.opacity = None if whole >= 1.0 else whole
@@ -138,7 +138,7 @@ class PartNode:
 
 
 class CordNode:
-    """Node of the rope of a pulley; its line is sent for each picture."""
+    """Scene node of the rope of a pulley; its line is sent to the browser in each animation frame."""
 
     def __init__(self, scene: Any, cord: Cord) -> None:
         self._line = scene.add_line_segments(
@@ -150,16 +150,16 @@ class CordNode:
         )
 
     def show(self, path: np.ndarray, visible: np.ndarray, k: int) -> None:
-        """Show the rope in picture k.
+        """Show the rope in animation frame k.
 
-        `path` (nt, c, 3) are the points of the rope in all pictures, `visible` (nt,) whether it is visible.
+        `path` (nt, c, 3) are the points of the rope in all frames, and `visible` (nt,) is whether it is visible.
         """
         self._line.visible = bool(_at(visible, k))
         self._line.points = np.stack([path[k, :-1], path[k, 1:]], axis=1).astype(np.float32)
 
 
 class BeamNode:
-    """The surface of an elastic beam, whose vertices are sent with each picture."""
+    """Scene node of an elastic beam; the vertices of its surface are sent to the browser in each animation frame."""
 
     def __init__(self, scene: Any, surface: BeamSurface, vertices: np.ndarray, triangles: np.ndarray) -> None:
         self._opacity = float(surface.color[3])
@@ -174,7 +174,7 @@ class BeamNode:
         )
 
     def show(self, vertices: np.ndarray, k: int) -> None:
-        """Show the picture with index `k`, from the vertices (nt, n, 3) of all pictures."""
+        """Show the surface in animation frame k; `vertices` (nt, n, 3) are the vertices in all frames."""
         self._mesh.vertices = vertices[k].astype(np.float32)
 
     def fade(self, opacity: float) -> None:
@@ -184,7 +184,7 @@ class BeamNode:
 
 
 class TrailNodes:
-    """Nodes of the path of a point so far: fixed pieces, and the last piece, which grows."""
+    """Scene nodes of the path of a point up to the present time: completed pieces, and the growing last piece."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")
@@ -207,7 +207,7 @@ class TrailNodes:
         self._head = lines("head", self._path[:1], True)
 
     def show(self, k: int) -> None:
-        """Show the path up to picture k."""
+        """Show the path up to animation frame k."""
         done = k // STRETCHES
         for number in range(min(done, self._shown), max(done, self._shown)):
             self._behind[number].visible = number < done
@@ -216,8 +216,5 @@ class TrailNodes:
 
 
 def _at(values: np.ndarray, k: int) -> Any:
-    """Return the value for picture k from an array.
-
-    The array has one entry for each picture, or one entry for all.
-    """
+    """Return the value for animation frame k of an array with one row for each frame, or one row for all."""
     return values[k if len(values) > 1 else 0]

@@ -1,4 +1,4 @@
-"""Panel beside the picture in an HTML file: clock, plots, and a cursor that follows the picture."""
+"""Side panel of an HTML animation: clock, plots, and a time cursor."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ SCRIPT = """
 
 
 def checked_plots(result: Result, plots: Any) -> list[Curve]:
-    """Return the quantities to be plotted in the panel; by default a few joint coordinates, or energies."""
+    """Return the quantities to be plotted in the panel; default: a few joint coordinates, or energies."""
     if plots is None:
         return [curve for name in _usual(result) for curve in curves("to_html", result, name)]
     names = [plots] if isinstance(plots, str) else plots
@@ -103,8 +103,8 @@ def _usual(result: Result) -> list[str]:
 def with_panel(page: str, result: Result, times: np.ndarray, fps: float, plotted: Sequence[Curve], dark: bool) -> str:
     """Return the HTML page of viser with the panel added.
 
-    `times` (nt,) are the times of the pictures, s, and `fps` is their number per second; `plotted` are the plotted
-    quantities. `dark` is whether the page is dark.
+    `times` (nt,) are the times of the animation frames, s, `fps` is the number of frames per second, `plotted` are the
+    plotted quantities, and `dark` is whether the page is dark.
     """
     values = [in_between.linear(result, curve.values[:, None], times)[:, 0] for curve in plotted]
     step = float(np.diff(times[:2])[0]) if len(times) > 1 else 1.0
@@ -137,7 +137,7 @@ def with_panel(page: str, result: Result, times: np.ndarray, fps: float, plotted
 def _svg(result: Result, plotted: Sequence[Curve]) -> tuple[str, dict[str, float]]:
     """Return an SVG plot of quantities over time, and the position of its axes.
 
-    The position is given as fractions of the size of the plot, together with the limits of the time axis, s.
+    The position is given as fractions of the plot size, together with the limits of the time axis, s.
     """
     rows = len({curve.unit for curve in plotted})
     figure = result.plot.quantity(

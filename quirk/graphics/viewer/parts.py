@@ -1,4 +1,4 @@
-"""Displayed parts: colored surfaces, and their poses in nt pictures."""
+"""Displayed parts: colored surfaces, and their poses in nt animation frames."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Color = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Look:
-    """A surface with its color (r, g, b, opacity), each from 0 to 1."""
+    """A surface with its color (r, g, b, opacity), each component from 0 to 1."""
 
     surface: SurfaceMesh
     color: Color
@@ -36,14 +36,14 @@ class Look:
 
 @dataclass(frozen=True)
 class Track:
-    """Poses of a displayed part in nt pictures; arrays with one row are constant.
+    """Poses of a displayed part in nt animation frames; arrays with one row are constant.
 
     Attributes
     ----------
     position : (nt, 3) m
     orientation : (nt, 4) unit quaternions
     shown : (nt,) bool, whether the part is visible
-    scale : (nt, 3) scale factors along the part's own axes, or None
+    scale : (nt, 3) scale factors along the axes of the part, or None
     """
 
     position: np.ndarray
@@ -54,44 +54,44 @@ class Track:
 
 @dataclass(frozen=True)
 class Part(ABC):
-    """Base class of displayed parts; a part has a name and surfaces."""
+    """Base class of displayed parts, with a name and surfaces."""
 
     name: str
     looks: Sequence[Look]
 
     @property
     def parent(self) -> Body | None:
-        """Body in whose coordinates the poses are given; None for the inertial frame."""
+        """Body in whose coordinates the poses of the part are given; None for the inertial frame."""
         return None
 
     @abstractmethod
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the part in all pictures; `poses` are the poses of the bodies."""
+        """Return the poses of the part in all animation frames; `poses` are the poses of the bodies."""
 
 
 @dataclass(frozen=True)
 class BodyPart(Part):
-    """A body, or the ground, with all surfaces that are fixed in the body and always visible."""
+    """A body or the ground, with its permanently visible surfaces."""
 
     body: Body | Ground
     labeled: bool = True
 
     def track(self, poses: Poses) -> Track:
-        """Return the poses of the body in all pictures."""
+        """Return the poses of the body in all animation frames; `poses` are the poses of all bodies."""
         position, orientation = poses.of(self.body)
         return Track(position, orientation, np.ones(len(position), dtype=bool))
 
 
 @dataclass(frozen=True)
 class Marker(Part):
-    """Surfaces fixed in a body or in the ground that show a constraint; visible while it is active.
+    """Surfaces fixed to a body or the ground as the symbol of a constraint; visible while the constraint is active.
 
     Attributes
     ----------
     body : Body or ground
     frame : pose of the surfaces in the body
     of : name of the constraint
-    labeled : whether the name of the constraint is shown here
+    labeled : whether the name of the constraint is shown at this symbol
     """
 
     body: Body | Ground
@@ -101,22 +101,22 @@ class Marker(Part):
 
     @property
     def parent(self) -> Body | None:
-        """Body in which the marker is fixed, or None for the ground."""
+        """Body to which the marker is fixed, or None for the ground."""
         return self.body if isinstance(self.body, Body) else None
 
     def track(self, poses: Poses) -> Track:
-        """Return the constant pose of the marker in its body, and the pictures in which it is visible."""
+        """Return the constant pose of the marker in its body, and the mask of the frames in which it is visible."""
         return Track(self.frame.origin[None], self.frame.rotation[None], poses.acts[self.of])
 
 
 @dataclass(frozen=True)
 class AxisMarker(Marker):
-    """The free axis of a joint; it is shown on request."""
+    """The free axis of a joint, shown on request."""
 
 
 @dataclass(frozen=True)
 class Span(Part):
-    """A surface of length 1 along z that is stretched between two points, such as a spring.
+    """A surface of length 1 along z, such as a coil, that is stretched between two points.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Span(Part):
     of: str
 
     def track(self, poses: Poses) -> Track:
-        """Return the position of the first point, with the direction and the distance of the second."""
+        """Return the poses of the surface: at the first point, with z toward the second, scaled to their distance."""
         (one, p), (two, q) = self.ends
         start, end = poses.path_of(one, p), poses.path_of(two, q)
         lengths, orientation = along(end - start)
@@ -142,7 +142,7 @@ class Arrow(Part):
 
     Attributes
     ----------
-    body, point : body, and point (3,) in its coordinates, m, at which the arrow starts
+    body, point : body, and start of the arrow (3,) in its coordinates, m
     of : name of the constraint or force
     longest : length of the longest vector, m
     """
@@ -155,7 +155,7 @@ class Arrow(Part):
     longest: float = 1.0
 
     def track(self, poses: Poses) -> Track:
-        """Return the position of the point, with the direction and the length of the vector."""
+        """Return the poses of the arrow: at its start, with z along the vector, scaled to its length."""
         lengths, orientation = along(self.vectors(poses.time))
         shown = poses.acts[self.of] & (lengths > NO_LENGTH * self.longest)
         return Track(poses.path_of(self.body, self.point), orientation, shown, np.tile(lengths[:, None], (1, 3)))
@@ -174,18 +174,18 @@ class Cord:
         return self.pulley.name
 
     def path(self, poses: Poses) -> np.ndarray:
-        """Return the points (nt, k, 3) of the rope in all pictures, inertial frame, m."""
+        """Return the points (nt, k, 3) of the rope in all animation frames, inertial frame, m."""
         ((_, course),) = rods(poses, [self.pulley])
         return course
 
     def shown(self, poses: Poses) -> np.ndarray:
-        """Return a mask (nt,) of the pictures in which the rope is visible."""
+        """Return a mask (nt,) of the animation frames in which the rope is visible."""
         return poses.acts[self.name]
 
 
 @dataclass(frozen=True)
 class BeamSurface:
-    """The surface of an elastic beam, with vertices that move relative to each other."""
+    """The deformable surface of an elastic beam."""
 
     beam: Beam
     color: Color
@@ -222,7 +222,7 @@ class PathTrail:
     Attributes
     ----------
     name : name of the point
-    path : (nt, k, 3) k points between each picture and the previous one, inertial frame, m
+    path : (nt, k, 3) k points between each animation frame and the previous one, inertial frame, m
     color : (r, g, b, opacity)
     """
 

@@ -1,4 +1,4 @@
-"""Playback of a motion in the browser while Python is running."""
+"""Playback of a motion in the browser by the running Python process."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def view(
 
 
 class Player(View):
-    """Playback of the pictures of a motion; a separate thread moves the bodies."""
+    """Playback of the frames of an animation; a separate thread moves the bodies."""
 
     def __init__(
         self, server: Any, result: Result, scene_contents: contents.Contents, stage: ViewerStage, fps: float
@@ -96,7 +96,7 @@ class Player(View):
         self._thread.start()
 
     def _choose(self, part: Part) -> None:
-        """Show the values of a part that was clicked, in the current and all later pictures."""
+        """Select a clicked part; its values are shown in the current and all later animation frames."""
         self._chosen = part
         self._update_values(int(np.abs(self._times - float(self._slider.value)).argmin()))
 
@@ -105,7 +105,7 @@ class Player(View):
             self._values.content = values_of(self._result, self._chosen, float(self._times[picture]))
 
     def _run(self) -> None:
-        """Show one picture after the other until the view is closed."""
+        """Show one animation frame after the other until the view is closed."""
         last, place, shown = len(self._times) - 1, 0.0, (-1, "")
         before = time.monotonic()
         while not self._closed.is_set():

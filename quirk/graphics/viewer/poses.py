@@ -1,4 +1,4 @@
-"""Poses of all bodies, and which constraints and forces are active, in nt pictures."""
+"""Poses of all bodies, and activity of constraints and forces, in nt animation frames."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Poses:
-    """Poses of all bodies in nt pictures, and which constraints and forces are active.
+    """Poses of all bodies in nt animation frames, and activity of constraints and forces.
 
     Attributes
     ----------
     time : (nt,) s
     position : (nt, 3) m, inertial frame, by name of body
     orientation : (nt, 4) unit quaternions, body to inertial, by name of body
-    acts : (nt,) bool, by name of constraint or force; unilateral constraints are active whether or not they are in
-        contact
+    acts : (nt,) bool, whether a constraint or force is enabled, by name; enabled unilateral constraints may be open
     """
 
     time: np.ndarray
@@ -56,7 +55,7 @@ class Poses:
 
     @classmethod
     def of_state(cls, system: System, state: State) -> Poses:
-        """Return the poses of a single state, as one picture."""
+        """Return the poses of a single state, as one animation frame."""
         forces = {element.name for element, _ in system.model.forces}
         acts = {c.name: np.array([system.is_active(c.name)]) for c in system.constraints}
         acts |= {element.name: np.array([element.name in forces]) for element in system.forces}
@@ -75,7 +74,7 @@ class Poses:
 
     @property
     def times(self) -> np.ndarray:
-        """Times of the pictures (nt,), s."""
+        """Times of the animation frames (nt,), s."""
         return self.time
 
     @property

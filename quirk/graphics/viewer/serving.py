@@ -1,4 +1,4 @@
-"""Starting and stopping of viser servers on this machine."""
+"""Start and stop of viser servers on this machine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from quirk.errors import InputError
 
 
 def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
-    """Return a new viser server that prints nothing.
+    """Return a new viser server without console output.
 
-    By default it uses any free port and can be reached from this machine only.
+    By default any free port is used, and the server can be reached from this machine only.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def server_at(host: Any = "127.0.0.1", port: Any = 0) -> Any:
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    """Context manager in which viser prints nothing, neither directly nor through the library rich."""
+    """Context manager that suppresses the console output of viser and of the library rich."""
     import rich
 
     console = rich.get_console()
@@ -50,7 +50,7 @@ def _silence() -> Iterator[None]:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raise an InputError if the address cannot be used; viser would wait forever."""
+    """Raise an InputError if the address or port cannot be used; viser itself would wait forever."""
     try:
         with socket.socket(socket.AF_INET) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -60,12 +60,15 @@ def _check_free(host: str, port: int) -> None:
 
 
 def stopped(server: Any) -> None:
-    """Stop a viser server without output."""
+    """Stop a viser server without console output."""
     with _silence():
         server.stop()
 
 
 def announced(content: str, url: str, block: bool) -> None:
-    """Print the address of a view; `content` names its content, and `block` is true if Ctrl-C ends it."""
+    """Print the address of a view.
+
+    `content` is the name of the displayed object, and `block` is True if Ctrl-C ends the view.
+    """
     end = "Ctrl-C ends it" if block else "close() ends it"
     print(f"quirk: {url} shows {content}; {end}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""View of a mechanism in the browser with sliders for its joint coordinates, which keep all loops closed."""
+"""Browser view of a mechanism with sliders for its joint coordinates; all loops stay closed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SliderCoordinate(NamedTuple):
     Attributes
     ----------
     joint : Joint
-    name : such as "rotation z"
+    name : name of the coordinate, such as "rotation z"
     low, high, step : range and step of the slider, rad or m
     """
 
@@ -55,7 +55,7 @@ class SliderCoordinate(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Text beside the slider."""
+        """Label of the slider."""
         kind, _ = self.name.split()
         return f"{self.joint.name} {self.name} ({'rad' if kind == 'rotation' else 'm'})"
 
@@ -83,7 +83,7 @@ def view(
 
 
 class SliderMechanism(View):
-    """View of a system whose state is changed by sliders.
+    """View of a system with sliders that change its state.
 
     Attributes
     ----------
@@ -113,10 +113,14 @@ class SliderMechanism(View):
         self._thread.start()
 
     def drag(self, joint: str, value: float, coordinate: str | None = None) -> float:
-        """Move a slider to a value, rad or m, and return the value that the mechanism could reach.
+        """Move a slider to a value, rad or m, and return the nearest value reached by the mechanism.
 
-        `coordinate` is "rotation" or "translation", for joints that have both. An InputError is raised if there is no
-        such slider.
+        `coordinate` is "rotation" or "translation", for joints with both.
+
+        Raises
+        ------
+        InputError
+            If there is no such slider.
         """
         found = [
             k
@@ -142,7 +146,7 @@ class SliderMechanism(View):
         return slider
 
     def _run(self) -> None:
-        """Move the mechanism as the sliders are moved, until the view is closed."""
+        """Move the mechanism according to the sliders, until the view is closed."""
         while not self._closed.wait(IDLE):
             while self._wanted and not self._closed.is_set():
                 number = next(iter(self._wanted))
@@ -150,7 +154,7 @@ class SliderMechanism(View):
                     self._follow(number, self._wanted.pop(number))
 
     def _follow(self, number: int, target: float) -> float:
-        """Move the mechanism toward a value of coordinate `number`, rad or m, and return the value reached."""
+        """Move coordinate `number` toward the value `target`, rad or m, and return the value reached."""
         one = self.coordinates[number]
         reached = self._value(number)
         longest = STEP if one.name.startswith("rotation") else PART * self._size
@@ -190,10 +194,10 @@ def _with_driver(system: System, selected: SliderCoordinate) -> System:
 
 
 def coordinates_of(system: System, state: State, size: float) -> list[SliderCoordinate]:
-    """Return the joint coordinates that get sliders.
+    """Return the joint coordinates that are shown with sliders.
 
-    Sliders are for active joints with one free axis, or with two axes that intersect. `size` is the size of the
-    mechanism, m.
+    These are the coordinates of active joints with one free axis, or with two axes that intersect. `size` is the size
+    of the mechanism, m.
     """
     found = []
     companions = system.companions
@@ -217,5 +221,5 @@ def coordinates_of(system: System, state: State, size: float) -> list[SliderCoor
 
 
 def _drives(constraint: Constraint) -> bool:
-    """Whether a constraint is a driver, which prescribes a motion."""
+    """Whether a constraint is a driver."""
     return any(isinstance(primitive, Relation) and primitive.motions for primitive in constraint.primitives)

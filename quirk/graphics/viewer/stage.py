@@ -1,4 +1,4 @@
-"""The scene of a mechanism on a viser server: floor and parts, and their motion from picture to picture."""
+"""Scene of a mechanism on a viser server: floor and parts, and their motion from frame to frame."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BELOW = 0.004
 
 
 class ViewerStage:
-    """The scene of a mechanism on a viser server.
+    """Scene of a mechanism on a viser server.
 
     Parameters
     ----------
     server : viser.ViserServer
-    contents : displayed parts, with the poses in all pictures
-    follow : object that stays fixed in the picture: the name of a body, ALL, or "ground"; None for ALL if the mechanism
-        travels far, else "ground"
+    contents : displayed parts, with the poses in all animation frames
+    follow : object that stays fixed in the view: the name of a body, ALL for all bodies, or "ground"; None for ALL if
+        the mechanism travels far, otherwise "ground"
     labels : whether the names of bodies and joints are shown
     axes : whether the axes of joints are shown
     opacity : opacity of bodies, from 0 to 1
@@ -87,7 +87,7 @@ class ViewerStage:
         self.move(contents.poses)
 
     def move(self, poses: Poses) -> None:
-        """Replace the poses of all bodies, and show the first picture."""
+        """Replace the poses of all bodies, and show the first animation frame."""
         self._poses = poses
         self._tracks = [self._in_scene(part, part.track(poses)) for part in self._parts]
         self._swept = [self._in_scene_units(beam.vertices(poses)) for beam in self._contents.beams]
@@ -95,7 +95,7 @@ class ViewerStage:
         self.show(0)
 
     def show(self, k: int) -> None:
-        """Show picture k, with trails up to its time."""
+        """Show animation frame k, with trails up to its time."""
         self._shown = k
         for node, track in zip(self._nodes, self._tracks, strict=True):
             node.show(track, k)
@@ -109,7 +109,7 @@ class ViewerStage:
         self._root.position = -shift
 
     def _follow_displacement(self, k: int) -> np.ndarray:
-        """Return the displacement (3,) of the followed body since the first picture, inertial frame, m."""
+        """Return the displacement (3,) of the followed body from the first frame to frame k, inertial frame, m."""
         if self.follow == GROUND.name:
             return np.zeros(3)
         paths = self._poses.position
@@ -135,7 +135,7 @@ class ViewerStage:
             beam.fade(opacity)
 
     def on_click(self, callback: Callable[[Part], None]) -> None:
-        """Call `callback` with each part that is clicked."""
+        """Register `callback`, which is called with each part that is clicked."""
         for node in self._nodes:
             node.on_click(callback)
 
@@ -164,7 +164,7 @@ class ViewerStage:
         start.up = (0.0, 0.0, 1.0)
 
     def _ground(self, half: float) -> None:
-        """Draw the inertial axes and the scale and, with gravity, a grid below everything.
+        """Draw the inertial axes, the scale and, with gravity, a grid below all parts.
 
         `half` is half the width of the displayed region, m.
         """
@@ -215,13 +215,13 @@ class ViewerStage:
 
 
 def _rounded(length: float) -> float:
-    """Return the number 1, 2 or 5 times a power of ten that is nearest to a length, on a logarithmic scale."""
+    """Return the number nearest to a length, on a logarithmic scale, among 1, 2 and 5 times powers of ten."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(np.log(length / (digit * power)))))
 
 
 def in_meters(length: float) -> str:
-    """Return a length (m) as text with a suitable unit."""
+    """Return a length (m) as a string with a suitable unit."""
     for unit, size in (("km", 1e3), ("m", 1.0), ("mm", 1e-3), ("µm", 1e-6), ("nm", 1e-9)):
         if 1e3 * (1 - 1e-9) > length / size >= (1 - 1e-9) * (1.0 if unit != "m" else 0.1):
             return f"{length / size:.6g} {unit}"

@@ -23,8 +23,8 @@ class SurfaceMesh(NamedTuple):
     ----------
     vertices : (n, 3) m
     triangles : (k, 3) indices of vertices; triangles that share vertices are shaded as one smooth surface
-    closed : whether the surface is closed; its triangles are then counterclockwise seen from outside, and visible only
-        from there
+    closed : whether the surface is closed; its triangles are then counterclockwise as seen from outside, and visible
+        from outside only
     """
 
     vertices: np.ndarray
@@ -36,12 +36,12 @@ class SurfaceMesh(NamedTuple):
         return SurfaceMesh(self.vertices @ matrix.T + origin, self.triangles, self.closed)
 
     def scaled(self, factors: np.ndarray | float) -> SurfaceMesh:
-        """Return the surface scaled by a factor, or by three factors along its axes."""
+        """Return the surface scaled by one factor, or by three factors along the axes."""
         return SurfaceMesh(self.vertices * factors, self.triangles, self.closed)
 
 
 def together(surfaces: Sequence[SurfaceMesh]) -> SurfaceMesh:
-    """Return one surface that contains several surfaces."""
+    """Return the union of several surfaces as one mesh."""
     starts = np.cumsum([0, *(len(surface.vertices) for surface in surfaces[:-1])])
     return SurfaceMesh(
         np.concatenate([surface.vertices for surface in surfaces]),
@@ -65,7 +65,7 @@ def of_faces(faces: Sequence[np.ndarray]) -> SurfaceMesh:
 
 
 def creased(vertices: np.ndarray, triangles: np.ndarray, closed: bool = True) -> SurfaceMesh:
-    """Return a surface whose triangles share vertices across smooth edges only, so that sharp edges look sharp."""
+    """Return a mesh whose triangles share vertices across smooth edges only, so that sharp edges are shaded as such."""
     size = np.abs(vertices - vertices.mean(axis=0)).max() or 1.0
     rounded = np.round((vertices - vertices.mean(axis=0)) / size, 9)
     _, first, place = np.unique(rounded + 0.0, axis=0, return_index=True, return_inverse=True)
@@ -118,7 +118,7 @@ def tube(path: np.ndarray, radius: float, sides: int = 8) -> SurfaceMesh:
 
 
 def turned(radii: Sequence[float], heights: Sequence[float], sides: int = ROUND) -> SurfaceMesh:
-    """Return a surface of revolution about z with certain radii at certain heights, closed at both ends.
+    """Return a surface of revolution about z with the given radii at the given heights, closed at both ends.
 
     `sides` is the number of points around the axis.
     """
@@ -153,9 +153,9 @@ def ellipsoid(semi_axes: np.ndarray) -> SurfaceMesh:
 
 
 def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> SurfaceMesh:
-    """Return an arrow of length 1 along z, with one head, or two for torques.
+    """Return an arrow of length 1 along z, with one head, or two heads for torques.
 
-    The arguments are the radii of shaft and head, and the length of the head.
+    `shaft` and `head` are the radii of shaft and head, and `head_length` is the length of the head.
     """
     if heads == 1:
         return turned([shaft, shaft, head, 0.0], [0.0, 1 - head_length, 1 - head_length, 1.0])
@@ -165,9 +165,9 @@ def arrow(shaft: float, head: float, head_length: float, heads: int = 1) -> Surf
 
 
 def lathe(rings: np.ndarray, start: np.ndarray, end: np.ndarray) -> SurfaceMesh:
-    """Return the surface through circles of points, which is closed at both ends.
+    """Return the surface through successive rings of points, closed at both ends.
 
-    `rings` (rings, sides, 3) are the points of each circle; `start` and `end` (3,) are the centers of the ends.
+    `rings` (rings, sides, 3) are the points of each ring; `start` and `end` (3,) are the centers of the ends.
     """
     count, sides, _ = rings.shape
     vertices = np.concatenate([rings.reshape(-1, 3), start[None], end[None]])

@@ -1,4 +1,4 @@
-"""Values of a part that was clicked, as text."""
+"""Values of a clicked part, formatted as text."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ OF_FREE = {"angle": "rad", "travel": "m"}
 
 
 def values_of(result: Result, part: Part, time: float) -> str:
-    """Return the name of a part and its values at a time (s) as Markdown text.
+    """Return the name of a part and its values at a time (s) as Markdown.
 
-    For vectors the text contains the magnitude and the components.
+    Vectors are given by magnitude and components.
     """
     name = part.name if isinstance(part, BodyPart) else getattr(part, "of", part.name)
     lines = [f"**{name}** at {time:.4g} s"]

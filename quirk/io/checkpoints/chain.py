@@ -1,4 +1,4 @@
-"""The segments of a run that can be restored from a checkpoint's journal, in chronological order.
+"""Segments of a run restored from a checkpoint's journal, in chronological order.
 
 The journal has one record for each interval between two restart points. A record contains the digest of the restart
 point at the start of its interval, so that records can be connected even if some lines are damaged.
@@ -35,7 +35,7 @@ class RecordChain:
     folder : Path
         Folder of the checkpoint.
     system, events : the system and the events of the run
-    records : records of the journal in the order of its lines, without the header; None for a damaged line
+    records : records of the journal, one for each line after the header; None for a damaged line
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class RecordChain:
         Restored events.
     statistics : Statistics
         Statistics of the run up to the end of the chain.
-    place : str
+    place : str or None
         Digest of the restart point at the end of the chain.
     restart_point : RestartPoint or None
         Restart point at the end of the chain; None at the start of the run and at its end.
@@ -70,7 +70,7 @@ class RecordChain:
         self.follow()
 
     def follow(self) -> None:
-        """Append the records that continue the chain, up to the first one that is missing or damaged."""
+        """Append the next records to the chain, up to the first one that is missing or damaged."""
         while self.status is None and self.place in self._waiting:
             record = self._waiting.pop(self.place)
             try:
@@ -101,9 +101,9 @@ class RecordChain:
         Parameters
         ----------
         segments, happenings : segments and events of the interval
-        point_data : restart point at the end of the interval as plain data, None at the end of the run
-        point : the same restart point
-        status : status of the run at its end, else None
+        point_data : restart point at the end of the interval as JSON data, None at the end of the run
+        point : the same restart point as an object
+        status : status at the end of the run, otherwise None
         """
         self.segments += segments
         self.happenings += happenings
@@ -115,7 +115,7 @@ class RecordChain:
         return float(self.segments[-1].time[-1]) if self.segments else -np.inf
 
     def damage_said(self) -> str:
-        """Return a description of the damage and its consequences for a warning, or "" if no warning is needed."""
+        """Return a warning that describes the damage and its consequences; "" if there is no damage."""
         if not self.damage or self.status is not None:
             return ""
         more = len(self.damage) - 3
@@ -126,10 +126,10 @@ class RecordChain:
 
 
 def _by_start(records: Sequence[Record | None]) -> dict[str, Record]:
-    """Return the records by the digest of the restart point at which their interval starts.
+    """Return the records as a dict by digest of the restart point at which their interval starts.
 
-    If several records have the same digest, the last one is used. Records of format 1 contain no digest: each of them
-    continues the previous line.
+    If several records have the same digest, the last one is used. Records of format 1 contain no digest; each continues
+    the previous line.
     """
     found: dict[str, Record] = {}
     before: str | None = place_of(None)

@@ -1,4 +1,4 @@
-"""Checkpoints of runs on disk: a folder with a journal and with files of output states."""
+"""Checkpoints of runs on disk: a folder with a journal and files of output states."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FORMAT, FORMATS = 2, (1, 2)
 
 
 class Checkpoint:
-    """A run that is written to a folder interval by interval.
+    """Storage of a run in a folder, interval by interval.
 
     Damaged intervals are computed again, with a `CheckpointWarning`.
 
@@ -40,12 +40,12 @@ class Checkpoint:
     ----------
     path : folder, created if it does not exist
     system : the simulated system
-    identity : digests of everything that determines the run, see `quirk.io.checkpoints.identity`
-    events : the events of the run
+    identity : digests of all inputs of the run, see `quirk.io.checkpoints.identity`
+    events : events of the run
 
     Attributes
     ----------
-    rows : files to which further states are written
+    rows : files to which the next states are written
 
     Raises
     ------
@@ -95,7 +95,7 @@ class Checkpoint:
 
     @property
     def status(self) -> str | None:
-        """Whether the run has ended: "completed", "stopped", or None if it continues."""
+        """Status at the end of the run, "completed" or "stopped"; None before."""
         return self._chain.status
 
     def append(
@@ -108,8 +108,8 @@ class Checkpoint:
     ) -> None:
         """Write an interval of the run to the disk.
 
-        If undamaged records on disk continue from the end of the interval, they are restored; `restart_point` and
-        `status` of the checkpoint are then those of the last record.
+        If undamaged records on disk continue from the end of the interval, they are restored. The attributes
+        `restart_point` and `status` then refer to the last restored record.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Checkpoint:
         self._warn_of_damage()
 
     def _warn_of_damage(self) -> None:
-        """Warn of damage that has been detected since the last warning."""
+        """Issue a warning about damage detected since the last warning."""
         said = self._chain.damage_said()
         if said and len(self._chain.damage) > self._damage_said:
             self._damage_said = len(self._chain.damage)
@@ -198,7 +198,10 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
 
 
 def _system_in(head: Mapping[str, Any], folder: Path) -> System:
-    """Return the system from `head`, the first record of a journal, which contains it as text."""
+    """Return the system stored as text in `head`, the first record of a journal.
+
+    `folder` is the folder of the checkpoint, for errors.
+    """
     text = head.get("model")
     if not isinstance(text, str):
         why = "has Python functions, which files cannot store" if head else "is in a damaged line of the journal"

@@ -1,4 +1,4 @@
-"""Identity of a run: digests that show whether a checkpoint belongs to a run."""
+"""Identity of a run: digests that determine whether a checkpoint belongs to the run."""
 
 from __future__ import annotations
 

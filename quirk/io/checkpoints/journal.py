@@ -1,4 +1,4 @@
-"""A file of records that only grows; damage to one line does not affect other lines."""
+"""Append-only file of records, in which damage to one line does not affect other lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEPT = "all earlier complete records are kept"
 
 
 class Journal:
-    """A file of records (dicts of plain values), one on each line after its checksum.
+    """Append-only file of records (dicts of JSON data); each line has a checksum and one record.
 
     The file is not changed when it is opened. The first `append` removes an incomplete last line, left by a process
     that was killed.
@@ -59,7 +59,7 @@ class Journal:
             raise
 
     def append(self, record: Record) -> None:
-        """Write a record; it is on disk when the method returns.
+        """Append a record, which is on disk when the method returns.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Journal:
 
 
 def read(path: Path) -> tuple[list[Record | None], int]:
-    """Return a record for each complete line (None for damaged lines) and the length of these lines in bytes."""
+    """Return one record for each complete line (None if damaged), and the total length of these lines in bytes."""
     records: list[Record | None] = []
     size = 0
     with open(path, "rb") as file:
@@ -104,9 +104,9 @@ def _record(line: bytes) -> Record | None:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Prevent other processes from writing to an open file, if the operating system can.
+    """Lock an open file against writing by other processes, if the operating system supports this.
 
-    `descriptor` and `path` are the descriptor and the path of the file.
+    `descriptor` and `path` are the file descriptor and the path of the file.
     """
     try:
         import fcntl

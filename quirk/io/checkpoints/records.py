@@ -1,4 +1,4 @@
-"""Conversion of segments, events and restart points to the plain data of a journal, and back."""
+"""Conversion of segments, events and restart points to JSON data for the journal, and back."""
 
 from __future__ import annotations
 
@@ -29,19 +29,18 @@ from .rows import DamagedRowsError, Location, rows_at
 
 
 def place_of(point: Mapping[str, Any] | None) -> str:
-    """Return the digest of a restart point.
+    """Return the digest of a restart point, given as JSON data; None stands for the start of the run.
 
-    `point` is the restart point as plain data, None for the start of the run. The continuation of a run depends only on
-    its restart point, so that a record with this digest continues from this point.
+    The continuation of a run depends only on its restart point, so a record with this digest continues from this point.
     """
     text = json.dumps(point, allow_nan=True, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def of_segment(segment: Segment, location: Location, system: System, events: Sequence[Event]) -> dict[str, Any]:
-    """Return a segment as plain data for the journal.
+    """Return a segment as JSON data for the journal.
 
-    `location` is where its states are stored; `system` and `events` are the system and the events of the run.
+    `location` is the location of its states on disk; `system` and `events` are the system and the events of the run.
     """
     description = described(segment, system, events)
     if any(part["by"] == "function" for part in description["others"]):
@@ -61,7 +60,10 @@ def segments_of(
 ) -> list[Segment]:
     """Return the segments described by a record; the states are read from the files in `folder`.
 
-    A DamagedRowsError is raised if states are damaged, or times are before `earliest` (s).
+    Raises
+    ------
+    DamagedRowsError
+        If states are damaged, or times are before `earliest` (s).
     """
     segments = []
     for table in record["segments"]:
@@ -79,21 +81,21 @@ def segments_of(
 
 
 def of_happening(event: EventRecord) -> list[Any]:
-    """Return the record of an event as plain data."""
+    """Return the record of an event as JSON data."""
     impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in event.impulse.items()}
     energies = float(event.energy_before), float(event.energy_after)
     return [float(event.time), event.name, int(event.direction), *energies, impulse, event.restitution_kept]
 
 
 def happening(row: Sequence[Any]) -> EventRecord:
-    """Return the record of an event from the plain data of `of_happening`."""
+    """Return the record of an event from the JSON data of `of_happening`."""
     time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
     found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
     return EventRecord(time, name, direction, before, after, found, *kept)
 
 
 def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event]) -> dict[str, Any]:
-    """Return a restart point as plain data."""
+    """Return a restart point as JSON data."""
     pace = point.pace
     return {
         "t": point.t,
@@ -107,7 +109,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
 
 
 def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
-    """Return a restart point from the plain data of `of_restart_point`."""
+    """Return a restart point from the JSON data of `of_restart_point`."""
     sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
     h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
@@ -121,7 +123,7 @@ def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[
 
 
 def statistics_of(table: Mapping[str, Any]) -> Statistics:
-    """Return statistics from a dict by name; names unknown to this version of QuIRK are ignored."""
+    """Return the statistics of a run from a dict by name; unknown names are ignored."""
     known = {one.name for one in fields(Statistics)}
     found = Statistics(**{key: x for key, x in table.items() if key in known})
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}

@@ -1,6 +1,6 @@
-"""Output states of a run in files that only grow, verified by checksums and read by memory mapping.
+"""Output states of a run in append-only files, verified by checksums and read by memory mapping.
 
-A row is one output time. Its three parts, each with its own file, are the time, the state, and the numbers of full
+A row is one output time. It has three parts, each in a separate file: the time, the state, and the numbers of full
 turns of the angles.
 """
 
@@ -28,7 +28,7 @@ CHUNK = 2**20
 
 
 class DamagedRowsError(Exception):
-    """Error raised if rows in a file differ from those that were written."""
+    """Error raised if rows in a file are damaged."""
 
 
 class Location(NamedTuple):
@@ -36,11 +36,11 @@ class Location(NamedTuple):
 
     Attributes
     ----------
-    number : number in the names of the three files
+    number : number that is part of the names of the three files
     rows : number of rows
     widths : number of floats or integers in a row, for each of the three parts
     first : offset of the first row in each file, bytes
-    sums : CRC-32 checksum of each part; None if an earlier version of QuIRK wrote the file
+    sums : CRC-32 checksum of each part; None for files of earlier versions of QuIRK
     """
 
     number: int
@@ -51,7 +51,7 @@ class Location(NamedTuple):
 
 
 class RowFile:
-    """New files of rows in a folder: one for times, one for states, and one for numbers of full turns.
+    """Writer of new row files: one for times, one for states, and one for numbers of full turns.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ class RowFile:
         self.locations: list[Location] = []
 
     def put(self, buffer: OutputBuffer) -> None:
-        """Write the rows in `buffer` to the file if there are many."""
+        """Write the rows in `buffer` to the files if there are many."""
         if buffer.numbers >= WAITING:
             self._write(buffer.take())
 
     def take(self, buffer: OutputBuffer) -> Rows | None:
-        """Write the rows in `buffer` to the file, end the segment, and return its rows; None if there are none."""
+        """Write the rows in `buffer` to the files, end the segment, and return its rows; None if there are none."""
         if buffer.numbers:
             self._write(buffer.take())
         if not self._rows:
@@ -114,9 +114,7 @@ class RowFile:
 
 
 def rows_at(folder: Path, location: Location) -> Rows:
-    """Return the rows of a segment after verification; states and turns are read when they are accessed.
-
-    `location` is where the rows are stored.
+    """Return the rows of a segment at `location` after verification; states and turns are read on access.
 
     Raises
     ------
@@ -148,7 +146,7 @@ def _read(folder: Path, location: Location) -> Rows:
 
 
 def _checksum(folder: Path, location: Location, k: int) -> int:
-    """Return the CRC-32 checksum of part number `k` of the rows at `location`, as far as the file contains them."""
+    """Return the CRC-32 checksum of part number `k` of the rows at `location`, as far as present in the file."""
     left = location.rows * location.widths[k] * np.dtype(KINDS[k]).itemsize
     found = 0
     with open(path_of(folder, location.number, Rows._fields[k]), "rb") as file:
@@ -160,11 +158,11 @@ def _checksum(folder: Path, location: Location, k: int) -> int:
 
 
 def path_of(folder: Path, number: int, part: str) -> Path:
-    """Return the path of the file with the given number that contains one part of the rows, given by its name."""
+    """Return the path of the row file with a number and the name of its part of the rows: time, states or turns."""
     return folder / f"rows-{number}.{part}"
 
 
 def _free_number(folder: Path) -> int:
-    """Return the lowest number that is greater than the numbers of all existing row files."""
+    """Return the smallest number above the numbers of all existing row files."""
     taken = [re.fullmatch(r"rows-(\d+)\.\w+", path.name) for path in folder.iterdir()]
     return 1 + max((int(found[1]) for found in taken if found), default=-1)

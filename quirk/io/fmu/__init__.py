@@ -1,4 +1,4 @@
-"""Functional mock-up units (FMI): systems for co-simulation in other programs."""
+"""Functional mock-up units (FMI): export of systems for co-simulation in other programs."""
 
 from .export import export_fmu
 

@@ -49,8 +49,8 @@ def export_fmu(
 ) -> None:
     """Write a system as a functional mock-up unit (FMU) for co-simulation, FMI 2.0 or 3.0; see docs/fmu.md.
 
-    This function needs ``pip install "quirk-dynamics[fmi]"``. The FMU contains the system as a model file, and runs
-    `quirk.Run` in the Python of the program that loads it, where QuIRK must be installed.
+    This function requires ``pip install "quirk-dynamics[fmi]"``. The FMU contains the system as a model file. It runs
+    `quirk.Run` in the Python environment of the importing program, where QuIRK must be installed.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def export_fmu(
         Quantities, as for `Run.observe`, such as "hinge.angle" and "rod.position.x", in SI units and rad.
     fmi_version : 2 or 3
     method, rtol, atol, step, max_step
-        As for `simulate`. A tolerance that the master sets (FMI 2.0) takes the place of `rtol`.
+        As for `simulate`. A tolerance set by the master (FMI 2.0) replaces `rtol`.
     communication_step : float, optional
-        Default communication interval, s, offered to masters. The steps of the method do not depend on it.
+        Default communication interval, s, stated in the model description. The steps of the method do not depend on it.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def export_fmu(
 
 
 def _listed_outputs(run: Run, outputs: Any) -> list[str]:
-    """Return the names of the outputs after checking them."""
+    """Return the names of the outputs as a list, or raise an InputError if one is unknown."""
     listed: list[Any] = (
         [outputs] if isinstance(outputs, str) else list(outputs) if isinstance(outputs, Iterable) else [None]
     )
@@ -115,7 +115,7 @@ def _listed_outputs(run: Run, outputs: Any) -> list[str]:
 
 
 def _builder(version: int) -> Any:
-    """Return the class that builds FMUs of a version of FMI."""
+    """Return the class that builds FMUs for a version of FMI."""
     package = VERSIONS[version][0]
     try:
         return import_module(f"{package}.builder").FmuBuilder
@@ -126,13 +126,17 @@ def _builder(version: int) -> Any:
 
 
 def _identifier(stem: str) -> str:
-    """Return the name of a file as an identifier, with which the FMU names its model."""
+    """Return the model identifier of an FMU from the stem of its file name."""
     name = re.sub(r"\W", "_", stem, flags=re.ASCII)
     return f"model_{name}" if not name[:1].isalpha() or keyword.iskeyword(name) else name
 
 
 def _built(builder: Any, version: int, name: str, files: dict[str, str], folder: Path) -> bytes:
-    """Return the contents of an FMU with the given files among its resources."""
+    """Return the contents of an FMU that contains the given files as resources.
+
+    `builder` is the class that builds it, `version` the version of FMI, `name` the name of the model, and `folder` a
+    folder for temporary files.
+    """
     package, text, goes_back = VERSIONS[version]
     # Several FMUs may run in one process, where a name stands for one module only.
     unique = hashlib.sha256("".join([package, *files.values()]).encode()).hexdigest()[:12]
@@ -149,7 +153,7 @@ def _built(builder: Any, version: int, name: str, files: dict[str, str], folder:
 
 @contextmanager
 def _imports_undone(module: str) -> Iterator[None]:
-    """Context manager that restores the import path at its end and removes a module imported in between."""
+    """Context manager that restores the import path at its end and removes an imported module."""
     before = list(sys.path)
     try:
         yield

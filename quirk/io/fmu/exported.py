@@ -1,4 +1,4 @@
-"""Run of an exported system under the control of an FMI master."""
+"""Run of an exported system controlled by an FMI master."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .interface import Interface, variable_name
 
 
 class Exported:
-    """Behavior of an exported system; mixed into the base classes of pythonfmu and pythonfmu3, which call its methods.
+    """Co-simulation slave of an exported system, a mixin for the base classes of pythonfmu and pythonfmu3.
 
-    The run begins when its first value or step is required, with the inputs set so far.
+    The run begins with the first request of a value or step, with the inputs set until then.
     """
 
     # Provided by the class of the FMU and its base class: the classes of variables, causalities and experiments.
@@ -53,11 +53,11 @@ class Exported:
             self._declare(name, self.causality.output, getter=partial(self._output, k))
 
     def _declare(self, name: str, causality: Any, **options: Any) -> None:
-        """Declare a variable."""
+        """Declare a variable of the FMU."""
         self.register_variable(self.variable(variable_name(name), causality=causality, **options))
 
     def to_xml(self, *options: Any) -> Element:
-        """Return the description of the model; for FMI 2.0 it lists the variables that are computed initially."""
+        """Return the model description; for FMI 2.0 it lists the variables that are computed initially."""
         root: Element = super().to_xml(*options)  # type: ignore[misc]
         structure = root.find("ModelStructure")
         outputs = None if structure is None else structure.find("Outputs")
@@ -66,17 +66,17 @@ class Exported:
         return root
 
     def _input(self, name: str, k: int) -> float:
-        """Return a component of an input."""
+        """Return component k of an input."""
         return float(self._values[name].flat[k])
 
     def _set_input(self, name: str, k: int, value: float) -> None:
-        """Set a component of an input."""
+        """Set component k of an input."""
         self._values[name].flat[k] = value
         if self._run is not None:
             self._run.inputs[name] = self._values[name]
 
     def _output(self, k: int) -> float:
-        """Return the present value of an output."""
+        """Return the present value of output k."""
         run = self._begun()
         version = run.time, run.inputs.version
         if version != self._observed[0]:
@@ -84,7 +84,7 @@ class Exported:
         return float(self._observed[1][k])
 
     def _begun(self) -> Run:
-        """Return the run, which is started at the first call."""
+        """Return the run, which is started by the first call."""
         if self._run is None:
             options = self._interface.options | {"rtol": self._rtol}
             self._run = Run(self._system, inputs=self._interface.inputs, start=self._start, **options)
@@ -101,7 +101,7 @@ class Exported:
     def setup_experiment(
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
-        """Set the initial time, s, and the relative tolerance if the master has one."""
+        """Set the initial time, s, and the relative tolerance, if specified by the master."""
         self._start, self._run = start_time, None
         if tolerance and self._interface.options["step"] is None:
             self._rtol = tolerance
@@ -111,7 +111,7 @@ class Exported:
         self._begun()
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """Advance the run by one communication step (s), through events; return False if an event has stopped it."""
+        """Advance the run by one communication step (s), including events; return False if an event has stopped it."""
         run, end = self._begun(), current_time + step_size
         while run.time < end:
             if run.advance_to(end) == "stopped":
@@ -123,7 +123,7 @@ class Exported:
         return self._begun().save(), {name: value.copy() for name, value in self._values.items()}
 
     def _set_fmu_state(self, state: tuple[SavedRun, dict[str, np.ndarray]]) -> None:
-        """Restore a state that `_get_fmu_state` has returned."""
+        """Restore a state returned by `_get_fmu_state`."""
         saved, values = state
         self._begun().restore(saved)
         self._values = {name: value.copy() for name, value in values.items()}

@@ -21,7 +21,7 @@ class Interface:
     inputs : names of force elements
     outputs : names of quantities
     options : arguments of `Run`
-    communication_step : default interval of communication, s, or None
+    communication_step : default communication interval, s, or None
     """
 
     inputs: list[str]
@@ -41,7 +41,7 @@ class Interface:
 
 
 def variable_name(name: str) -> str:
-    """Return the name of a variable of an FMU; names that are not made of identifiers are quoted."""
+    """Return the name of an FMU variable; names that do not consist of identifiers are quoted."""
     if STRUCTURED.fullmatch(name):
         return name
     return "'" + name.replace("\\", "\\\\").replace("'", "\\'") + "'"

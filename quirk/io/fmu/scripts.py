@@ -1,4 +1,4 @@
-"""Scripts of FMUs: the class that is run, for each version of FMI."""
+"""Python scripts contained in FMUs, which define the slave class for each version of FMI."""
 
 FMI_2 = '''"""FMU of QuIRK, which must be installed in the Python that runs it."""
 

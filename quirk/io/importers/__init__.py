@@ -1,8 +1,7 @@
 """Import of URDF, SDF and MJCF files, and export to URDF.
 
-Links are the rigid bodies of such a file; a weld fixes two links to each other. Links that are welded together become
-one body of QuIRK. The import lists its omissions, which are the contents of the file that the system lacks or
-represents differently.
+Links are the rigid bodies of these files; a weld fixes two links to each other. Links that are welded together become
+one body. Contents of the file that the system lacks or represents differently are listed as omissions.
 """
 
 from .imported import Imported

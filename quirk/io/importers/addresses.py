@@ -1,4 +1,4 @@
-"""Search for the files that robot descriptions refer to, such as meshes."""
+"""Search for the files referenced by robot descriptions, such as meshes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCHEMES = ("", "file", "package", "model")
 
 @dataclass(frozen=True)
 class Addresses:
-    """Locations in which the files of a robot description are searched for.
+    """Search locations for the files of a robot description.
 
-    A description refers to files as meshes/arm.stl, package://robot/arm.stl or model://robot.
+    Files are referenced as meshes/arm.stl, package://robot/arm.stl or model://robot.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Addresses:
     folders: tuple[Path, ...] = ()
 
     def find(self, name: str, folder: Path, exists: Callable[[Path], bool] = Path.is_file) -> Path | None:
-        """Return the path of the file that a robot description in `folder` refers to by `name`, or None.
+        """Return the path of the file that is referenced as `name` by a robot description in `folder`, or None.
 
-        `exists` checks a path, and returns whether it exists.
+        `exists` is a function that returns whether a path exists.
         """
         scheme, _, rest = name.strip().rpartition("://")
         if scheme not in SCHEMES:
@@ -58,8 +58,8 @@ class Addresses:
 def checked_packages(owner: str, value: Any) -> Addresses:
     """Return the argument `packages` of an import as Addresses.
 
-    The argument is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the
-    function whose argument it is, for messages.
+    `value` is a dict from names of packages to folders, or a list of folders that contain packages. `owner` is the name
+    of the importing function, for errors.
     """
     if value is None:
         return Addresses()

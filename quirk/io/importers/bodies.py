@@ -19,7 +19,7 @@ from .pose import Pose
 
 
 class Bodies:
-    """The bodies to which links belong.
+    """Bodies created from the links of a file.
 
     Links connected by welds form one body, with the name and axes of the first link with mass, and a named frame for
     each link. Links welded to the ground are part of the ground if they have no mass; otherwise they form a body that
@@ -27,12 +27,12 @@ class Bodies:
 
     Parameters
     ----------
-    links, welds : the links of the file, and which of them are fixed to each other
-    names : names that the system already uses
+    links, welds : the links of the file, and the pairs of links that are fixed to each other
+    names : names already used in the system
     left_out : list of omissions
     inertia_tolerance : relative tolerance, as for `Body`
     repair : whether a physically impossible inertia is replaced by the nearest possible one; for bodies fixed to the
-        ground, where it has no effect, it is always replaced
+        ground this is always done, because their inertia has no effect
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Bodies:
         self._raise_faults()
 
     def place(self, link: str | None) -> tuple[Body | Ground, Pose]:
-        """Return the body that contains a link, and the pose of the link in this body; for None, the ground."""
+        """Return the body that contains a link, and the pose of the link in this body; the ground if `link` is None."""
         if link is None:
             return GROUND, Pose()
         return self.of_link[link], self._poses[link]
@@ -103,8 +103,8 @@ class Bodies:
     def _possible(self, inertia: np.ndarray, mass: float, link: Link, grounded: bool) -> np.ndarray | None:
         """Return the inertia (3, 3), kg m^2, of a link, or the nearest physically possible one if repair is allowed.
 
-        If repair is not allowed, an error is recorded for `_raise_faults` and None is returned. `grounded` is true if
-        the body is fixed to the ground.
+        If repair is not allowed, an error is recorded and None is returned. `grounded` is true if the body is fixed to
+        the ground.
         """
         fault = inertia_fault(inertia, self._tolerance.get("inertia_tolerance", INERTIA_TOLERANCE))
         if fault is None:
@@ -122,10 +122,10 @@ class Bodies:
         return made
 
     def _body(self, members: list[Link], mass: float, grounded: bool) -> Body | None:
-        """Return the body that consists of all `members`, or None if its inertia is invalid.
+        """Return the body that consists of the links `members`, or None if its inertia is invalid.
 
-        The body has the name and axes of the first member with mass. `mass`, kg, is the total; `grounded` is true if
-        the body is fixed to the ground.
+        The body has the name and axes of the first member with mass. `mass`, kg, is the total mass; `grounded` is true
+        if the body is fixed to the ground.
         """
         first = next(link for link in members if link.mass > 0)
         center = sum((link.mass / mass) * link.pose.point(link.center) for link in members)
@@ -166,7 +166,7 @@ class Bodies:
 
 
 def welded(links: Sequence[Link], welds: Iterable[Weld]) -> list[tuple[list[Link], bool]]:
-    """Return groups of links that are welded together, each with a flag for groups welded to the ground."""
+    """Return groups of links that are welded together, each with a flag for a weld to the ground."""
     leader: dict[str | None, str | None] = {None: None, **{link.name: link.name for link in links}}
 
     def lead(name: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""A mechanism as links and welds, before conversion to bodies and joints, independent of the file format."""
+"""Format-independent description of a mechanism as links and welds, before conversion to bodies and joints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .pose import Pose
 
 @dataclass(eq=False)
 class Collider:
-    """A geometry of a link that can be in contact with others.
+    """Collision geometry of a link.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Collider:
     kind : "plane", "sphere", "box", "cylinder" or "capsule"; other kinds have no contacts
     pose : pose in its link; z is the normal of a plane, and the axis of a cylinder or capsule
     sizes : radius of a sphere; three edge lengths of a box; radius and length of a cylinder or capsule, m
-    friction : coefficient of Coulomb friction, or None if the file specifies none
-    group : name of the group whose members have no contacts with each other, or None
+    friction : coefficient of Coulomb friction, or None if it is not specified
+    group : name of a group of geometries without contacts among each other, or None
     where : location in the file, for messages
     """
 
@@ -55,8 +55,8 @@ class Link:
     center : (3,) center of mass in the link frame, m
     inertia : (3, 3) kg m^2, about the center of mass in link axes
     colliders : geometries for contacts
-    shapes : functions from the pose of the link in its body to a shape in body coordinates
-    frames : poses of further frames in the link, by name
+    shapes : functions that return a shape in body coordinates for the pose of the link in its body
+    frames : poses of additional frames in the link, by name
     velocity, angular_velocity : (3,) velocity of the center of mass, m/s, and angular velocity, rad/s, inertial frame
     """
 
@@ -75,21 +75,21 @@ class Link:
 
 @dataclass
 class Weld:
-    """A rigid connection of the links `parent` and `child`; `parent` None is the ground."""
+    """Rigid connection of the links `parent` and `child`; a `parent` of None is the ground."""
 
     parent: str | None
     child: str
 
 
 class DescriptionNames:
-    """The names used in the imported system, all different."""
+    """The set of unique names in the imported system."""
 
     def __init__(self) -> None:
         self._taken = {GROUND.name}
         self.changed: list[str] = []
 
     def take(self, name: str, kind: str) -> str:
-        """Return a unique name: the requested name or, if it is used already, the name followed by the kind of part."""
+        """Return the requested name if it is unused; otherwise a unique name, extended by the kind of part."""
         for candidate in self._candidates(name, kind):
             if candidate not in self._taken:
                 self._taken.add(candidate)
@@ -109,7 +109,7 @@ class DescriptionNames:
     def part(self, name: str, kind: str) -> str:
         """Return a unique name for an element that acts on a part, such as "hinge friction".
 
-        `name` is the name of the part, `kind` the kind of element.
+        `name` is the name of the part, `kind` the kind of the element.
         """
         whole = f"{name} {kind}"
         number = 2

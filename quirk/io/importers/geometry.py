@@ -1,4 +1,4 @@
-"""Geometry of URDF and SDF files as shapes for pictures, and the mesh files that they refer to."""
+"""Geometry of URDF and SDF files as shapes for display, and mesh files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Placed = Callable[[Pose], Shape]
 
 
 def placed(location: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *sizes: Any) -> Placed:
-    """Return a function that makes a shape at a pose in a link.
+    """Return a function that creates a shape for the pose of a link in its body.
 
     Parameters
     ----------
     location : location in the file, for messages
-    kind : class of the shape, or a function that makes it
-    pose : pose in the link
+    kind : class of the shape, or a function that creates it
+    pose : pose of the shape in the link
     color : color of the shape
     sizes : dimensions, the first arguments of `kind`
     """
@@ -46,7 +46,7 @@ def placed(location: Any, kind: Callable[..., Shape], pose: Pose, color: Any, *s
 
 
 def ball(radius: Any, **options: Any) -> Ellipsoid:
-    """Return a sphere as a shape; `radius` in m, `options` are further arguments of Ellipsoid."""
+    """Return a sphere as a shape; `radius` is in m, `options` are further arguments of `Ellipsoid`."""
     return Ellipsoid((radius, radius, radius), **options)
 
 
@@ -63,18 +63,21 @@ def capsule(location: Any, pose: Pose, color: Any, radius: float, length: float)
 
 
 def color_of(element: Element, numbers: np.ndarray) -> tuple[float, ...]:
-    """Return a color as red, green, blue and opacity, each between 0 and 1; `element` is named in errors."""
+    """Return a color as red, green, blue and opacity, each between 0 and 1.
+
+    `numbers` are the values in the file; `element` is the XML element, for errors.
+    """
     if numbers.min() < 0 or numbers.max() > 1:
         raise element.error(f"a color must consist of numbers between 0 and 1; got {numbers.tolist()}")
     return tuple(numbers.tolist())
 
 
 class MeshFiles:
-    """The mesh files that a robot description refers to.
+    """Mesh files referenced by a robot description.
 
     Parameters
     ----------
-    addresses : where files are searched for
+    addresses : search locations
     left_out : list of omissions, to which missing files are added
     """
 
@@ -85,13 +88,13 @@ class MeshFiles:
     def shapes(self, element: Element, name: str, scale: np.ndarray, pose: Pose, color: Any) -> list[Placed]:
         """Return the mesh of a file as a list of one shape.
 
-        If the file cannot be read, it is recorded as an omission and the list is empty.
+        If the file cannot be read, this is recorded as an omission and the list is empty.
 
         Parameters
         ----------
         element : XML element that refers to the file
-        name : file as written in the element
-        scale : (3,) factors along the axes
+        name : reference to the file in the element
+        scale : (3,) scale factors along the axes
         pose : pose in the link
         color : color of the shape
         """
@@ -107,9 +110,9 @@ class MeshFiles:
         return [placed(element, functools.partial(replace, mesh), pose, color)]
 
     def _mesh(self, path: Path, scale: np.ndarray) -> Mesh:
-        """Return the mesh of a file, multiplied by `scale` (3,) and simplified if it has many triangles.
+        """Return the mesh of a file, scaled by `scale` (3,), and simplified if it has too many triangles.
 
-        Each file is read once.
+        Each file is read only once.
         """
         key = path, tuple(scale.tolist())
         if key not in self._loaded:
@@ -123,11 +126,11 @@ class MeshFiles:
 
 
 def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: LeftOut) -> tuple[np.ndarray, np.ndarray]:
-    """Return a surface with at most `MOST_TRIANGLES` triangles; a simplification is recorded as an omission.
+    """Return a mesh simplified to at most `MOST_TRIANGLES` triangles; a simplification is recorded as an omission.
 
     Parameters
     ----------
-    vertices, triangles : points (n, 3) and, for each triangle, the indices of its corners (k, 3)
+    vertices, triangles : points (n, 3), and the indices of the three corners of each triangle (k, 3)
     name : name of the mesh file
     left_out : list of omissions
     """
@@ -139,7 +142,7 @@ def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: Left
 
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
-    """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other geometries."""
+    """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other types."""
     box, cylinder, sphere = (geometry.one(tag) for tag in ("box", "cylinder", "sphere"))
     if box is not None:
         return [placed(box, Box, pose, color, box.vector("size", 3))]

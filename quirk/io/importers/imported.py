@@ -1,4 +1,4 @@
-"""The result of an import: a system, a list of omissions, and the body of each link."""
+"""Result of an import: a system, a list of omissions, and the body of each link."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Imported:
     ----------
     system : System
     left_out : tuple of str
-        Contents of the file that the system lacks or represents differently, one line for each kind.
+        Omissions: contents of the file that the system lacks or represents differently, one line for each kind.
     links : dict of str
         Name of the body, or "ground", that contains each link of the file. Links that are fixed to each other form one
-        body, in which each is a named frame.
+        body with a named frame for each link.
     """
 
     system: System
@@ -48,7 +48,7 @@ def finished(
     bodies : bodies of the links
     parts : all other parts of the system
     gravity : (3,) m/s^2, inertial frame
-    names : names in the system, with those that were changed
+    names : names in the system, including renamed ones
     left_out : omissions
     """
     for link in bodies.on_ground:
@@ -65,7 +65,7 @@ def finished(
 
 
 def checked_path(owner: str, value: Any) -> Path:
-    """Return the path of an existing file; `owner` is the function whose argument it is, for messages."""
+    """Return the path of an existing file; `owner` is the name of the importing function, for errors."""
     if not isinstance(value, str | Path):
         raise InputError(f"{owner}: path must be the name of a file; got {value!r}")
     try:
@@ -77,11 +77,11 @@ def checked_path(owner: str, value: Any) -> Path:
 
 
 def checked_shapes(owner: str, value: Any) -> str | None:
-    """Return which geometry of the file becomes shapes: "visual", "collision" or None; others raise an InputError."""
+    """Return the option `shapes`: "visual", "collision" or None; other values raise an InputError."""
     found: str | None = validate.choice(owner, "shapes", value, ("visual", "collision", None))
     return found
 
 
 def checked_limits(owner: str, value: Any) -> bool:
-    """Return the option `limits`, which must be True or False."""
+    """Return the option `limits`; values other than True and False raise an InputError."""
     return validate.flag(owner, "limits", value)

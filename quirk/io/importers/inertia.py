@@ -11,7 +11,7 @@ DENSITY = 1000.0
 
 
 def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
-    """Return the physically possible inertia (3, 3) that is nearest to a symmetric tensor (3, 3), kg m^2.
+    """Return the physically possible inertia (3, 3) nearest to a symmetric tensor (3, 3), kg m^2.
 
     The second moments of mass, which are the integrals of x^2, y^2 and z^2 along principal axes, equal half the trace
     minus the moments of inertia. Second moments below `FLATTEST` times the largest are increased to this value. If none
@@ -28,7 +28,7 @@ def repaired(inertia: np.ndarray, mass: float) -> np.ndarray:
 
 
 def moments_text(inertia: np.ndarray) -> str:
-    """Return the principal moments of an inertia (3, 3) as text."""
+    """Return the principal moments of an inertia (3, 3) as a string."""
     moments = np.linalg.eigvalsh(inertia)
     moments[np.abs(moments) < 1e-12 * np.abs(moments).max()] = 0.0  # round-off
     return "(" + ", ".join(f"{moment:.4g}" for moment in moments) + ")"

@@ -20,9 +20,9 @@ class JointCoordinate:
     Attributes
     ----------
     lower, upper : limits, or None
-    damping : load divided by rate
-    friction : dry friction
-    stiffness : load divided by displacement
+    damping : load per unit rate
+    friction : load of dry friction
+    stiffness : load per unit displacement
     rest : coordinate at which the spring is unloaded
     """
 
@@ -42,14 +42,14 @@ def make(
     child: tuple[str | None, Pose],
     **arguments: Any,
 ) -> Joint:
-    """Return a joint between a frame of one link and a frame of another.
+    """Return a joint between frames of two links.
 
     Parameters
     ----------
     kind : class of the joint
     name : name of the joint
     bodies : bodies of the links
-    parent, child : name of a link, None for the ground, and pose of the frame in this link
+    parent, child : name of a link, None for the ground, and pose of the joint frame in this link
     arguments : further arguments of the joint
     """
     (body_i, i), (body_j, j) = bodies.place(parent[0]), bodies.place(child[0])
@@ -72,9 +72,9 @@ def elements(
     joint : the joint
     coordinate : properties of its coordinate
     kind : "rotation" or "translation"
-    names : names that the system already uses
+    names : names already used in the system
     location : location in the file, for messages
-    name : name of the joint in the file, with which the names of the elements begin
+    name : name of the joint in the file, which is the beginning of the names of the elements
     """
     made: list[Constraint | ForceElement] = []
     both = {"coordinate": kind}

@@ -1,4 +1,4 @@
-"""The list of omissions: contents of a file that the imported system lacks or represents differently."""
+"""List of omissions: contents of a file that the imported system lacks or represents differently."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class LeftOut:
         self._found: dict[str, dict[str, None]] = {}  # places in order, without duplicates
 
     def note(self, omission: str, location: str) -> None:
-        """Record the omitted content `omission` of the element of the file at `location`."""
+        """Record an omission in the element of the file at `location`."""
         self._found.setdefault(omission, {})[location] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
-        """Record all elements and attributes of a file that were not read.
+        """Record all elements and attributes of a file that were not read as omissions.
 
         `reasons` are explanations by tag.
         """

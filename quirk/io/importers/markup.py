@@ -1,4 +1,4 @@
-"""XML elements that have line numbers and record which of their contents have been read; entities are rejected.
+"""XML elements with line numbers and a record of which contents have been read; entities are rejected.
 
 Contents that were not read are listed as omissions of an import.
 """
@@ -29,8 +29,8 @@ class Element:
     Attributes
     ----------
     tag, attributes, text : tag, attributes by name, and text of the element
-    children, parent : the elements in it, and the element that contains it (None for the root element)
-    line : line of the file where it begins
+    children, parent : child elements, and parent element (None for the root element)
+    line : number of its first line in the file
     folder : folder of the file; only for the root element
     """
 
@@ -49,7 +49,7 @@ class Element:
         return f"{self.file}, line {self.line}, <{self.tag}{named}>"
 
     def error(self, message: str) -> InputError:
-        """Return an InputError with a message that begins with the element and its line."""
+        """Return an InputError with a message that names the element and its line."""
         return InputError(f"{self}: {message}")
 
     def add(self, child: Element) -> None:
@@ -58,35 +58,35 @@ class Element:
 
     @property
     def root(self) -> Element:
-        """The root element of the file from which this element was read."""
+        """Root element of the file."""
         element = self
         while element.parent is not None:
             element = element.parent
         return element
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children with this tag, and mark them as read."""
+        """Return all children with a tag, and mark them as read."""
         found = [child for child in self.children if child.tag == tag]
         for child in found:
             child.was_read = True
         return found
 
     def one(self, tag: str) -> Element | None:
-        """Return the child with this tag, or None; an InputError is raised for several such children."""
+        """Return the only child with a tag, or None; an InputError is raised for several such children."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
     def needed(self, tag: str) -> Element:
-        """Return the child with this tag; an InputError is raised if it is missing."""
+        """Return the child with a tag; an InputError is raised if it is missing."""
         found = self.one(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
         return found
 
     def ignore(self, *tags: str) -> None:
-        """Mark children with these tags as read, including their contents: they do not describe the mechanism."""
+        """Mark children with these tags, and their contents, as read because they do not describe the mechanism."""
         for child in self.children:
             if child.tag in tags:
                 child.ignore_all()
@@ -103,7 +103,7 @@ class Element:
         return self.attributes.get(name)
 
     def attribute(self, name: str) -> str:
-        """Return the value of an attribute; an InputError is raised if it is missing or blank."""
+        """Return the value of an attribute; an InputError is raised if it is missing or empty."""
         value = self.get(name)
         if value is None or not value.strip():
             raise self.error(f'needs the attribute {name}="..."; got {shortened(value)!r}')
@@ -112,16 +112,16 @@ class Element:
     def number(self, name: str, default: float | None = None, infinite: bool = False) -> float:
         """Return the value of an attribute as a number.
 
-        If the attribute is missing, `default` is returned; without a default, an InputError is raised. An infinite
-        number is allowed if `infinite` is true.
+        If the attribute is missing, `default` is returned; without a default, an InputError is raised. Infinite values
+        are allowed only if `infinite` is true.
         """
         return float(self.vector(name, 1, None if default is None else [default], infinite)[0])
 
     def vector(self, name: str, count: int, default: Any = None, infinite: bool = False) -> np.ndarray:
         """Return the value of an attribute as an array of `count` numbers.
 
-        If the attribute is missing, `default` is returned; without a default, an InputError is raised. Infinite numbers
-        are allowed if `infinite` is true.
+        If the attribute is missing, `default` is returned; without a default, an InputError is raised. Infinite values
+        are allowed only if `infinite` is true.
         """
         value = self.get(name)
         if value is None and default is not None:
@@ -129,22 +129,22 @@ class Element:
         return self._numbers(f'the attribute {name}="..."', "" if value is None else value, (count,), infinite)
 
     def numbers(self, *counts: int, infinite: bool = False) -> np.ndarray:
-        """Return the text of the element as an array of numbers (k,).
+        """Return the text of the element as an array of k numbers.
 
-        `counts` are the allowed lengths k; infinite numbers are allowed if `infinite` is true.
+        `counts` are the allowed values of k; infinite values are allowed only if `infinite` is true.
         """
         return self._numbers("its text", self.text, counts, infinite)
 
     def word(self) -> str:
-        """Return the text of the element without surrounding blanks; an InputError is raised for an empty text."""
+        """Return the text of the element without surrounding whitespace; an InputError is raised if it is empty."""
         if not self.text.strip():
             raise self.error("is empty; it must hold a name")
         return self.text.strip()
 
     def child_number(self, tag: str, default: float, infinite: bool = False) -> float:
-        """Return the text of the child with this tag as a number, or the default if there is no such child.
+        """Return the text of the child with a tag as a number, or `default` if there is no such child.
 
-        An infinite number is allowed if `infinite` is true.
+        Infinite values are allowed only if `infinite` is true.
         """
         child = self.one(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
@@ -164,7 +164,7 @@ class Element:
         return np.array(values)
 
     def walk(self) -> Iterator[Element]:
-        """Iterate over the element and all its descendants in the order of the file."""
+        """Yield the element and all its descendants in the order of the file."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -172,9 +172,9 @@ class Element:
             waiting.extend(reversed(element.children))
 
     def unread(self) -> Iterator[tuple[Element, str | None]]:
-        """Iterate over the elements that were not read, and over attributes that were not read, in elements that were.
+        """Yield the unread elements, and the unread attributes of elements that were read.
 
-        Yields the element, and the name of the attribute or None.
+        Each item is a pair of an element and the name of the attribute, or None.
         """
         waiting = [self]
         while waiting:
@@ -195,7 +195,7 @@ class Element:
 
 
 def shortened(text: str | None) -> str:
-    """Return at most the first `SHOWN` characters of a text, with dots if it continues."""
+    """Return at most the first `SHOWN` characters of a string, followed by dots if it is longer."""
     text = "" if text is None else text
     return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
@@ -206,8 +206,8 @@ def parse(path: Path) -> Element:
     Raises
     ------
     InputError
-        If the file cannot be read, is not well-formed, or declares a document type or entities, which could exhaust the
-        memory or access other files.
+        If the file cannot be read, is not well-formed, or declares a document type or entities. Entities could exhaust
+        the memory or access other files.
     """
     try:
         data = path.read_bytes()
@@ -227,7 +227,7 @@ def parse(path: Path) -> Element:
 
 
 class _Reader:
-    """Construction of elements from the events of the parser expat."""
+    """Handler of the events of the parser expat that constructs the elements."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root, self.depth = file, None, 0
@@ -259,7 +259,7 @@ class _Reader:
             )
 
     def is_evaluated(self, attributes: dict[str, str]) -> bool:
-        """Whether attributes contain expressions of the macro language xacro, in a file that declares xacro."""
+        """Whether the attributes contain expressions of the macro language xacro."""
         declared = self.root is not None and "xmlns:xacro" in self.root.attributes
         return declared and any("${" in value for value in attributes.values())
 

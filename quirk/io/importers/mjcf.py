@@ -1,6 +1,6 @@
 """Import of MJCF files through MuJoCo.
 
-A geom is a geometry of a body in MJCF. Each MJCF body becomes a link; bodies without joints are welded to their
+"Geom" is MJCF's term for a geometry of a body. Each MJCF body becomes a link; bodies without joints are welded to their
 parents.
 """
 
@@ -47,7 +47,7 @@ def load_mjcf(
     shapes: str | None = "visual",
     contacts: bool | str = False,
 ) -> Imported:
-    """Read an MJCF file, compiled by MuJoCo: `pip install "quirk-dynamics[mjcf]"`.
+    """Read an MJCF file by means of MuJoCo, which requires `pip install "quirk-dynamics[mjcf]"`.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def load_mjcf(
         Whether a physically impossible inertia is replaced by the nearest possible one and listed as an omission; see
         `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Geometry of the file that becomes the shapes of bodies, for pictures.
+        Geometry of the file from which the shapes of bodies, for display, are created.
     contacts : bool or "ground"
         Whether possible contacts of geoms are imported as `Contact` and `Friction`; "ground" adds a plane z = 0.
 
     Raises
     ------
     InputError
-        If MuJoCo cannot read the file, is not installed, or no joint of QuIRK represents the joints of a body.
+        If MuJoCo cannot read the file or is not installed, or the joints of a body have no equivalent in QuIRK.
     """
     owner = "load_mjcf"
     file, with_limits = checked_path(owner, path), checked_limits(owner, limits)
@@ -100,12 +100,12 @@ def load_mjcf(
 
 
 def link_name(model: MjcfModel, body: int) -> str | None:
-    """Return the name of the link made from MJCF body number `body`; None for the world."""
+    """Return the name of the link created from MJCF body number `body`; None for the world."""
     return model.name("BODY", body) if body else None
 
 
 def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
-    """Return the links, the welds, and the joints of each MJCF body that has joints."""
+    """Return the links, the welds, and the stack of joints of each MJCF body that has joints."""
     m, links, welds, stacks = model.m, [], [], []
     for number in range(1, m.nbody):
         name, parent = model.name("BODY", number), link_name(model, m.body_parentid[number])
@@ -129,7 +129,7 @@ def _tree(model: MjcfModel) -> tuple[list[Link], list[Weld], list[Stack]]:
 
 
 def _add_shapes(model: MjcfModel, links: list[Link], shape_source: str, left_out: LeftOut) -> None:
-    """Add shapes to the links for the geoms that MuJoCo's viewer shows, or for those that can be in contact.
+    """Add shapes to the links, from the geoms shown by MuJoCo's viewer or from the collision geoms.
 
     `shape_source` is "visual" or "collision".
     """
@@ -177,7 +177,7 @@ def _mesh(model: MjcfModel, geom: int, location: str, place: Pose, color: Any, l
 def _gravity_compensation(
     model: MjcfModel, bodies: Bodies, names: DescriptionNames, gravity: np.ndarray
 ) -> Iterator[Force]:
-    """Yield forces that compensate the weight of bodies, as their MJCF attribute gravcomp specifies.
+    """Yield the forces specified by the MJCF attribute gravcomp, which compensate the weight of bodies.
 
     `gravity` (3,) is in m/s^2, inertial frame.
     """
@@ -221,9 +221,9 @@ def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) ->
 
 
 def _set_turns(model: MjcfModel, imported_joints: ImportedJoints, imported: Imported) -> None:
-    """Set the initial joint angles that exceed half a turn, because poses determine angles only up to full turns.
+    """Set the initial joint angles that exceed half a turn, which are not determined by the initial poses.
 
-    `imported_joints` has the joints of the file, and `imported` the system.
+    `imported_joints` are the joints of the file, and `imported` is the imported system.
     """
     far = {
         joint.name: float(model.d.qpos[model.m.jnt_qposadr[k]])

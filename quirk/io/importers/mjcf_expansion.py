@@ -1,6 +1,6 @@
-"""The size of an MJCF file after expansion by MuJoCo, estimated before MuJoCo reads it.
+"""Estimate of the size of an MJCF file after expansion by MuJoCo, before MuJoCo reads it.
 
-Expansion replicates elements, and inserts the contents of other files.
+Expansion replicates elements and includes other files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIZES = {
 
 
 def check_expansion(path: Path, root: Element) -> None:
-    """Raise an InputError if an MJCF file, with all included files, would need too much memory or time.
+    """Raise an InputError if an MJCF file, with all included files, would require too much memory or time.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def check_expansion(path: Path, root: Element) -> None:
 
 
 class _Expansion:
-    """Count of elements after replication, inclusion and attachment; each file is read once."""
+    """Number of elements after replication, inclusion and attachment; each file is read once."""
 
     def __init__(self, path: Path) -> None:
         self._folders = [path.parent]
@@ -73,9 +73,10 @@ class _Expansion:
         return totals[id(root)]
 
     def _expanded_count(self, element: Element, child_count: int, models: Mapping[str | None, Path]) -> int:
-        """Return the number of elements that an element expands to, if its children expand to `child_count` elements.
+        """Return the number of elements into which `element` is expanded.
 
-        `models` are the paths of other files by the names under which they are attached.
+        Its children are expanded into `child_count` elements. `models` are the paths of other files by the names under
+        which they are attached.
         """
         self._check_sizes(element, SIZES.get(element.tag, ()))
         if element.tag in REPEATED:
@@ -106,7 +107,7 @@ class _Expansion:
 
 
 def _product(text: str | None) -> int:
-    """Return the product of the numbers in an attribute; words that are not numbers are ignored."""
+    """Return the product of the numbers in an attribute; other words are ignored."""
     found = 1
     for word in (text or "").split():
         try:
@@ -119,7 +120,7 @@ def _product(text: str | None) -> int:
 
 
 def _count_text(number: int) -> str:
-    """Return a number of elements as text, approximated if it is large."""
+    """Return a number of elements as a string, rounded if it is large."""
     if number < 10**6:
         return str(number)
     return f"some 10^{int(math.log10(number))}"

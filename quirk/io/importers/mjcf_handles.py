@@ -1,6 +1,6 @@
-"""Joints without constraints, called handles, that measure single coordinates of several MJCF joints on one body.
+"""Handles: joints without constraints that measure single coordinates of several MJCF joints on one body.
 
-QuIRK replaces these MJCF joints by one equivalent joint. Limits, springs and other loads of each of them act on its
+These MJCF joints are replaced by one equivalent joint. Limits, springs and other loads of each MJCF joint act on its
 handle.
 """
 
@@ -19,10 +19,10 @@ from .pose import Pose, turned
 
 
 def handles(stack: Stack, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> dict[int, Joint]:
-    """Return the handle of each slide and hinge of a body, by joint number, with its name in the file.
+    """Return the handle of each slide and hinge of a body by joint number; handles have the names in the file.
 
     The coordinate of a handle equals the coordinate of the slide or hinge, and a load along it does no work on the
-    body's other coordinates. There is no handle for hinges with parallel axes, and none for the middle one of three
+    other coordinates of the body. Hinges with parallel axes have no handles, and neither does the middle one of three
     hinges if its reference is not zero.
 
     Parameters
@@ -71,8 +71,8 @@ def _slide(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, names: DescriptionNames) -> Joint:
     """Return the handle of a single hinge, or of one of two perpendicular hinges; `k` is its joint number.
 
-    The first of two angles is measured as the motion of the parent relative to the body, about the reversed axis, which
-    makes it the last of the 1-2-3 angles. `stack` and `frames` are as for `handles`.
+    The first of two angles is measured as the rotation of the parent relative to the body about the reversed axis, so
+    that it is the last of the 1-2-3 angles. `stack` and `frames` are as for `handles`.
     """
     across = next((stack.axis(other) for other in stack.hinges if other != k), None)
     first = k == stack.hinges[0] and across is not None
@@ -86,10 +86,10 @@ def _hinge(stack: Stack, k: int, frames: tuple[Pose, Pose], bodies: Bodies, name
 
 
 def _axes_of_two(stack: Stack) -> tuple[np.ndarray, np.ndarray]:
-    """Return axes in the parent and in the body whose first and third 1-2-3 angles are those of two hinges.
+    """Return axes in the parent and in the body for which the first and third 1-2-3 angles are the two hinge angles.
 
-    Both sets of axes are (3, 3), in body coordinates in the reference position. The second of these angles is constant:
-    the angle between the hinge axes minus a right angle. `stack` has the two hinges.
+    Both sets of axes are (3, 3), in body coordinates in the reference position. The second 1-2-3 angle is constant: the
+    angle between the hinge axes minus a right angle. `stack` contains the two hinges.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     y = np.cross(b, a) / np.linalg.norm(np.cross(b, a))
@@ -100,8 +100,8 @@ def _axes_of_three(stack: Stack, place: int) -> tuple[np.ndarray, np.ndarray]:
     """Return axes in the parent and in the body for which a 1-2-3 angle is the angle of one of three hinges.
 
     Both sets of axes are (3, 3), in body coordinates in the reference position; `place` is 0, 1 or 2 for the first,
-    second or third hinge. If the hinge axes are left-handed, another axis is reversed, which reverses the sign of its
-    angle. `stack` has the three hinges.
+    second or third hinge. If the hinge axes are left-handed, another axis is reversed, which changes the sign of its
+    angle. `stack` contains the three hinges.
     """
     axes = np.column_stack([stack.axis(k) for k in stack.hinges])
     if np.linalg.det(axes) < 0:

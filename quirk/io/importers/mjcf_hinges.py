@@ -1,7 +1,7 @@
-"""Two hinges on one MJCF body, without mass between them, with arbitrary axes.
+"""Two hinges with arbitrary axes on one MJCF body, without mass between them.
 
-Handles are joints without constraints that measure one coordinate; see mjcf_handles. The reference position of a body
-is the one at which MJCF's joint coordinates have their reference values.
+Handles are joints without constraints that measure one coordinate; see mjcf_handles. In the reference position
+of a body, MJCF's joint coordinates have their reference values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class TwoHinges:
     Attributes
     ----------
     parts : constraints, which remove four degrees of freedom in total
-    frames : poses in the parent and in the body for the handles, which measure the two angles
+    frames : poses of the frames, in the parent and in the body, between which handles measure the two angles
     """
 
     parts: list[Constraint]
@@ -37,11 +37,11 @@ class TwoHinges:
 def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHinges:
     """Return the constraints equivalent to two hinges with a rigid massless link between them.
 
-    For intersecting axes this is a universal joint, or a spherical joint whose axes keep their angle; for parallel
-    axes, a planar joint with a constant distance of two points. For skew axes, two points of one axis keep their
-    distances from two points of the other, so that all six edges of a tetrahedron have constant length.
+    For intersecting axes this is a universal joint, or a spherical joint with a constant angle between the two axes;
+    for parallel axes, a planar joint with a constant distance of two points. For skew axes, the distances of two points
+    on one axis from two points on the other are constant, so that all six edges of a tetrahedron have constant length.
 
-    `stack` has the two hinges; `bodies` and `names` are the bodies and names of the import.
+    `stack` contains the two hinges; `bodies` and `names` are the bodies and names of the import.
     """
     a, b = (stack.axis(k) for k in stack.hinges)
     start = np.array(stack.model.m.jnt_pos[stack.hinges[0]], dtype=float)
@@ -71,7 +71,7 @@ def two_hinges(stack: Stack, bodies: Bodies, names: DescriptionNames) -> TwoHing
 
 
 def _rod(name: str, stack: Stack, bodies: Bodies, outer: np.ndarray, inner: np.ndarray) -> Distance:
-    """Return a rod of constant length from a point of the parent, `outer`, to a point of the body, `inner`.
+    """Return a constant-distance constraint between a point of the parent, `outer`, and a point of the body, `inner`.
 
     Both points (3,), m, are in the coordinates of the body, with the body in its reference position.
     """

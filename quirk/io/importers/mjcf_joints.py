@@ -1,6 +1,6 @@
 """The joints of an MJCF body, in series without mass between them, as one equivalent joint.
 
-Handles are joints without constraints that measure the coordinate of one of the MJCF joints; see mjcf_handles.
+Handles are joints without constraints that measure the coordinate of a single MJCF joint; see mjcf_handles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ImportedJoints:
     Attributes
     ----------
     parts : constraints, force elements, and flywheels for rotors
-    handle : by joint number, the joint whose coordinate equals the coordinate of the hinge or slide
+    handle : joints whose coordinates equal those of the hinges and slides, by joint number
     """
 
     parts: list[Constraint | ForceElement | Rotor] = field(default_factory=list)
@@ -83,7 +83,7 @@ def connect(
 
 
 def _connect_as_one(stack: Stack, bodies: Bodies, names: DescriptionNames, imported_joints: ImportedJoints) -> None:
-    """Create the joint that is equivalent to all MJCF joints of a body, and handles if there are several."""
+    """Create one joint that is equivalent to all MJCF joints of a body, and handles if there are several."""
     axes = stack.frame_axes()
     kind, arguments = stack.kind(axes)
     i, j = stack.frames(axes)

@@ -1,4 +1,4 @@
-"""A model compiled by MuJoCo, with access by name."""
+"""Models compiled by MuJoCo, with access by name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def library() -> ModuleType:
 
 
 class MjcfModel:
-    """A compiled model with its initial positions and velocities.
+    """A compiled MuJoCo model with its initial positions and velocities.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class MjcfModel:
             )
 
     def name(self, kind: str, number: int) -> str:
-        """Return the name of an object, or its kind and number if it has no name; `kind` is for example "BODY"."""
+        """Return the name of an object, or its kind and number if it has no name; `kind` is, for example, "BODY"."""
         found = self.mujoco.mj_id2name(self.m, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}"), int(number))
         return found or f"{kind.lower()} {number}"
 
@@ -88,7 +88,7 @@ class MjcfModel:
         return f'{self.file}, {kind.lower()} "{shortened(self.name(kind, number))}"'
 
     def code(self, kind: str, value: str) -> int:
-        """Return the number of a value in one of MuJoCo's enumerations, for example of "BOX" in "Geom"."""
+        """Return the value of a member of one of MuJoCo's enumerations, for example "BOX" in "Geom"."""
         prefix = {"Joint": "JNT", "DisableBit": "DSBL"}.get(kind, kind.upper())
         return int(getattr(getattr(self.mujoco, f"mjt{kind}"), f"mj{prefix}_{value}"))
 
@@ -109,7 +109,7 @@ def pose(position: Any, quaternion: Any) -> Pose:
 
 @contextmanager
 def _quiet(mujoco: ModuleType) -> Iterator[list[str]]:
-    """Context manager that collects MuJoCo's warnings, which MuJoCo would write to a file in the current folder."""
+    """Context manager that collects MuJoCo's warnings in a list, in place of a log file in the current folder."""
     before, said = mujoco.get_mju_user_warning(), []
     mujoco.set_mju_user_warning(lambda text: said.append(text))
     try:

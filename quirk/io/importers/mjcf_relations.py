@@ -1,6 +1,6 @@
-"""Equalities, tendons and actuators of MJCF, as constraints and force elements.
+"""Equalities, tendons and actuators of MJCF as constraints and force elements.
 
-An equality is a constraint in MJCF, a tendon a rope or spring between sites, and a site a frame of a body. Handles are
+In MJCF an equality is a constraint, a tendon a rope or spring between sites, and a site a frame of a body. Handles are
 joints that measure the coordinates of single MJCF joints; see mjcf_handles.
 """
 
@@ -32,7 +32,7 @@ def relations(
 ) -> Iterator[Constraint | ForceElement]:
     """Yield the constraints and forces equivalent to equalities, tendons and actuators.
 
-    Elements that QuIRK does not support are recorded as omissions. `imported_joints` has the joints of the file.
+    Unsupported elements are recorded as omissions. `imported_joints` are the joints of the file.
     """
     m = model.m
     makers = (
@@ -51,12 +51,12 @@ def relations(
 
 
 def _ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return the body of QuIRK and the frame in it for each of some MJCF bodies or sites.
+    """Return, for each of several MJCF bodies or sites, a pair of the body of QuIRK and the frame in it.
 
     Parameters
     ----------
     model : compiled model
-    kind : MuJoCo's number of the kind of object, body or site
+    kind : MuJoCo's number of the object type, body or site
     numbers : numbers of the objects
     local : poses of the frames in these bodies or sites
     bodies : bodies of the import
@@ -102,7 +102,7 @@ def _coupled(
 ) -> list[Any] | str:
     """Return a constraint that makes a joint coordinate constant, or a polynomial of another joint coordinate.
 
-    For an unsupported equality, a text that describes it is returned.
+    For an unsupported equality, a string that describes it is returned.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _tendon(
 ) -> list[Any] | str:
     """Return the spring and the rope equivalent to a straight tendon between two sites, or over several sites.
 
-    For other tendons, a text that describes them is returned. `number` is the number of the tendon.
+    For other tendons, a string that describes them is returned. `number` is the number of the tendon.
     """
     m = model.m
     first, count = m.tendon_adr[number], m.tendon_num[number]
@@ -169,10 +169,10 @@ def _tendon(
 
 
 def _over_sites(model: MjcfModel, number: int, bodies: Bodies, names: DescriptionNames) -> list[Any] | str:
-    """Return the elastic rope equivalent to a tendon over several sites with a spring that only pulls.
+    """Return the elastic rope equivalent to a tendon over several sites with a spring that acts in tension only.
 
-    For other tendons, a text that describes them is returned. The rope of a spring of stiffness k and length L has the
-    axial stiffness EA = k L.
+    For other tendons, a string that describes them is returned. The rope of a spring of stiffness k and length L has
+    the axial stiffness EA = k L.
     """
     m, name = model.m, model.name("TENDON", number)
     first, count = m.tendon_adr[number], m.tendon_num[number]
@@ -194,7 +194,7 @@ def _over_sites(model: MjcfModel, number: int, bodies: Bodies, names: Descriptio
 
 
 def _rows(model: MjcfModel, array: str, number: int) -> bool:
-    """Whether object `number` has nonzero values in an array that some versions of MuJoCo lack."""
+    """Whether object `number` has nonzero values in a model array, which some versions of MuJoCo lack."""
     values = model.get(array)
     return values is not None and bool(np.any(values[number]))
 
@@ -204,7 +204,7 @@ def _actuator(
 ) -> list[Any] | str:
     """Return the motor or servo of one joint coordinate, with its initial control as a constant input.
 
-    For other actuators, a text that describes them is returned. `number` is the number of the actuator.
+    For other actuators, a string that describes them is returned. `number` is the number of the actuator.
     """
     m = model.m
     joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
@@ -245,7 +245,7 @@ def _servo(
 ) -> Actuator | Controller:
     """Return an element that exerts the load constant - kp x - kd x' on a joint coordinate x.
 
-    `limits` are the least and the largest load, or None; `slides` is true if the coordinate is a translation.
+    `limits` are the smallest and the largest load, or None; `slides` is true if the coordinate is a translation.
     """
     of = {"limits": limits, "coordinate": "translation" if slides else "rotation"}
     if kp > 0:

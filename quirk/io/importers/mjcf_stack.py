@@ -1,6 +1,6 @@
-"""The joints of one MJCF body in series, and the equivalent single joint.
+"""Joints of one MJCF body in series, and the equivalent single joint.
 
-MJCF measures joint coordinates from a reference position of the body, the attribute `home` of `Stack`.
+In MJCF, joint coordinates are relative to a reference position of the body, the attribute `home` of `Stack`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Stack:
         return float(self.model.m.qpos0[self.model.m.jnt_qposadr[k]])
 
     def fault(self) -> str | None:
-        """Return the reason why no single joint is equivalent, as a clause for messages; None if a joint exists."""
+        """Return the reason why there is no equivalent single joint, as a clause for messages; None if there is one."""
         late = self._late_slides()
         if late and not self.hinge_first:
             along = [k for k in late if len(self.hinges) == 1 and not self.balls and self._parallel(k, self.hinges[0])]
@@ -98,7 +98,10 @@ class Stack:
 
     @property
     def hinge_first(self) -> bool:
-        """Whether slides follow a nonparallel hinge and rotate with it; seen from the body, they precede the hinge."""
+        """Whether a hinge precedes slides not parallel to it, which rotate with it.
+
+        Seen from the body, slides come first.
+        """
         late = self._late_slides()
         across = bool(late) and len(self.hinges) == 1 and not any(self._parallel(k, self.hinges[0]) for k in late)
         return across and len(late) == len(self.slides) and not self.balls
@@ -107,9 +110,9 @@ class Stack:
         return float(np.linalg.norm(np.cross(self.axis(j), self.axis(k)))) <= ALIGNED
 
     def _fits(self, axes: np.ndarray) -> bool:
-        """Whether a joint with these axes (3, 3) represents the slides.
+        """Whether a joint with axes (3, 3) can represent the slides.
 
-        The joint represents the slides if they are parallel to its axes, or if all translations are free.
+        This is the case if the slides are parallel to these axes, or if all translations are free.
         """
         if len(self.slides) == 3:
             return True
@@ -157,8 +160,8 @@ class Stack:
         """Return poses of the frames of the equivalent joint in the parent and in the body.
 
         The coordinates of the joint equal the coordinates in MuJoCo. `axes` (3, 3) are the axes returned by
-        `frame_axes`. `anchor` (3,), m, is the origin in body coordinates in the reference position; default: the first
-        hinge or ball.
+        `frame_axes`. `anchor` (3,), m, is the origin in body coordinates in the reference position; default: the point
+        of the first hinge or ball.
         """
         turns = [*self.hinges, *self.balls]
         if self.hinge_first:

@@ -15,7 +15,7 @@ from .touching import GROUND_PLANE, Candidate
 def candidates(model: MjcfModel, ground: bool) -> Iterator[Candidate]:
     """Yield pairs of geoms that can be in contact in MuJoCo, each with its coefficient of friction.
 
-    `ground` adds pairs with a plane z = 0.
+    If `ground` is true, pairs with a plane z = 0 are added.
     """
     m = model.m
     if m.opt.disableflags & model.code("DisableBit", "CONTACT"):

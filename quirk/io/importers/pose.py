@@ -28,11 +28,11 @@ class Pose:
     origin: np.ndarray = field(default_factory=_still)
 
     def __matmul__(self, inner: Pose) -> Pose:
-        """Return the pose, in the outer frame, of a frame whose pose in this frame is `inner`."""
+        """Return the pose, relative to the outer frame, of a frame whose pose relative to this frame is `inner`."""
         return Pose(self.axes @ inner.axes, self.point(inner.origin))
 
     def point(self, local: np.ndarray) -> np.ndarray:
-        """Return the coordinates (3,) of a point in the outer frame, from its coordinates (3,) in this frame."""
+        """Return the coordinates (3,) of a point in the outer frame from its coordinates `local` (3,) in this frame."""
         return self.axes @ local + self.origin
 
     @property
@@ -52,12 +52,12 @@ class Pose:
 
 
 def of_frame(frame: Frame) -> Pose:
-    """Return a Frame of a body as a Pose."""
+    """Return the pose of a frame of a body."""
     return Pose(frame.matrix, frame.origin)
 
 
 def turned(axis: int, angle: float) -> np.ndarray:
-    """Return the rotation matrix (3, 3) about axis 0, 1 or 2 (x, y or z) by an angle, rad."""
+    """Return the rotation matrix (3, 3) of a rotation by an angle, rad, about axis 0, 1 or 2 (x, y or z)."""
     R = np.eye(3)
     a, b = (axis + 1) % 3, (axis + 2) % 3
     R[a, a] = R[b, b] = np.cos(angle)

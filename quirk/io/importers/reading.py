@@ -1,4 +1,4 @@
-"""Import of a file in any supported format, which is recognized by the root element."""
+"""Import of a file in any supported format, determined by the root element."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(path: str | Path, **options: Unpack[ImportOptions]) -> Imported:
     Raises
     ------
     InputError
-        If the format is unknown, or an option is unknown to the reader.
+        If the format is unknown, or an option does not exist for the format.
     """
     file = checked_path("read", path)
     root = parse(file)

@@ -28,12 +28,12 @@ def rotor(
     kind : "rotation" or "translation"
         Coordinate of the joint.
     inertia : float
-        kg m^2 for a rotation, kg for a translation; positive.
+        Inertia along the coordinate, kg m^2 for a rotation, kg for a translation; positive.
     value, rate : float
         Initial coordinate and its rate, rad and rad/s or m and m/s.
     name : str
         Name of the joint in the file.
-    names : names that the system already uses
+    names : names already used in the system
     """
     wheel = names.part(name, "rotor")
     called = wheel, names.part(wheel, "bearing"), names.part(wheel, "gear")
@@ -51,12 +51,12 @@ def ball_rotor(
     ----------
     body_i, body_j : bodies connected by a ball joint
     inertia : float
-        kg m^2, about all axes; positive.
+        Moment of inertia about all axes, kg m^2; positive.
     spin : (3,)
         Initial angular velocity of body j relative to body i, inertial frame, rad/s.
     name : str
         Name of the joint in the file.
-    names : names that the system already uses
+    names : names already used in the system
     """
     called = names.part(name, "rotor")
     in_axes_of_i = rotation.matrix(body_i.orientation).T @ spin

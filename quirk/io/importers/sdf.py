@@ -1,7 +1,7 @@
 """Import of SDF files.
 
-The full name of a link or joint begins with the names of the models that contain it, as in "robot::arm::link". A scope
-is such a beginning, as in "robot::arm::". A collision is a geometry for contacts, a visual one for pictures.
+The full name of a link or joint begins with the names of the models that contain it, as in "robot::arm::link"; this
+prefix, "robot::arm::", is its scope. A collision is a geometry for contacts, and a visual is a geometry for display.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class SdfContents:
     ----------
     frames : named frames
     links : XML elements of the links
-    joints : XML element of each joint, and the scope of the names in it
-    static : full names of models that do not move
+    joints : XML element of each joint, and the scope of the names used in the element
+    static : full names of fixed models
     """
 
     frames: Frames = field(default_factory=Frames)
@@ -81,14 +81,14 @@ def load_sdf(
     limits : bool
         Whether limits of joints are imported as `Stop`.
     packages : dict or list, optional
-        Locations of model://name/... and package://name/...: folders by name, or folders that contain them.
+        Locations of model://name/... and package://name/...: folders by name, or a list of folders that contain them.
     inertia_tolerance : float, optional
         Relative tolerance, as for `Body`.
     repair_inertia : bool
         Whether a physically impossible inertia is replaced by the nearest possible one and listed as an omission; see
         `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Geometry of the file that becomes the shapes of bodies, for pictures.
+        Geometry of the file from which the shapes of bodies, for display, are created.
     contacts : bool or "ground"
         Whether collisions of different models, or within a model with self_collide, are imported as `Contact` and
         `Friction`; "ground" adds a plane z = 0.
@@ -196,7 +196,7 @@ def _collect(contents: SdfContents, outer: Element) -> None:
 def _canonical(model: Element, name: str) -> str | None:
     """Return the full name of the link to which a model's frame is attached.
 
-    The link is named by the attribute canonical_link; default: the first link. `name` is the full name of the
+    This is the link named by the attribute canonical_link; default: the first link. `name` is the full name of the
     model.
     """
     told = model.get("canonical_link")
@@ -215,10 +215,7 @@ def _canonical(model: Element, name: str) -> str | None:
 
 
 def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
-    """Add the links, frames and joints of one model to `contents`.
-
-    `scope` is the scope of the names in the model.
-    """
+    """Add the links, frames and joints of one model to `contents`; `scope` is the scope of names in the model."""
     own, frames = scope.removesuffix("::") or None, contents.frames
     for link in model.all("link"):
         name = scope + link.attribute("name")
@@ -256,7 +253,10 @@ def _siblings(frame: Element, model: Element) -> Iterator[Element]:
 
 
 def _short_names(contents: SdfContents, models: int) -> dict[str, str]:
-    """Return the names in QuIRK by full name: without the model's name if there is only one model."""
+    """Return the names in QuIRK by full name; they omit the model's name if there is only one model.
+
+    `models` is the number of models.
+    """
     full = [*contents.links, *contents.joints]
     return {name: name.partition("::")[2] if models == 1 and "::" in name else name for name in full}
 

@@ -1,6 +1,6 @@
 """Frames of SDF files: names, attachment to links, and poses.
 
-A full name such as "robot::arm::link" begins with the names of the models that contain the frame; this beginning,
+A full name such as "robot::arm::link" begins with the names of the models that contain the frame; this prefix,
 "robot::arm::", is its scope.
 """
 
@@ -43,8 +43,8 @@ class NamedFrame:
     Attributes
     ----------
     element : XML element that declares it
-    link : the link whose frame it is, None for other frames
-    to : full name of the frame to which the pose is relative, or None for the world
+    link : the link to which it belongs, None for other frames
+    to : full name of the frame relative to which the pose is given, or None for the world
     pose : pose relative to this frame
     attached : full name of the frame to which it is rigidly attached; None for the world
     """
@@ -61,7 +61,7 @@ class Frames:
 
     Attributes
     ----------
-    named : frames as declared in the file
+    named : frames as declared in the file, by full name
     """
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ class Frames:
         self.named[name] = frame
 
     def full(self, element: Element, scope: str, name: str) -> str | None:
-        """Return the full name of the frame that an element of a model refers to by `name`; None for the world.
+        """Return the full name of the frame to which an element of a model refers by `name`; None for the world.
 
         `scope` is the scope of this name.
         """
@@ -116,7 +116,7 @@ class Frames:
         return name
 
     def shift_models(self) -> None:
-        """Move models whose element <pose> specifies the pose of one of their frames instead of the model's own pose.
+        """Correct the poses of models whose element <pose> specifies the pose of one of their frames.
 
         This method must be called before any pose is computed.
         """
@@ -130,10 +130,7 @@ class Frames:
 
 
 def read_pose(element: Element | None) -> Pose:
-    """Return the pose in an element <pose>.
-
-    The element contains roll, pitch and yaw, or a quaternion with the scalar last.
-    """
+    """Return the pose in an element <pose>, with roll, pitch and yaw or with a quaternion, scalar last."""
     if element is None or not element.text.strip():
         return Pose()
     degrees = element.get("degrees") in ("true", "1")
@@ -150,7 +147,7 @@ def read_pose(element: Element | None) -> Pose:
 
 
 def relative_to(element: Element) -> tuple[Pose, str | None]:
-    """Return the pose of an element, and the name of the frame to which it is relative, None for the default.
+    """Return the pose of an element, and the name of the frame relative to which it is given, None for the default.
 
     The name is in the attribute `relative_to`, which was called `frame` before SDF 1.7.
     """

@@ -1,4 +1,4 @@
-"""Inclusion of models from other SDF files."""
+"""Inclusion of other SDF files in a model or world."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Includes:
 
     Parameters
     ----------
-    addresses : where files are searched for
+    addresses : search locations
     left_out : list of omissions, to which models without a file are added
     """
 
@@ -30,7 +30,7 @@ class Includes:
         self._room = MOST_ELEMENTS
 
     def expand(self, root: Element, path: Path) -> None:
-        """Replace all includes of a file, also those in included files.
+        """Replace all includes of a file, including those in included files.
 
         `root` and `path` are the root element and the path of the file.
         """
@@ -70,9 +70,9 @@ class Includes:
         scope.children[place:place] = _merged(model, scope) if merged else [model]
 
     def _find(self, uri: str, include: Element) -> Path | None:
-        """Return the file of a model: the file named by `uri`, or the newest one listed in the folder that it names.
+        """Return the file of a model named by `uri`; for a folder, the file of the newest version listed in it.
 
-        `include` is the element that names it.
+        `include` is the element that contains the URI.
         """
         found = self._addresses.find(uri, include.root.folder, Path.exists)
         if found is None or found.is_file():
@@ -83,7 +83,7 @@ class Includes:
 
 
 def _newest(config: Element) -> str | None:
-    """Return the file for the newest SDF version listed in the root element of a file model.config."""
+    """Return the file of the newest SDF version listed in `config`, the root element of a file model.config."""
     listed = config.all("sdf")
 
     def version(element: Element) -> list[int]:
@@ -94,7 +94,7 @@ def _newest(config: Element) -> str | None:
 
 
 def _override(model: Element, include: Element) -> None:
-    """Replace the name, pose and other settings of a model by those in its element <include>."""
+    """Replace the name, pose and other settings of a model by those of its element <include>."""
     name, placement = include.one("name"), include.one("placement_frame")
     if name is not None:
         model.attributes["name"] = name.word()
@@ -108,9 +108,9 @@ def _override(model: Element, include: Element) -> None:
 
 
 def _merged(model: Element, scope: Element) -> list[Element]:
-    """Return the contents of a model as contents of `scope`, the model or world that includes it.
+    """Return the contents of a model, converted to contents of the model or world `scope` that includes it.
 
-    A frame takes the place of the model's frame.
+    The model's frame is replaced by a named frame.
     """
     name = f"_merged__{model.attribute('name')}__model__"
     frame = Element(model.file, "frame", {"name": name}, model.line, scope)
@@ -131,7 +131,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
 
 
 def _carry(part: Element, frame: str) -> None:
-    """Replace references to the frame of a merged model in one of its elements by references to `frame`."""
+    """Replace references to the frame of a merged model by references to `frame` in one of the model's elements."""
     for element in part.walk():
         if element.tag == "model" and element is not part:
             continue

@@ -1,7 +1,4 @@
-"""Masses and inertias of SDF links, read from the file or computed from collisions.
-
-Collisions are the geometries of a link for contacts.
-"""
+"""Masses and inertias of SDF links, given in the file or computed from the collision geometries."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ WATER = 1000.0
 
 
 def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
-    """Set the mass, center of mass and inertia of a link from its element."""
+    """Set the mass, center of mass and inertia of a link from its XML element."""
     inertial = element.one("inertial")
     if inertial is None:
         meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
@@ -42,9 +39,9 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
 
 
 def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: MeshFiles) -> None:
-    """Set the mass and inertia of a link from its collisions and their densities.
+    """Set the mass and inertia of a link from its collision geometries and their densities.
 
-    If the file specifies the mass, the result is scaled to this mass. `inertial` is the element <inertial> of the link.
+    If the file specifies the mass, the result is scaled to it. `inertial` is the element <inertial> of the link.
     """
     parts = []
     usual = inertial.child_number("density", WATER)
@@ -74,7 +71,7 @@ def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float,
     Parameters
     ----------
     geometry : element <geometry>
-    density : kg/m^3
+    density : mass per volume, kg/m^3
 
     Returns
     -------
@@ -85,7 +82,7 @@ def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float,
     Raises
     ------
     InputError
-        If the geometry is of another type, a dimension is invalid, or the file of a mesh is missing.
+        If the type of the geometry is not supported, a dimension is invalid, or the file of a mesh is missing.
     """
     box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
     try:
@@ -126,7 +123,7 @@ def _ball(semi_axes: np.ndarray, density: float) -> tuple[float, Pose, np.ndarra
 def _round(radius: float, length: float, density: float, capsule: bool) -> tuple[float, Pose, np.ndarray]:
     """Return mass, center of mass and inertia of a cylinder or capsule along z; see `_solid`.
 
-    A capsule has half a ball at each end. `radius` and `length` (of the cylinder) are in m, `density` in kg/m^3.
+    A capsule has a hemisphere at each end. `radius` and `length` (of the cylinder) are in m, `density` in kg/m^3.
     """
     mass = density * np.pi * radius**2 * length
     inertia = Cylinder(radius, length).inertia(mass)

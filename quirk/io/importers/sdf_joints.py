@@ -1,6 +1,6 @@
 """Import of SDF joints.
 
-Full names such as "robot::arm::joint" begin with the names of the models; short names are those in QuIRK.
+Full names such as "robot::arm::joint" begin with the names of the models; short names are the names in QuIRK.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class SdfJoints:
     contents : parsed contents of the file
     short : name of each body and joint in QuIRK, by its full name in the file
     limits : whether joint limits are imported as `Stop` elements
-    names : the names already used in the imported system, to give each part a unique name
-    left_out : list to which content of the file that is not imported is added
+    names : names already used in the imported system
+    left_out : list of omissions
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SdfJoints:
                     yield Weld(None, parent)
 
     def connected(self, bodies: Bodies) -> Made:
-        """Yield joints and the elements that act on them, then the constraints that depend on other joints."""
+        """Yield joints and the elements that act on them, then the constraints between joint coordinates."""
         for name, (element, _) in self.contents.joints.items():
             kind = element.attribute("type")
             with at(element):
@@ -114,7 +114,7 @@ class SdfJoints:
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Record joints whose parent frame, as named in the file, differs from the frame of the joint."""
+        """Record joints whose declared parent frame differs from the joint frame as omissions."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.needed("parent").word())
@@ -133,7 +133,7 @@ class SdfJoints:
         return [bodies.place(self._short(link))[0] for link in self._ends(name)]
 
     def _axis(self, name: str, element: Element, tag: str) -> np.ndarray:
-        """Return the unit axis (3,) of a joint, inertial frame, from its child element with this tag."""
+        """Return the unit axis (3,) of a joint, inertial frame, from the child element with the given tag."""
         scope = self.contents.joints[name][1]
         frames = self.contents.frames
         axis = element.one(tag)
@@ -157,7 +157,7 @@ class SdfJoints:
             return frames.pose(frame).axes @ validate.direction("axis", "xyz", vector)
 
     def _coordinate(self, element: Element, tag: str) -> JointCoordinate:
-        """Return limits, damping and friction of a joint coordinate, from the child element with this tag."""
+        """Return limits, damping and friction of a joint coordinate, from the child element with the given tag."""
         axis, coordinate = element.one(tag), JointCoordinate()
         if axis is None:
             return coordinate
@@ -196,7 +196,7 @@ class SdfJoints:
 
     @staticmethod
     def _lead(element: Element) -> float:
-        """Return the lead of a screw joint, meters per turn."""
+        """Return the lead of a screw joint, m per revolution."""
         own, old = element.one("screw_thread_pitch"), element.one("thread_pitch")
         if own is not None:
             return float(own.numbers(1)[0])
@@ -213,8 +213,8 @@ class SdfJoints:
     def _universal(self, name: str, element: Element, bodies: Bodies) -> Made:
         """Yield a universal joint and the elements about its two axes, which act on joints without constraints.
 
-        The first angle is measured as the motion of the parent relative to the child, about the reversed axis, which
-        makes it the last of the 1-2-3 angles; results contain the 1-2-3 angles.
+        The first angle is measured as the rotation of the parent relative to the child about the reversed axis, so that
+        it is the last of the 1-2-3 angles, which are the angles contained in results.
         """
         called, point = self.names.take(self.short[name], "joint"), self.contents.frames.pose(name).origin
         parent, child = self._bodies(name, bodies)
@@ -243,9 +243,9 @@ class SdfJoints:
         return Gear(called, *self._bodies(name, bodies), ratio=ratio, axis_i=one, axis_j=two, carrier=carrier)
 
     def _mimic(self, name: str, mimic: Element, scope: str) -> Coupling:
-        """Return the coupling of joint `name` with the joint whose coordinate it follows.
+        """Return the coupling of joint `name` to the joint whose coordinate it mimics.
 
-        `mimic` is the element that names that joint, `scope` the scope of its name.
+        `mimic` is the element that names that joint, and `scope` the scope of its name.
         """
         leader = scope + mimic.attribute("joint")
         if leader not in self._joint or name not in self._joint:
@@ -267,5 +267,5 @@ class SdfJoints:
 
 
 def _turning(joint: Joint) -> str:
-    """Return the coordinate that files use for a joint: the rotation if the joint has one, else the translation."""
+    """Return the coordinate of a joint to which files refer: the rotation, if it has one, otherwise the translation."""
     return "translation" if joint.rotation_axis is None else "rotation"

@@ -1,4 +1,4 @@
-"""Import of visuals, the geometries for pictures, from SDF files."""
+"""Import of visuals, the geometries for display, from SDF files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Geometries of SDF files that can be in contact, which SDF calls collisions."""
+"""Collision geometries of SDF files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def colliders(element: Element, name: str, link: Link) -> list[Collider]:
 
 
 def _collides_with_itself(link: Element) -> bool:
-    """Whether links of the model that contains `link` can be in contact with each other."""
+    """Whether contacts between links of the model that contains `link` are enabled."""
     model = link.parent
     told = None if model is None else model.one("self_collide")
     return told is not None and told.text.strip().lower() in ("true", "1")

@@ -41,9 +41,9 @@ ROUND_OFF = 1e-12
 def to_urdf(system: System, path: str | Path) -> None:
     """Write a system whose joints form a tree as a URDF file; a UserWarning lists omissions.
 
-    Links have the names and axes of the bodies and their origin at the joint to their parent. The ground is a link
-    "world" without mass, to which bodies without a joint are connected by floating joints, so that `base="fixed"` reads
-    the file back.
+    Links have the names and axes of the bodies, and their origin at the joint to their parent. The ground is a massless
+    link "world"; bodies without a joint are connected to it by floating joints. The file can be imported with
+    `base="fixed"`.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def to_urdf(system: System, path: str | Path) -> None:
 
 
 class _Writer:
-    """Construction of the URDF elements of one system.
+    """Constructor of the URDF elements of one system.
 
     Parameters
     ----------
@@ -88,9 +88,12 @@ class _Writer:
         self.joints: dict[str, ElementTree.Element] = {}
 
     def _written_as_joint(self, constraint: Constraint) -> Joint | None:
-        """Return a constraint if it is exported as a joint of the tree, or None.
+        """Return a constraint if it is exported as a joint of the tree, otherwise None.
 
-        An InputError is raised for constraints that URDF does not support.
+        Raises
+        ------
+        InputError
+            If URDF does not support the constraint.
         """
         if isinstance(constraint, Stop | Coupling):
             return None
@@ -184,7 +187,7 @@ class _Writer:
         return joint
 
     def _limits(self, joint: Joint | None) -> dict[str, float]:
-        """Return the limits of a joint's coordinate that stops impose, by name ("lower", "upper")."""
+        """Return the limits of a joint's coordinate, which are defined by stops, by name ("lower", "upper")."""
         limits: dict[str, float] = {}
         for stop in self.system.constraints:
             if isinstance(stop, Stop) and stop.joint is joint:
@@ -222,7 +225,7 @@ class _Writer:
             ElementTree.SubElement(self.joints[follower], "mimic", {"joint": leader, **numbers})
 
     def _note_the_rest(self) -> None:
-        """Record as omissions the properties of the system that the file lacks."""
+        """Record as omissions the properties of the system that the file does not contain."""
         system = self.system
         for force in system.forces:
             if not isinstance(force, JointFriction) or force.joint.name not in self.joints:
@@ -273,5 +276,5 @@ def _add_origin(element: ElementTree.Element, pose: Pose) -> None:
 
 
 def _text(*numbers: Any) -> str:
-    """Return numbers as text, separated by blanks, with all digits."""
+    """Return numbers as a string, separated by spaces, in full precision."""
     return " ".join(repr(float(x) + 0.0) for x in numbers)

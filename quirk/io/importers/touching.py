@@ -1,6 +1,6 @@
 """Contacts between the collision geometries of links.
 
-Only geometries that surfaces of QuIRK represent exactly have contacts.
+Contacts are created only for geometries that have an exact equivalent among the surfaces of QuIRK.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ GROUND_PLANE = Collider("floor", None, "plane", Pose(), where="the ground")
 
 
 def checked_contacts(owner: str, value: Any) -> bool | str:
-    """Return the option `contacts`: True, False, or "ground" to add contacts with a plane z = 0."""
+    """Return the option `contacts`: True, False, or "ground" for additional contacts with a plane z = 0."""
     if value is True or value is False or value == "ground":
         found: bool | str = value
         return found
@@ -48,14 +48,14 @@ def between_links(
 ) -> Iterator[Candidate]:
     """Yield pairs of geometries that can be in contact, each with its coefficient of friction or None.
 
-    The geometries of a pair are on different bodies that no joint connects, and not in the same group.
+    The geometries of a pair are on different bodies, which are not connected by a joint, and in different groups.
 
     Parameters
     ----------
     links : links of the file
     joined : pairs of names of connected links; None for the ground
     bodies : bodies of the links
-    ground : whether to add a plane z = 0 of the ground
+    ground : whether a plane z = 0 of the ground is added
     """
     colliders = [collider for link in links for collider in link.colliders]
     near = {frozenset(id(bodies.place(link)[0]) for link in pair) for pair in joined}
@@ -72,8 +72,8 @@ def contacts(
 ) -> list[Contact | Friction]:
     """Return a contact for each pair of geometries, and friction if its coefficient is not zero.
 
-    Pairs without exactly equivalent surfaces are recorded as omissions, and so are pairs that overlap initially, except
-    those with planes.
+    Pairs without exactly equivalent surfaces, and pairs that overlap initially, are recorded as omissions. Overlap with
+    planes is allowed.
     """
     made: list[Contact | Friction] = []
     missing: Counter[str] = Counter()
@@ -119,7 +119,7 @@ def _surfaces(
 ) -> list[tuple[Surface, Surface]] | None:
     """Return pairs of surfaces whose contacts are equivalent to a contact of two geometries, or None.
 
-    `placed` are the poses of the geometries in their bodies, `in_space` those in the inertial frame.
+    `placed` are the poses of the geometries in their bodies, `in_space` are their poses in the inertial frame.
     """
     kinds = first.kind, second.kind
     if kinds == ("sphere", "sphere"):
@@ -145,7 +145,7 @@ def _ball(collider: Collider, place: Pose) -> Surface:
 def _solids(collider: Collider, place: Pose, upright: bool) -> list[Surface] | None:
     """Return the surfaces of a geometry for contacts with a plane, or None if it is not supported.
 
-    The surfaces are the rims of a cylinder, or points around both ends if its axis is normal to the plane (`upright`).
+    For a cylinder these are its rims, or points around both ends if its axis is normal to the plane (`upright`).
     `place` is the pose of the geometry in its body.
     """
     if collider.kind == "sphere":
@@ -178,7 +178,7 @@ def _faces(box: Collider, place: Pose) -> list[Surface]:
 
 
 def _overlap(first: Collider, second: Collider, in_space: tuple[Pose, ...]) -> bool:
-    """Whether a sphere and a sphere or box overlap; `in_space` are their poses in the inertial frame."""
+    """Whether a sphere overlaps a sphere or box; `in_space` are the poses of both in the inertial frame."""
     if first.kind == "box":
         first, second, in_space = second, first, (in_space[1], in_space[0])
     apart = in_space[1].inverse.point(in_space[0].origin)

@@ -1,4 +1,4 @@
-"""Spanning tree of the joints of a system: each body has one joint to its parent, up to the ground."""
+"""Spanning tree of the joints of a system: each body has one joint to its parent, toward the ground."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quirk.system.system import System
 
 @dataclass
 class Edge:
-    """A body and the joint that connects it with its parent, which is an edge of the spanning tree.
+    """Edge of the spanning tree: a body and the joint to its parent.
 
     Attributes
     ----------
@@ -28,21 +28,18 @@ class Edge:
 
     @property
     def sign(self) -> int:
-        """1 if the child is body j of the joint, and -1 if it is body i.
-
-        Joint coordinates are those of body j relative to body i.
-        """
+        """Sign of the joint coordinate: 1 if the child is body j of the joint, and -1 if it is body i."""
         return 1 if self.joint is not None and self.joint.body_j is self.child else -1
 
     @property
     def frame_of_child(self) -> Frame:
-        """Frame of the joint on the child."""
+        """Joint frame on the child."""
         assert self.joint is not None
         return self.joint.frame_j if self.sign > 0 else self.joint.frame_i
 
     @property
     def frame_of_parent(self) -> Frame:
-        """Frame of the joint on the parent."""
+        """Joint frame on the parent."""
         assert self.joint is not None
         return self.joint.frame_i if self.sign > 0 else self.joint.frame_j
 
@@ -88,7 +85,7 @@ def spanning_tree(system: System, joints: Sequence[Joint]) -> list[Edge]:
 def _attach(edge: Edge, edges: list[Edge], parent_edges: dict[int, Edge | None]) -> Body:
     """Append an edge to the spanning tree `edges`, record it in `parent_edges`, and return its child.
 
-    `parent_edges` maps ``id(body)`` of each body in the tree to the edge to its parent, and that of the ground to None.
+    `parent_edges` maps ``id(body)`` of each body in the tree to the edge to its parent; for the ground it is None.
     """
     parent_edges[id(edge.child)] = edge
     edges.append(edge)
@@ -101,9 +98,9 @@ def _as_body(body: Body | Ground) -> Body:
 
 
 def _tree_edge(joint: Joint, parent_edges: dict[int, Edge | None]) -> Edge | None:
-    """Return the edge of a joint between a connected and an unconnected body; None for all other joints.
+    """Return the edge of a joint between a body in the tree and a body outside it; None for all other joints.
 
-    `parent_edges` contains the edge of each connected body, by the id of the body.
+    `parent_edges` contains the edge of each body in the tree, by the id of the body.
     """
     i, j = joint.body_i, joint.body_j
     if (id(i) in parent_edges) == (id(j) in parent_edges):
@@ -112,9 +109,9 @@ def _tree_edge(joint: Joint, parent_edges: dict[int, Edge | None]) -> Edge | Non
 
 
 def _loop_message(joint: Joint, parent_edges: dict[int, Edge | None]) -> str:
-    """Return an error message for a joint that closes a loop, with the joints on both paths between its bodies.
+    """Return an error message for a joint that closes a loop, which lists the joints on both paths between its bodies.
 
-    `parent_edges` contains the edge of each connected body, by the id of the body.
+    `parent_edges` contains the edge of each body in the tree, by the id of the body.
     """
     ways = []
     for body in joint.bodies:

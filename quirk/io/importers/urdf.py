@@ -1,7 +1,7 @@
 """Import of URDF files.
 
-The links and joints of a URDF file form a tree. A joint may mimic another one: its coordinate is then a linear function
-of the coordinate of the other.
+The links and joints of a URDF file form a tree. The coordinate of a joint that mimics another
+joint is a linear function of the other coordinate.
 """
 
 from __future__ import annotations
@@ -57,20 +57,20 @@ def load_urdf(
     base : "fixed" or "free"
         Whether the root link is fixed to the ground at the inertial origin, or floats.
     gravity : (3,)
-        Gravity, inertial frame, m/s^2, which URDF does not contain.
+        Gravitational acceleration, inertial frame, m/s^2; URDF files do not contain it.
     limits : bool
         Whether limits of joints are imported as `Stop`.
     packages : dict or list, optional
-        Locations of meshes at package://name/...: folders by package name, or folders that contain packages.
+        Locations of meshes at package://name/...: folders by package name, or a list of folders that contain packages.
     inertia_tolerance : float, optional
         Relative tolerance for rounded moments of inertia, as for `Body`.
     repair_inertia : bool
         Whether physically impossible inertias are replaced by the nearest possible ones, and joints to massless
         subtrees are fixed; both are listed as omissions; see `quirk.io.importers.inertia.repaired`.
     shapes : "visual", "collision" or None
-        Geometry of the file that becomes the shapes of bodies, for pictures.
+        Geometry of the file from which the shapes of bodies, for display, are created.
     contacts : bool or "ground"
-        Whether collisions of links that no joint connects are imported as `Contact`, and as `Friction` for links that
+        Whether collisions of links without a common joint are imported as `Contact`, with `Friction` for links that
         have <contact> with <lateral_friction>; "ground" adds a plane z = 0.
 
     Raises
@@ -110,7 +110,7 @@ def load_urdf(
 
 
 def _checked_root(file: Path) -> Element:
-    """Return the root element of a URDF file, which must be <robot>."""
+    """Return the root element of a URDF file; an InputError is raised if it is not <robot>."""
     root = parse(file)
     if root.tag != "robot":
         raise root.error("a URDF file starts with <robot>")
@@ -120,7 +120,7 @@ def _checked_root(file: Path) -> Element:
 
 
 def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out: LeftOut) -> None:
-    """Change joints beyond which no link has mass to fixed joints, so that these links belong to the preceding one.
+    """Convert joints to massless subtrees to fixed joints, so that these links belong to the preceding link.
 
     Parameters
     ----------
@@ -143,9 +143,8 @@ def _fix_massless(links: dict[str, Link], listed: dict[str, UrdfJoint], left_out
 def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -> None:
     """Set the initial coordinates of joints.
 
-    A coordinate is zero, or the middle of limits that exclude zero; the coordinate of a joint that mimics another one
-    follows from the other coordinate. `listed` are the joints of the file by name; `limits` is whether limits are
-    imported.
+    An initial coordinate is zero, or the middle of the limits if these exclude zero; coordinates that mimic others
+    follow from these. `listed` are the joints of the file by name; `limits` is whether limits are imported.
     """
     for joint in listed.values():
         lower, upper = joint.coordinate.lower, joint.coordinate.upper
@@ -252,7 +251,7 @@ def _connected(
 def _ignore_limits(joint: UrdfJoint) -> None:
     """Mark the limits of a joint as read if they are disabled or the joint is continuous.
 
-    Such limits are not listed as omissions.
+    They are then not listed as omissions.
     """
     limit = joint.element.one("limit")
     if limit is not None:

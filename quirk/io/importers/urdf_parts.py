@@ -1,6 +1,6 @@
 """Links and joints of URDF files.
 
-A collision is a geometry for contacts, a visual one for pictures.
+A collision is a geometry for contacts, and a visual is a geometry for display.
 """
 
 from __future__ import annotations
@@ -60,21 +60,21 @@ class UrdfJoint:
 
     @property
     def moved(self) -> Pose:
-        """Initial pose of the child in the parent."""
+        """Initial pose of the child relative to the parent."""
         if self.kind == "prismatic":
             return self.origin @ Pose(np.eye(3), self.start * self.axes[:, 2])
         return self.origin @ Pose(self.axes @ turned(2, self.start) @ self.axes.T)
 
 
 def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touching: bool) -> dict[str, Link]:
-    """Return all links by name, whose poses are not yet set.
+    """Return all links by name; their poses are not set.
 
     Parameters
     ----------
     root : root element
-    meshes : mesh files that the description refers to
-    shape_source : geometry that becomes shapes, "visual", "collision" or None
-    touching : whether to add the geometries for contacts
+    meshes : mesh files referenced by the description
+    shape_source : geometry from which shapes are created, "visual", "collision" or None
+    touching : whether collision geometries are added
     """
     colors = {}
     for material in root.all("material"):
@@ -102,7 +102,7 @@ def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touch
 
 
 def _colliders(link: Link, element: Element) -> list[Collider]:
-    """Return the geometries of a link that can be in contact."""
+    """Return the collision geometries of a link."""
     contact, friction = element.one("contact"), None
     lateral = None if contact is None else contact.one("lateral_friction")
     if lateral is not None:

@@ -1,6 +1,6 @@
-"""Model files: systems and options of runs as readable TOML text.
+"""Model files: systems and options of runs in TOML format.
 
-A table of the file describes one part by the class or function that creates it (its kind) and the arguments.
+Each table of the file describes one part by the class or function that creates it (its kind) and the arguments.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ __all__ = [
 
 
 def text_of(system: System, run: Mapping[str, Any] | None = None) -> str:
-    """Return a system as TOML text, optionally with the arguments of `simulate` for a run.
+    """Return a system in TOML format, optionally with the arguments of `simulate` for a run.
 
     Raises
     ------
     InputError
-        If parts cannot be written, such as those with Python functions; the message names all of them.
+        If some parts cannot be written, such as parts with Python functions; the message names all of them.
     """
     return toml_text(tables_of(system, run))
 
 
 def system_of(text: str, where: str = "the model") -> System:
-    """Return the system described by a TOML text; `where` names the text in messages.
+    """Return the system described by a TOML document; `where` is the name of the document in messages.
 
     Raises
     ------
     InputError
-        If the text has mistakes; the message lists all of them with their lines.
+        If the document has errors; the message lists all of them with their lines.
     """
     return model_of(text, where).system
 
@@ -56,7 +56,7 @@ def read(path: str | Path) -> ModelText:
     Raises
     ------
     InputError
-        If the file does not exist, or contains mistakes; the message lists all of them with their lines.
+        If the file does not exist or has errors; the message lists all errors with their lines.
     """
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -66,9 +66,9 @@ def read(path: str | Path) -> ModelText:
 
 
 def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None) -> None:
-    """Write a system, optionally with the arguments of `simulate` for a run, to a file for `read`.
+    """Write a system, optionally with the arguments of `simulate` for a run, to a model file.
 
-    An existing file is replaced once the new text is complete.
+    An existing file is replaced atomically.
     """
     place = validate.output_file("System.save", path, (".toml",))
     text = text_of(system, run)

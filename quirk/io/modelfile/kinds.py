@@ -1,4 +1,4 @@
-"""Kinds: the names in model files of the classes and functions that create parts, as they follow `quirk.` in Python.
+"""Kinds: names in model files of the classes and functions that create parts, without the prefix `quirk.`.
 
 Examples are "Revolute", "Body.box", "planar.PlanarBody.bar", "surface.sphere" and "Motion.spline". Every public class
 or function that records its arguments is a kind.
@@ -31,7 +31,7 @@ PARTS = (Body, Beam, Ground, Constraint, ForceElement, Event)
 
 @functools.cache
 def makers() -> Mapping[str, Maker]:
-    """Return a dict from each kind to its class or function."""
+    """Return a dict that maps each kind to its class or function."""
     found: dict[str, Maker] = {}
     for prefix, module in (("", quirk), ("planar.", planar), ("surface.", surface), ("shapes.", shapes)):
         names = getattr(module, "__all__", None) or _own_names(module)
@@ -48,7 +48,7 @@ def makers() -> Mapping[str, Maker]:
 
 @functools.cache
 def kinds() -> Mapping[Maker, str]:
-    """Return a dict from each class or function to its kind, the first one if it has several."""
+    """Return a dict that maps each class or function to its kind, the first one if it has several."""
     return {maker: kind for kind, maker in reversed(list(makers().items()))}
 
 
@@ -62,7 +62,7 @@ def kinds_of(cls: type) -> list[str]:
 def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a class or function by name.
 
-    The result includes the parameters of the function to which further keyword arguments are passed.
+    They include the parameters of the function to which variadic keyword arguments are passed on.
     """
     function = maker.__init__ if isinstance(maker, type) else maker  # type: ignore[misc]
     listed = list(inspect.signature(function).parameters.values())
@@ -80,13 +80,13 @@ def parameters(maker: Maker) -> Mapping[str, inspect.Parameter]:
 
 @functools.cache
 def names_parts(annotation: str) -> bool:
-    """Whether an argument with this annotation is a part of the system, for which files contain the part's name."""
+    """Whether an argument with this annotation is a part of the system, which is given by its name in files."""
     named = (getattr(planar, word, getattr(quirk, word, None)) for word in re.findall(r"\w+", annotation))
     return any(isinstance(found, type) and issubclass(found, PARTS) for found in named)
 
 
 def _own_names(module: Any) -> list[str]:
-    """Return the names defined by a module without `__all__`, except objects that quirk also has."""
+    """Return the names defined by a module without `__all__`, except names of objects that are also in `quirk`."""
     return [
         name
         for name, x in vars(module).items()

@@ -1,4 +1,4 @@
-"""Line numbers of the tables and keys of a TOML text, for messages about mistakes.
+"""Line numbers of the tables and keys of a TOML document, for error messages.
 
 The path of a table or key consists of names and, for arrays of tables, indices: ("constraint", 2, "axis").
 """
@@ -22,7 +22,7 @@ KEYS = re.compile(rf"\s*((?:{KEY})(?:\s*\.\s*(?:{KEY}))*)\s*=")
 
 
 def lines_of(text: str) -> Lines:
-    """Return the line number of each table, element of an array of tables, and key of a valid TOML text, by path."""
+    """Return the line numbers of tables, elements of arrays of tables, and keys of a valid TOML document, by path."""
     found: dict[tuple[str | int, ...], int] = {}
     counts: dict[tuple[str, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -46,7 +46,10 @@ def lines_of(text: str) -> Lines:
 
 
 def _statements(text: str) -> list[tuple[int, str]]:
-    """Return the headers and entries of a text, which may have several lines, each with its first line number."""
+    """Return the headers and entries of a TOML document, each with its first line number.
+
+    They may span several lines.
+    """
     found, depth, number, start, statement = [], 0, 1, 1, ""
     for piece in PIECE.findall(text):
         if piece == "\n" and depth == 0:
@@ -67,7 +70,7 @@ def _names(keys: str) -> tuple[str, ...]:
 def _numbered(names: tuple[str, ...], counts: Mapping[tuple[str, ...], int]) -> tuple[str | int, ...]:
     """Return the path of a table, with the index of the current element after each name of an array of tables.
 
-    `counts` has these indices.
+    `counts` contains the current index of each array of tables.
     """
     path: list[str | int] = []
     for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Mistakes in a model file with their line numbers."""
+"""Errors in a model file with their line numbers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Path = tuple[str | int, ...]
 
 
 class Mistakes:
-    """A list of the mistakes that have been detected in a model file.
+    """List of the errors detected in a model file.
 
     Parameters
     ----------
-    where : name of the text in messages
+    where : name of the file in messages
     lines : line number of each table and key, by path
     """
 
@@ -23,7 +23,7 @@ class Mistakes:
         self.found: list[tuple[int, str]] = []
 
     def add(self, path: Path, text: str) -> None:
-        """Record a mistake in the table or key with this path."""
+        """Record an error in the table or key with this path; `text` describes it."""
         line = 0
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
@@ -32,7 +32,7 @@ class Mistakes:
         self.found.append((line, text))
 
     def check(self) -> None:
-        """Raise an InputError if there are mistakes; it lists all of them in the order of their lines."""
+        """Raise an InputError that lists all recorded errors in the order of their lines, if there are any."""
         if not self.found:
             return
         listed = [f"line {line}: {text}" if line else text for line, text in sorted(self.found, key=lambda one: one[0])]

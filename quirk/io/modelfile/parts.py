@@ -1,8 +1,8 @@
 """Creation of bodies, constraints, forces and events from the tables of a model file.
 
 The family of a part is the name of its section: body, constraint, force or event. Its kind is the class or function
-that creates it. A path, such as ("constraint", 2, "axis"), locates a table or key in the file. FLAWED stands for an
-object that could not be created because of a mistake in the file, which has been recorded.
+that creates it. A path, such as ("constraint", 2, "axis"), locates a table or key in the file. FLAWED is a placeholder
+for an object that could not be created because of an error in the file, which has been recorded.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ FLAWED = object()
 
 
 class PartMaker:
-    """Creation of the parts described by tables, in the order of their dependencies.
+    """Factory of the parts described by tables, in the order of their dependencies.
 
     Parameters
     ----------
     tables : tables of the file
-    mistakes : list of mistakes
+    mistakes : list of errors
 
     Attributes
     ----------
-    made : parts by name, with FLAWED for those that could not be created
+    made : parts by name; FLAWED if a part could not be created
     declared : path of the table of each part, by name
     """
 
@@ -55,7 +55,7 @@ class PartMaker:
                 self._declare(family, path, table)
 
     def all_parts(self) -> list[Any]:
-        """Create all parts, and return them in the order of families, without those that could not be created."""
+        """Create all parts, and return them in the order of families, without parts that could not be created."""
         items: list[Any] = []
         for name in self.declared:
             made = self.part(name, ())
@@ -65,9 +65,10 @@ class PartMaker:
         return [item for item in items if item is not FLAWED]
 
     def part(self, name: str, reference: Path, description: str = "") -> Any:
-        """Return the part with this name, created on first use; FLAWED if its table has a mistake.
+        """Return the part with this name, created on first use; FLAWED if its table has an error.
 
-        `reference` is the path of the argument that refers to it, `description` the argument's description in messages.
+        `reference` is the path of the argument that refers to the part, and `description` describes this argument in
+        messages.
         """
         if name not in self.made and name in self.declared:
             if name in self._in_the_making or len(self._in_the_making) > DEEPEST:
@@ -99,15 +100,15 @@ class PartMaker:
         depth: int = 0,
         expected: Any = None,
     ) -> Any:
-        """Return the object described by a table, or FLAWED after recording a mistake in the table.
+        """Return the object described by a table, or FLAWED after recording an error in the table.
 
         Parameters
         ----------
         table, path : the table and its path
         title : description of the object in messages
         default : kind if the table has none
-        depth : number of tables that contain this one
-        expected : class of the object; messages suggest kinds that create it
+        depth : level of nesting of the table
+        expected : class of the object; messages suggest kinds that create objects of this class
         """
         kind = table.get("kind", default)
         if kind is None:
@@ -141,7 +142,7 @@ class PartMaker:
         return made if sound else FLAWED
 
     def _called(self, maker: Maker, arguments: dict[str, Any], path: Path, title: str) -> Any:
-        """Return the result of a class or function of quirk, or FLAWED if it raises an error, which is recorded.
+        """Return the result of a class or function of quirk; if it raises an error, record the error and return FLAWED.
 
         `path` and `title` locate and describe the call in messages.
         """
@@ -158,9 +159,10 @@ class PartMaker:
         return FLAWED
 
     def _value(self, value: Any, path: Path, title: str, annotation: str, depth: int) -> Any:
-        """Return the value of an argument as its class or function needs it: names as parts, tables as objects.
+        """Return the value of an argument with names replaced by parts, and tables by objects.
 
-        `annotation` is the annotation of the parameter; `depth` counts the lists and tables that contain the value.
+        Replacements depend on the annotation of the parameter. `path` and `title` locate and describe the argument in
+        messages; `depth` is the level of nesting of the value.
         """
         if isinstance(value, str):
             return self.part(value, path, title) if names_parts(annotation) else value
@@ -202,16 +204,19 @@ class PartMaker:
             self.declared[name] = path
 
     def event_of_run(self, number: int, table: dict[str, Any]) -> Any:
-        """Return an event of the section [run], which exists only in that run; FLAWED if its table has a mistake."""
+        """Return the event number `number` of the section [run]; FLAWED if its table has an error.
+
+        The event belongs to the run only.
+        """
         return self._checked(table, "event", ("run", "event", number))
 
     def _checked_part(self, path: Path) -> Any:
-        """Return the part whose table has this path; FLAWED if the table has a mistake."""
+        """Return the part whose table has this path; FLAWED if the table has an error."""
         family, number = str(path[0]), path[1]
         return self._checked(self.tables[family][number], family, path)
 
     def _checked(self, table: dict[str, Any], family: str, path: Path) -> Any:
-        """Return the part described by a table; FLAWED if the table has a mistake or the part is of another family."""
+        """Return the part described by a table; FLAWED if the table has an error or the part is of another family."""
         kind = table.get("kind", DEFAULT_KINDS.get(family, family))
         title = f'{kind} "{table.get("name", "?")}"' if isinstance(kind, str) else f"[[{family}]]"
         if (isinstance(table.get("name"), str) and not table["name"].strip()) or "name" not in table:
@@ -227,7 +232,7 @@ class PartMaker:
 
 
 def _owner(title: str) -> str:
-    """Return the beginning of error messages of a part: class and name.
+    """Return the beginning of error messages of a part: class and name, from its `title`.
 
     The class is Body for kinds such as "Body.box".
     """

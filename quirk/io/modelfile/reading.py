@@ -1,4 +1,4 @@
-"""Conversion of the text of a model file to a system and the options of a run."""
+"""Conversion of a model file to a system and the options of a run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ELSEWHERE = ("system", "initial_state", "events")
 
 
 def _anything(owner: str, argument: str, value: Any) -> None:
-    """Accept any value, because `simulate` checks it when the run begins."""
+    """Accept any value; used for options that `simulate` validates when the run begins."""
 
 
 def _text(owner: str, argument: str, value: Any) -> None:
@@ -56,8 +56,8 @@ class ModelText:
     ----------
     system : System
     run : dict
-        Arguments for `simulate` besides the system: ``quirk.simulate(model.system, **model.run)``; empty without a
-        section [run].
+        Arguments of `simulate` in the section [run], for ``quirk.simulate(model.system, **model.run)``; empty without
+        this section.
     """
 
     system: System
@@ -65,17 +65,17 @@ class ModelText:
 
 
 def model_of(text: str, where: str = "the model") -> ModelText:
-    """Return the contents of a model file from its text.
+    """Return the parsed contents of a model file.
 
     Parameters
     ----------
-    text : TOML text
-    where : name of the text in messages
+    text : TOML document
+    where : name of the document in messages
 
     Raises
     ------
     InputError
-        If the text has mistakes; the message lists all of them with their lines.
+        If the document has errors; the message lists all of them with their lines.
     """
     tables = tables_of(text, where)
     mistakes = Mistakes(where, lines_of(text))
@@ -103,9 +103,9 @@ def model_of(text: str, where: str = "the model") -> ModelText:
 
 
 def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
-    """Record a mistake for each event that depends on a quantity that the system does not have.
+    """Record an error for each event that depends on a quantity that does not exist in the system.
 
-    `run` has the arguments of the run, with its own events.
+    `run` contains the arguments of the run, with its own events.
     """
     of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
     for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:
@@ -183,7 +183,7 @@ def _switch(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> N
 
 
 def _closed(system: System, options: Mapping[str, Any], mistakes: Mistakes) -> System:
-    """Return the system after correction for the closure errors listed in the section [system.closure]."""
+    """Return the system with the absorbed closure errors listed in the section [system.closure]."""
     table = options.get("closure")
     if table is None:
         return system

@@ -1,4 +1,4 @@
-"""The section [state] of a model file: an initial state that differs from the declared one."""
+"""The section [state] of a model file: an initial state that differs from the one declared by the bodies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED = ("angles", "internal")
 
 
 def moved_bodies(state: Mapping[str, Any], bodies: Iterable[str], mistakes: Mistakes) -> dict[str, dict[str, Any]]:
-    """Return the positions, orientations and velocities in sections [[state.body]], as arrays by body name.
+    """Return the positions, orientations and velocities in sections [[state.body]], as dicts of arrays by body name.
 
     `bodies` are the names of existing bodies.
     """
@@ -82,7 +82,7 @@ def start_from(
 def _as_given(start: State, checked: State) -> State:
     """Return a checked state with the quaternions of `start` where these already have unit length.
 
-    The check normalizes quaternions, which would change their last digits.
+    This avoids changes of their last digits by the normalization.
     """
     lengths = np.linalg.norm(start.orientation, axis=1, keepdims=True)
     unit = np.abs(lengths - 1.0) < 4 * np.finfo(float).eps

@@ -17,7 +17,10 @@ REPEATED = (*FAMILIES, "state.body", "run.event")
 
 
 def tables_of(text: str, location: str) -> dict[str, Any]:
-    """Return the tables of a TOML text; an InputError is raised for invalid TOML. `location` names the text in it."""
+    """Return the tables of a TOML document; an InputError is raised for invalid TOML.
+
+    `location` is the name of the document in the error.
+    """
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -28,7 +31,7 @@ def tables_of(text: str, location: str) -> dict[str, Any]:
 
 
 def _in_single_brackets(text: str) -> str:
-    """Return a hint if the sections of several parts are in single brackets, a common mistake; otherwise ""."""
+    """Return a hint if sections for several parts have single brackets, a common mistake; otherwise ""."""
     headers = [(HEADER.fullmatch(line), number) for number, line in enumerate(text.splitlines(), 1)]
     for name in REPEATED:
         brackets = {number: header[1] for header, number in headers if header and header[2] == name}

@@ -1,4 +1,4 @@
-"""Nested dicts and lists of plain values as readable TOML text, with all digits of numbers."""
+"""Formatting of nested dicts and lists as readable TOML, with numbers in full precision."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def toml_text(tables: Mapping[str, Any]) -> str:
-    """Return tables as TOML text.
+    """Return nested tables as a TOML document.
 
-    Plain values are first, then one section for each table and each element of a list of tables.
+    Values come first, then one section for each table and each element of a list of tables.
     """
     return "\n".join(_section(tables, ())).strip() + "\n"
 
@@ -41,7 +41,7 @@ def _section(table: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
 
 
 def _is_section(path: tuple[str, ...], value: Any) -> bool:
-    """Whether a value has its own section: tables and lists of tables at the upper levels."""
+    """Whether a value becomes a separate section: tables and lists of tables at the upper levels."""
     tables = isinstance(value, list) and bool(value) and all(isinstance(x, Mapping) for x in value)
     return len(path) < 2 and (tables or isinstance(value, Mapping))
 

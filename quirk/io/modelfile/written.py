@@ -1,4 +1,4 @@
-"""Conversion of a system to tables of plain values.
+"""Conversion of a system to tables of strings, numbers and Boolean values.
 
 The table of a part describes the call that created it: the class or function (its kind) and the arguments.
 """
@@ -43,7 +43,7 @@ HOW = 'write it as an expression, such as quirk.Expression("2*sin(3*t)")'
 class UnwritableError(Exception):
     """Error raised for a value that cannot be written to a file.
 
-    The message contains the path of the value in the arguments, and the reason.
+    The message states the path of the value within the arguments, and the reason.
     """
 
 
@@ -53,7 +53,7 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
     Raises
     ------
     InputError
-        If parts cannot be written, such as those with Python functions; the message names all of them.
+        If some parts cannot be written, such as parts with Python functions; the message names all of them.
     """
     companions = {id(x): x for part in system for x in getattr(part, "companions", ())}
     parts = [part for part in system if id(part) not in companions]
@@ -90,7 +90,7 @@ def tables_of(system: System, run: Mapping[str, Any] | None = None) -> dict[str,
 
 
 def _table(item: Any, names: Mapping[int, str], default: str | None = None) -> dict[str, Any]:
-    """Return the table of an object: kind, unless it is `default`, and arguments.
+    """Return the table of an object: arguments, and the kind unless it is `default`.
 
     `names` are the names of the parts by id, which replace parts in arguments.
     """
@@ -116,7 +116,7 @@ def _table(item: Any, names: Mapping[int, str], default: str | None = None) -> d
 
 
 def _value(value: Any, names: Mapping[int, str], annotation: str) -> Any:
-    """Return the value of an argument as texts, numbers, Boolean values, lists and dicts.
+    """Return the value of an argument as strings, numbers, Boolean values, lists and dicts.
 
     `names` are the names of the parts by id; `annotation` is the annotation of the parameter.
     """
@@ -163,7 +163,7 @@ def _called(function: Callable[..., Any]) -> str:
 
 
 def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
-    """Return gravity and other options of a system, and which parts have been enabled or disabled."""
+    """Return gravity and other options of a system, and the names of parts that have been enabled or disabled."""
     settings: dict[str, Any] = {"gravity": system.gravity.tolist()}
     if system._load_length is not None:
         settings["load_length"] = system._load_length
@@ -188,7 +188,7 @@ def _settings(system: System, parts: Sequence[Any]) -> dict[str, Any]:
 
 
 def _state(system: System) -> dict[str, Any]:
-    """Return the section [state]: the initial state, as far as it differs from that declared by the bodies."""
+    """Return the section [state]: the initial state, as far as it differs from the one declared by the bodies."""
     start, declared = system.initial_state(), initial_state(system.bodies)
     keys = ("position", "orientation", "velocity", "angular_velocity")
     state: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""Checksum appended to a file, with which damage is detected before a library reads the file.
+"""Checksum at the end of a file, by which damage is detected before a library reads the file.
 
-HDF5 libraries may crash on damaged files. They ignore data after the end of their own content.
+HDF5 libraries may crash on damaged files. They ignore data after the end of the HDF5 content.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHUNK = 2**20
 
 
 def append(path: Path) -> None:
-    """Append the checksum of a file to it."""
+    """Append the checksum of a file to the file."""
     with path.open("r+b") as file:
         digest = _digest(file, path.stat().st_size)
         file.seek(0, os.SEEK_END)
@@ -24,7 +24,7 @@ def append(path: Path) -> None:
 
 
 def trouble(path: Path) -> str | None:
-    """Return a description of the damage to a file, or None if it is unchanged.
+    """Return a description of the damage to a file, or None if the checksum is correct.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Results as tables with one column for each component of a variable, and units in the column names."""
+"""Results as tables with one column for each component of a variable; column names contain the units."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any =
 
 
 def _as_text(name: str) -> str:
-    """Return a column name that no spreadsheet interprets as a formula."""
+    """Return a column name that is not interpreted as a formula by spreadsheets."""
     return f"'{name}" if name.startswith(FORMULAS) else name
 
 
@@ -79,8 +79,8 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
 def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield the values of variables for each body, joint or other labeled entry.
 
-    Yields the name, a suffix with the unit (and the parameter, for derivatives), and an array whose first dimension is
-    the time or the event.
+    Each item consists of the name, a suffix with the unit (and the parameter, for sensitivities), and an array whose
+    first dimension is the time or the event.
     """
     for given in variables:
         for variable, by in _one_by_one(table, given):
@@ -98,7 +98,7 @@ def _parts(table: VariableTable, variables: Iterable[ResultVariable]) -> Iterato
 
 
 def _one_by_one(table: VariableTable, variable: ResultVariable) -> Iterator[tuple[ResultVariable, str]]:
-    """Yield a variable with an empty suffix or, for derivatives, one variable for each component of the parameters.
+    """Yield a variable with an empty suffix or, for sensitivities, one variable for each component of the parameters.
 
     The suffix is then " by " and the name of the component.
     """
@@ -115,7 +115,7 @@ def _bracket(units: str) -> str:
 
 
 def _components(table: VariableTable) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield all variables over time by component: names with units, and arrays (nt,) for nt output times."""
+    """Yield the name with unit, and the values (nt,), of each component of the variables over time."""
     for variable in table.variables.values():
         if variable.dims[0] != "time":
             continue

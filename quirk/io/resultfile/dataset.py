@@ -1,4 +1,4 @@
-"""Results as xarray datasets."""
+"""Results as xarray Datasets."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CONVENTIONS = {
 
 
 class MissingLibraryError(QuirkError, ImportError):
-    """Error raised if an optional library is not installed."""
+    """Error raised if a required optional library is not installed."""
 
 
 def library(name: str, needed_by: str, extra: str = "io") -> Any:
     """Import an optional library, or raise a MissingLibraryError that explains its installation.
 
-    `needed_by` is the function that needs it; `extra` names the option of pip that installs it.
+    `needed_by` is the name of the calling function; `extra` is the extra of the package that installs the library.
     """
     try:
         return import_module(name)

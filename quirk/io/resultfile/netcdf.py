@@ -1,4 +1,4 @@
-"""Safe writing of netCDF files: a file is either complete or absent."""
+"""Atomic writing of netCDF files."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from quirk.util import output
 
 @contextmanager
 def whole(owner: str, path: Path) -> Iterator[Path]:
-    """Context manager for writing a file: its body writes to a temporary path, which then replaces `path`.
+    """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
 
-    Errors of netCDF become a WriteError, in which `owner` is the method that writes.
+    Errors of the netCDF library become a WriteError; `owner` is the name of the calling method.
     """
     with output.whole(owner, path) as aside:
         try:

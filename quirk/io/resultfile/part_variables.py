@@ -47,7 +47,7 @@ def accelerations(table: VariableTable, chosen: Chosen) -> None:
 
 
 def derivatives(table: VariableTable, chosen: Chosen) -> None:
-    """Add jerk and snap of bodies, the first and second derivatives of their accelerations."""
+    """Add jerk and snap of bodies, the first and second time derivatives of their accelerations."""
     for order, name, power in ((2, "jerk", 3), (3, "snap", 4)):
         found = chosen.result._acceleration_derivative(order)
         _derivative(table, chosen, (name, f"angular_{name}"), found, (f"m/s^{power}", f"rad/s^{power}"))
@@ -84,7 +84,7 @@ def joints(table: VariableTable, chosen: Chosen) -> None:
 
 
 def loads(table: VariableTable, chosen: Chosen) -> None:
-    """Add constraint forces and torques of joints, and the points at which they act."""
+    """Add constraint forces and torques of joints, and their points of application."""
     views = [chosen.result[constraint.name] for constraint in chosen.constraints]
     name_joints(table, chosen)
     frame, on = FRAMES[chosen.frame], "on body j by body i"
@@ -101,7 +101,7 @@ def loads(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
-    """Add the force or torque of drives and other driving constraints along their single coordinates."""
+    """Add the force or torque along the coordinate of each drive or other driving constraint."""
     if not drivers:
         return
     table.labels["driver"] = [view.of.name for view in drivers]
@@ -114,7 +114,7 @@ def _add_efforts(table: VariableTable, drivers: list[JointView]) -> None:
 
 
 def activity(table: VariableTable, chosen: Chosen) -> None:
-    """Add variables that mark the active parts, and the number of independent constraint rows."""
+    """Add variables that state which parts are active, and the number of independent constraint rows."""
     result = chosen.result
     name_joints(table, chosen)
     active = [result.active(constraint.name) for constraint in chosen.constraints]
@@ -146,7 +146,7 @@ def forces(table: VariableTable, chosen: Chosen) -> None:
 def _add_ends(table: VariableTable, chosen: Chosen) -> None:
     """Add the loads of each force element on each of its bodies.
 
-    The variables have a dimension `force_end`, with one label for each element and body.
+    The variables have a dimension `force_end`, with one label for each pair of an element and a body.
     """
     ends = [(force, end) for force in chosen.forces for end in range(len(force.acting_ends))]
     if not ends:
@@ -163,10 +163,10 @@ def _add_ends(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _end_name(force: ForceElement, end: int) -> str:
-    """Return the label of one of the bodies on which an element acts.
+    """Return the label of a pair of a force element and one of its bodies.
 
     The label contains the name of the body, with a number if the element acts on it several times. `end` is the index
-    of the body among those of the element.
+    of the body among the bodies of the element.
     """
     names = [body.name for body, _ in force.acting_ends]
     name = names[end]
@@ -224,7 +224,7 @@ def body_rows(chosen: Chosen) -> Any:
 
 
 def name_joints(table: VariableTable, chosen: Chosen) -> None:
-    """Add the names of the selected joints, their kinds and their bodies."""
+    """Add the names of the selected joints, their types and their bodies."""
     table.labels["joint"] = [constraint.name for constraint in chosen.constraints]
     kinds = [type(constraint).__name__ for constraint in chosen.constraints]
     table.describe("joint_kind", "joint", kinds, "kind of the constraint")
@@ -239,8 +239,8 @@ def _name_forces(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _stacked(chosen: Chosen, arrays: list[np.ndarray], *shape: int) -> np.ndarray:
-    """Return k arrays (nt, ...) of nt output times as one array (nt, k, ...).
+    """Return k arrays (nt, ...) over time as one array (nt, k, ...).
 
-    `shape` is the shape of one entry, used for an empty list.
+    `shape` is the shape of one entry, used if there are no arrays.
     """
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(chosen.result.time), 0, *shape))

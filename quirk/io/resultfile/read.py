@@ -39,7 +39,7 @@ WITHOUT = "; xarray.open_dataset opens it nevertheless"
 
 
 def load(path: str | Path, system: System | None = None) -> Result:
-    """Return the result that `save` wrote to a file; see `Result.load`."""
+    """Return the result written to a file by `save`; see `Result.load`."""
     place = _checked_path(path)
     xarray = library("xarray", OWNER)
     library("netCDF4", OWNER)
@@ -78,7 +78,7 @@ def _checked_path(path: Any) -> Path:
 
 
 def _opened(xarray: Any, place: Path, group: str | None) -> Any:
-    """Return one group of a netCDF file, completely read; None is the root group.
+    """Return one group of a netCDF file, read into memory; None is the root group.
 
     `xarray` is the library, and `place` the path of the file.
     """
@@ -102,7 +102,8 @@ def _versions(details: Any) -> str:
 def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, dict[str, Event]]:
     """Return the system of a result, and all events that may have replaced parts, by name.
 
-    The system is created from its text in the file; `run` and `details` are the group and the JSON data of the run.
+    The system is created from its description in the file; `run` and `details` are the group and the JSON data of the
+    run.
     """
     text = _text(run, "model")
     if not text:
@@ -118,17 +119,16 @@ def _system(path: Any, run: Any, details: Mapping[str, Any]) -> tuple[System, di
 
 
 def _given(system: Any) -> tuple[System, dict[str, Event]]:
-    """Return the system that the user passed for reading a file, and its events by name."""
+    """Return the system passed by the user for reading a file, and its events by name."""
     if not isinstance(system, System):
         raise InputError(f"{OWNER}: system must be a quirk.System; got {system!r}")
     return system, {event.name: event for event in system.events}
 
 
 def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
-    """Return the system as it was when the result was saved.
+    """Return the system in its configuration when the result was saved.
 
-    Events of single runs are removed, and parts are enabled or disabled as they were. `details` are the JSON data of
-    the result.
+    Events of single runs are removed, and parts are enabled or disabled. `details` are the JSON data of the result.
     """
     system = system.without(*details["run_events"])
     for name, on in details["switched_on"].items():
@@ -138,7 +138,7 @@ def _as_it_was(system: System, details: Mapping[str, Any]) -> System:
 
 
 def _check(system: System, details: Mapping[str, Any]) -> None:
-    """Raise an InputError if a system differs from that of the saved result.
+    """Raise an InputError if a system differs from the system of the saved result.
 
     `details` are the JSON data of the result.
     """
@@ -174,9 +174,9 @@ def _result(root: Any, run: Any, details: Mapping[str, Any], system: System, eve
 
 
 def _options(arguments: Mapping[str, Any], events: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the run, in which events replace their names; `events` are the events by name.
+    """Return the saved arguments of a run, with names of events replaced by the events.
 
-    `arguments` are the saved arguments.
+    `events` are the events by name.
     """
     return {**arguments, "events": [events.get(name, name) for name in arguments.get("events", ())]}
 
@@ -222,9 +222,9 @@ def _segments(root: Any, run: Any, details: Mapping[str, Any], system: System, e
 
 
 def _array(data: Any, name: str, shape: tuple[int | None, ...], finite: bool = True) -> np.ndarray:
-    """Return an array of numbers after a check of its shape, in which None is any size.
+    """Return an array of numbers from a file after a check of its shape, in which None is any size.
 
-    `finite` requires finite numbers. `data` is the group of the file that contains the array `name`.
+    `data` is the group of the file that contains the array `name`. If `finite` is true, all values must be finite.
     """
     found = np.asarray(data[name].values)
     if found.dtype.kind not in "iuf":
@@ -274,9 +274,9 @@ def _events(root: Any) -> list[EventRecord]:
 
 
 def _add_derivatives(result: Result, run: Any) -> None:
-    """Add the derivatives of the accelerations that a kinematic analysis computed to the segments of its result.
+    """Add the derivatives of the accelerations computed by a kinematic analysis to the segments of its result.
 
-    `run` is the group of the file that has them.
+    `run` is the group of the file that contains them.
     """
     n, nt = len(result.system.bodies), len(result.time)
     both = [_array(run, f"{name}_derivatives", (nt, None, n, 3)) for name in ("linear", "angular")]

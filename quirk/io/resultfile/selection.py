@@ -38,7 +38,7 @@ USUAL = GROUPS[:-2]
 
 @dataclass(frozen=True)
 class Chosen:
-    """The variables and parts of a result that the user selected.
+    """User's selection of variables and parts of a result.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Chosen:
 
         Parameters
         ----------
-        owner : the method, for messages
+        owner : name of the method, for messages
         result : Result
         quantities : groups of variables, None for the default groups
         only : parts or names of parts, None for all
@@ -85,7 +85,7 @@ class Chosen:
 
 
 def groups_named(owner: str, quantities: Any) -> tuple[str, ...]:
-    """Return the groups of variables that the argument `quantities` names, in the order of `GROUPS`."""
+    """Return the groups of variables named in the argument `quantities`, in the order of `GROUPS`."""
     if quantities is None:
         return USUAL
     named = [quantities] if isinstance(quantities, str) else _listed(owner, "quantities", quantities)
@@ -101,7 +101,10 @@ def _listed(owner: str, argument: str, selection: Any) -> list[Any]:
 
 
 def check_names(owner: str, result: Result) -> None:
-    """Raise an InputError if the name of a part cannot be stored in files; `owner` is the method that writes."""
+    """Raise an InputError if the name of a part cannot be stored in files.
+
+    `owner` is the name of the writing method.
+    """
     names = [part.name for part in result.system] + result.events.name
     for name in names:
         try:

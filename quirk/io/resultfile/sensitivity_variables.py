@@ -1,4 +1,4 @@
-"""Derivatives of a run with respect to parameters, as variables and in files.
+"""Sensitivities, the derivatives of a run with respect to parameters, as variables and in files.
 
 A parameter may have several components, such as "rod.velocity[2]"; D is the number of the components of all parameters.
 """
@@ -37,7 +37,7 @@ ALIKE = 1e-6
 
 
 def sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of states and of event times to the table."""
+    """Add the derivatives of states and of event times with respect to the parameters."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -54,7 +54,7 @@ def sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
-    """Add derivatives of accelerations and joint loads to the table."""
+    """Add the derivatives of accelerations and joint loads with respect to the parameters."""
     found, names = _found(table, chosen)
     if found is None:
         return
@@ -80,7 +80,7 @@ def load_sensitivities(table: VariableTable, chosen: Chosen) -> None:
 
 
 def _found(table: VariableTable, chosen: Chosen) -> tuple[Sensitivities | None, list[str]]:
-    """Return the derivatives in a result, or None, and the names of the parameters' components.
+    """Return the sensitivities of a result, or None, and the names of the parameters' components.
 
     The names are added to the table.
     """
@@ -104,13 +104,13 @@ def _per(units: str) -> str:
 
 
 def _event_times(results: Sensitivities) -> np.ndarray:
-    """Return the derivatives of event times, (number of events, D)."""
+    """Return the derivatives of the event times with respect to the parameters, (number of events, D)."""
     times = [results[key].event_times for key in results]
     return np.concatenate([x.reshape(len(x), math.prod(x.shape[1:])) for x in times], axis=1)
 
 
 def add_to_run(table: VariableTable, result: Result) -> None:
-    """Add derivatives that are needed to load a result from a file, and that exported tables do not contain."""
+    """Add sensitivities that are required to load a result from a file but not contained in exported tables."""
     found = result._sensitivities
     if found is not None:
         first = STATE_SIZE * len(result.system.bodies)
@@ -122,7 +122,7 @@ def add_to_run(table: VariableTable, result: Result) -> None:
 
 
 def sensitivity_data(result: Result) -> dict[str, Any]:
-    """Return JSON data that describe the parameters of the derivatives, and the objective."""
+    """Return JSON data that describe the parameters of the sensitivities, and the objective."""
     told: dict[str, Any] = {}
     if result._sensitivities is not None:
         every = result._sensitivities.all_parameters
@@ -134,15 +134,15 @@ def sensitivity_data(result: Result) -> dict[str, Any]:
 
 
 def _numbers(parameter: Parameter) -> list[list[Any]]:
-    """Return the numbers of parts that depend on a parameter, each with its derivatives by the components.
+    """Return the values of parts that depend on a parameter, with their derivatives with respect to its components.
 
-    Each entry consists of kind, name, index and derivatives.
+    Each entry is a list of kind, name, index and derivatives.
     """
     return [[[*key, np.ravel(by).tolist()] for key, by in change.numbers.items()] for change in parameter.changes]
 
 
 def add_to_result(result: Result, root: Any, run: Any, data: Mapping[str, Any], array: Any) -> None:
-    """Add the derivatives in a file to a result.
+    """Add the sensitivities stored in a file to a result.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def _sensitivities(result: Result, root: Any, run: Any, data: Any, array: Any) -
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether two lists of `_numbers` refer to the same numbers, with equal derivatives up to a tolerance."""
+    """Whether two lists returned by `_numbers` refer to the same values, with equal derivatives up to a tolerance."""
     if len(first) != len(second):
         return False
     for one, other in zip(first, second, strict=True):

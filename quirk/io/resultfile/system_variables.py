@@ -1,6 +1,6 @@
 """Variables of the whole system over time, and of its events.
 
-Each function adds variables to a table; `chosen` is the selection of the user.
+Each function adds variables to a table; `chosen` is the user's selection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def energy(table: VariableTable, chosen: Chosen) -> None:
 
 
 def power(table: VariableTable, chosen: Chosen) -> None:
-    """Add the power and work of each part that acts on the bodies."""
+    """Add the power and work of each part that does work on the bodies."""
     found = chosen.result.power
     names = list(found.work)
     table.labels["source"] = names
@@ -34,7 +34,7 @@ def power(table: VariableTable, chosen: Chosen) -> None:
 
 
 def momentum(table: VariableTable, chosen: Chosen) -> None:
-    """Add momenta of all bodies, and their common center of mass."""
+    """Add the total linear and angular momentum of all bodies, and their center of mass."""
     found, center = chosen.result.momentum, chosen.result.center_of_mass()
     table.add("center_of_mass", "time axis", center.position, "center of mass of all bodies", "m", INERTIAL)
     table.add("linear_momentum", "time axis", found.linear, "linear momentum of all bodies", "kg m/s", INERTIAL)
@@ -51,7 +51,7 @@ def residuals(table: VariableTable, chosen: Chosen) -> None:
 
 
 def events(table: VariableTable, chosen: Chosen) -> None:
-    """Add the events of the run and the impulses at them."""
+    """Add the events of the run and their impulses."""
     rows = list(chosen.result.events)
     table.add("event_name", "event", text([row.name for row in rows]), "name of the event or contact")
     table.add("event_time", "event", np.array([row.time for row in rows], dtype=float), "time of the event", "s")

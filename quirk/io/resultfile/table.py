@@ -1,4 +1,4 @@
-"""Construction of the table of selected variables of a result."""
+"""Table of selected variables of a result."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ class ResultVariable:
     dims : names of its dimensions
     values : np.ndarray
     long_name : short description
-    units : such as "m/s"; "1" for dimensionless numbers, and "" for text and Boolean values
-    frame : axes of its components, "" if not applicable
+    units : units, such as "m/s"; "1" for dimensionless numbers, and "" for strings and Boolean values
+    frame : frame of its components, "" if not applicable
     units_of : units of the entries along its second dimension, if they differ
-    partial : whether entries along its second dimension may be undefined at all times; tables omit such entries
+    partial : whether entries along its second dimension may be undefined at all times; tables omit these entries
     """
 
     name: str
@@ -48,14 +48,14 @@ class ResultVariable:
 
 @dataclass
 class VariableTable:
-    """Variables whose dimensions, such as time and body, are shared.
+    """Variables with common dimensions, such as time and body.
 
     Attributes
     ----------
     variables : variables by name
     labels : names of the entries along dimensions such as "body"
-    described : further variables along these dimensions that describe their entries, by name
-    left_out : for each omitted group of variables, the reason
+    described : additional variables that describe the entries along these dimensions, by name
+    left_out : reason for the omission of each omitted group of variables
     """
 
     variables: dict[str, ResultVariable] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class VariableTable:
                 self.labels[dim] = list(AXES[dim])
 
     def describe(self, name: str, dim: str, texts: list[str], long_name: str) -> None:
-        """Add a variable that has one text for each entry along the dimension `dim`."""
+        """Add a variable with one string for each entry along the dimension `dim`."""
         self.described[name] = ResultVariable(name, (dim,), text(texts), long_name)
 
 
 def text(texts: list[str]) -> np.ndarray:
-    """Return texts as an array, also if there are none."""
+    """Return strings as an array, also if there are none."""
     return np.array(texts, dtype=str) if texts else np.empty(0, dtype="<U1")

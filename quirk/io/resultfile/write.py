@@ -1,4 +1,4 @@
-"""Writing of results as netCDF files, with the data from which the result can be loaded."""
+"""Writing of results as netCDF files from which the results can be loaded."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def save(result: Result, path: str | Path, quantities: Any = None) -> Path:
 
 
 def _of_run(result: Result, data: dict[str, Any], text: str, failure: str) -> VariableTable:
-    """Return the variables that are needed to load a result, in addition to the states of its bodies.
+    """Return the variables required to load a result, in addition to the states of its bodies.
 
     Parameters
     ----------
     result : Result
     data : JSON data of the result
-    text : the system as text
-    failure : the reason if the system could not be written as text
+    text : description of the system
+    failure : the reason if the system could not be described
     """
     table, segments, model = VariableTable(), result.segments, result._model
     numbers = np.concatenate([model.carried.numbers(segment.flat) for segment in segments])
@@ -106,10 +106,9 @@ def _of_run(result: Result, data: dict[str, Any], text: str, failure: str) -> Va
 
 
 def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
-    """Warn if a file lacks parts of the system, which would otherwise be noticed only when it is loaded.
+    """Issue a warning if parts of the system are missing in the file `target`.
 
-    `failure` is the reason if the system is missing; `missing_parts` are parts that functions of events have created.
-    `target` is the file.
+    `failure` is the reason if the whole system is missing; `missing_parts` are parts created by functions of events.
     """
     said = []
     if failure:
@@ -130,7 +129,7 @@ def _warn_of(target: Path, failure: str, missing_parts: list[str]) -> None:
 
 
 def _json_data(result: Result) -> dict[str, Any]:
-    """Return the data of a result that are stored as JSON."""
+    """Return the data of a result that are stored in JSON format."""
     system, events = result.system, run_events(result)
     plants: dict[Any, int] = {}
     descriptions: list[dict[str, Any]] = []
@@ -163,7 +162,7 @@ def _json_data(result: Result) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of QuIRK and of the libraries it uses, by name."""
+    """Return the versions of QuIRK and of the libraries used by it, by name."""
     found = {"python": platform.python_version()}
     for name in LIBRARIES:
         try:
@@ -174,9 +173,9 @@ def versions() -> dict[str, str]:
 
 
 def _model(result: Result, data: dict[str, Any]) -> tuple[str, str]:
-    """Return (text of the system, ""), or ("", error message) if the system cannot be written.
+    """Return (description of the system, ""), or ("", error message) if the system cannot be described.
 
-    The text includes the events of the run that have replaced parts. `data` is the JSON data of the result.
+    The description includes events of the run that have replaced parts. `data` is the JSON data of the result.
     """
     events = {event.name: event for event in run_events(result)}
     system = result.system
@@ -189,7 +188,7 @@ def _model(result: Result, data: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return an option of a run as JSON data; long lists are replaced by their length."""
+    """Return an option of a run as JSON data; long lists are replaced by their lengths."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Check of the constraints at a state, and assembly: the nearest state that satisfies them.
+"""Check of the constraints at a state, and assembly: search for the nearest state that satisfies them.
 
 Rows are the m scalar equations of all active constraints. The violation of a row is a length (m) or an angle (rad).
 """
@@ -77,8 +77,8 @@ def violations(system: System, state: State, t: float) -> tuple[np.ndarray, np.n
 def missing(model: Model, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the violations of m constraint rows, m or rad, and their rates, both (..., m), from their residuals.
 
-    `residuals` (..., m, 2) holds the residuals Phi and their rates. Some residuals are sines of angles or squares of
-    lengths; the corresponding violations are the angles and lengths themselves.
+    `residuals` (..., m, 2) are the residuals Phi and their rates. Residuals that are sines of angles or squares of
+    lengths are converted to angles and lengths.
     """
     phi, phi_dot = np.moveaxis(residuals, -1, 0)
     # An extra entry at the end represents rows without a primitive.
@@ -109,9 +109,9 @@ def check_consistent(system: System, state: State, t: float) -> None:
 
 
 def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the result of `violations`, or raise an InconsistentStateError if the poses violate a constraint.
+    """Raise an InconsistentStateError if the poses violate a constraint; otherwise return the result of `violations`.
 
-    `poses` is the name of the poses in the message, such as "initial poses".
+    `poses` describes the poses in the message, such as "initial poses".
     """
     amount, rate, angular = violations(system, state, t)
     # The compiled solver detects an undefined row quickly, the reference solver determines the cause.
@@ -134,8 +134,8 @@ def _check_violation(
 ) -> None:
     """Raise an InconsistentStateError if violations `miss` (m,) at time t, s, exceed the tolerance.
 
-    The tolerance of each row is a fraction of its typical value in `size` (m,). `quantity` names the quantity in the
-    message. The violations are those of poses for `derivative` 0, of velocities for 1.
+    The tolerance of each row is a fraction of its typical value in `size` (m,). `derivative` is 0 for violations of
+    poses and 1 for violations of velocities; `quantity` describes them in the message.
     """
     excess = miss - max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack) * size
     worst = int(np.argmax(excess))
@@ -157,10 +157,10 @@ def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentState
 
 
 def _driver_values(system: System, state: State, t: float, row: int, quantity: str, derivative: int) -> str:
-    """Return a text for errors with the prescribed and the actual value of a driver at a state and time t, s.
+    """Return a sentence for errors with the prescribed and the actual value of a driver at a state and time t, s.
 
-    The values are those of the coordinate for `derivative` 0, of its rate for 1. The text is empty if the constraint
-    row with index `row` does not belong to a driver.
+    `derivative` is 0 for the coordinate and 1 for its rate. The string is empty if the constraint row with index `row`
+    does not belong to a driver.
     """
     for placed in system.model.relations:
         motions = placed.relation.motions
@@ -177,9 +177,9 @@ def _driver_values(system: System, state: State, t: float, row: int, quantity: s
 
 
 def _construction_poses(constraint: Any, system: System, state: State) -> str:
-    """Return a text for errors with the poses of the bodies at the construction of a constraint, or an empty string.
+    """Return a sentence for errors with the poses of the bodies at the construction of a constraint.
 
-    The text is empty if no body has moved since the construction.
+    The string is empty if no body has moved since the construction.
     """
     made = made_with(constraint)
     if made is None or "frame_i" in made.arguments:
@@ -204,7 +204,7 @@ def _construction_poses(constraint: Any, system: System, state: State) -> str:
 
 
 def of_member(error: InconsistentStateError, number: int) -> InconsistentStateError:
-    """Return a copy of an error with a remedy for the batch member with index `number`, instead of one for a system."""
+    """Return a copy of an error with a remedy for member `number` of a batch in place of one for a single system."""
     if not error.violation:
         return error
     return InconsistentStateError(f"{error.violation}, {CURE_OF_MEMBER.format(number)}")
@@ -282,10 +282,10 @@ def _check_assembled(system: System, state: State, t: float) -> None:
 
 
 def _tolerance_hint(system: System, miss: float) -> str:
-    """Return text for an error message that suggests a closure tolerance, or an empty string.
+    """Return a sentence for an error message that suggests a closure tolerance, or an empty string.
 
-    A closure tolerance is suggested if the violation `miss`, relative to the system's size, may come from rounded
-    coordinates.
+    It is suggested if the violation `miss`, relative to the characteristic length of the system, may result from
+    rounded coordinates.
     """
     if not miss <= ROUNDED:
         return ""

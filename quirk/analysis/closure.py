@@ -1,7 +1,7 @@
 """Closure errors of loops with redundant constraint rows.
 
-If a loop does not close exactly because of rounded coordinates, assembly subtracts the remaining error from each row,
-as an offset. The system stores the offsets.
+If a loop does not close exactly because of rounded coordinates, assembly subtracts the closure error of each row as an
+offset, which is stored in the system.
 """
 
 from __future__ import annotations
@@ -66,9 +66,14 @@ class Closure:
 
     @classmethod
     def of(cls, constraints: Iterable[Constraint], tolerance: float, offsets: Mapping[str, Any]) -> Closure:
-        """Return the closure errors for `offsets` of the constraint rows, by name of constraint.
+        """Return the closure errors for given `offsets` of the constraint rows, by name of the constraint.
 
-        An InputError is raised for an unknown constraint or a wrong number of offsets. `tolerance` is in m.
+        `tolerance` is in m.
+
+        Raises
+        ------
+        InputError
+            If a constraint is unknown, or has a wrong number of offsets.
         """
         by_name = {constraint.name: constraint for constraint in constraints}
         checked: dict[str, tuple[float, ...]] = {}
@@ -106,7 +111,7 @@ class Closure:
 def _offset_sizes(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]:
     """Return the nonzero offsets of a constraint, converted to lengths and angles.
 
-    `offsets` has one number for each row.
+    `offsets` contains one value for each row.
     """
     rows = zip(constraint.labels, offsets, as_amounts(constraint, offsets.tolist()), strict=True)
     return [Absorbed(constraint.name, label, *amount) for label, offset, amount in rows if offset != 0.0]
@@ -115,7 +120,7 @@ def _offset_sizes(constraint: Constraint, offsets: np.ndarray) -> list[Absorbed]
 def absorbed(system: System, state: State, t: float) -> Closure:
     """Return the closure errors of a system at an assembled state.
 
-    With these offsets the state satisfies all constraint rows.
+    With the corresponding offsets the state satisfies all constraint rows.
 
     Raises
     ------

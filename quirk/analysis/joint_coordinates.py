@@ -50,7 +50,7 @@ def assembled(
 
 
 def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the nearest poses that have the coordinates `wanted` and satisfy the constraints."""
+    """Return the state with the nearest poses that satisfy the constraints and the prescribed coordinates `wanted`."""
     if not wanted:
         return assemble(system, state, t)
     # Large displacements are subdivided, so that loops can follow.
@@ -76,9 +76,9 @@ def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str
 
 
 def _moving(system: System, state: State, start: State, t: float, speeds: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the nearest velocities that have the prescribed rates and satisfy the constraints.
+    """Return the state with the nearest velocities that satisfy the constraints and the prescribed rates `speeds`.
 
-    `state` has the poses, `start` the initial velocities, and `speeds` the prescribed rates.
+    `state` contains the poses, and `start` the initial velocities.
     """
     if not speeds:
         # The drivers that hold the coordinates would also stop them.
@@ -94,7 +94,7 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
 
 
 def joint_targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
-    """Return the prescribed coordinates or rates from a user's dict, as triples of joint, coordinate and value.
+    """Return prescribed coordinates or rates in a user's dict as triples: joint, name of the coordinate, and value.
 
     `argument` is "coordinates" or "rates", for errors.
     """
@@ -122,9 +122,9 @@ def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive
 
 
 def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
-    """Return a joint coordinate at a state, rad or m; `name` is the name of the coordinate.
+    """Return the joint coordinate called `name` at a state, rad or m.
 
-    The coordinate is computed as the residual of a driver whose motion is zero.
+    It is computed as the residual of a driver whose motion is zero.
     """
     drive = _hold(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model

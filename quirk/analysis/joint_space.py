@@ -1,4 +1,4 @@
-"""The equation of motion in joint coordinates at one state."""
+"""Equation of motion in joint coordinates at one state."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ OWNER = "System.joint_space"
 @explained
 @dataclass(frozen=True)
 class JointSpace:
-    """The equation of motion of n bodies in f joint coordinates q at one state; closed loops are allowed.
+    """Equation of motion of n bodies in f joint coordinates q at one state; closed loops are allowed.
 
-    ``mass_matrix @ qdd + bias + gravity == applied + effort``. The efforts act along the coordinates: torques about
-    axes, N m, and forces along them, N.
+    ``mass_matrix @ qdd + bias + gravity == applied + effort``. The efforts are the generalized forces along the
+    coordinates: torques about joint axes, N m, and forces along them, N.
 
     Attributes
     ----------
-    coordinates : f texts such as "hinge rotation z", in the requested order
+    coordinates : f names such as "hinge rotation z", in the requested order
     mass_matrix : (f, f) symmetric and positive definite
-    bias : (f,) effort at qdd = 0 without gravity: Coriolis and centrifugal loads, and those of enabled drivers
+    bias : (f,) effort at qdd = 0 without gravity: Coriolis and centrifugal terms, and terms of enabled drivers
     gravity : (f,) efforts that balance the weight of all bodies
     applied : (f,) generalized forces of all force elements at this state
     velocities : (f, n, 6) velocities of all bodies for a unit rate of each coordinate: linear in the inertial frame,
@@ -111,7 +111,7 @@ def _least_norm_motion(inverse: PseudoInverse, rows: np.ndarray, rates: np.ndarr
 
 
 def _drives(coordinates: Any, system: System) -> list[Drive]:
-    """Return one driver per coordinate, which holds this coordinate constant.
+    """Return one driver for each coordinate, which holds the coordinate constant.
 
     `coordinates` is the user's list of joint names or pairs (name, coordinate).
     """

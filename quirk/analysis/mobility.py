@@ -41,10 +41,10 @@ MOST_NAMED = 6
 @explained
 @dataclass(frozen=True)
 class Uniqueness:
-    """Whether force and torque of a joint are determined by the motion.
+    """Whether force and torque of a joint are uniquely determined by the motion.
 
     The force and the torque are each "unique", "unique only in sum" or "indeterminate". "unique only in sum" means that
-    only the sum over all constraints between the same two bodies is determined, with torques about any common point.
+    only the sum over all constraints between the same two bodies is determined, with torques about a common point.
     """
 
     force: str
@@ -60,20 +60,20 @@ class Mobility:
     ----------
     degrees_of_freedom : 6 n - rank
     bodies, rows, rank : numbers of bodies, of constraint rows, and of independent rows
-    gruebler : 6 n - rows, the count without regard to redundancy
-    blocked : number of first-order degrees of freedom that the constraints block at second order, such as those of a
-        straight taut chain of rods between pins, which has infinitesimal but no finite motions
+    gruebler : 6 n - rows, Gruebler's count, which ignores redundancy
+    blocked : number of degrees of freedom that are blocked at second order: infinitesimal motions that do not extend to
+        finite motions, such as those of a straight taut chain of rods between pins
     redundant : labels of rows that depend on the rows before them
-    redundant_constraints : names of all constraints that share loads with others
+    redundant_constraints : names of all constraints that share loads with other constraints
     null_motions : (f, n, 6) basis of the f allowed motions: velocities, inertial frame, and angular velocities, body
         axes; orthonormal in the mass metric
-    nearly_dependent : independent rows that nearly depend on other rows, by label, each with its distance from the span
-        of these rows divided by its length, for bodies with equal mass and inertia
+    nearly_dependent : distance of each nearly dependent row from the span of the other rows, relative to its length, by
+        label; for bodies with equal mass and inertia
     singular_values : smallest nonzero singular values of the rows, scaled to unit length, for bodies with equal mass
-        and inertia; a value close to zero means a nearly singular configuration
-    loads : for each active constraint, whether its force and torque are unique
+        and inertia; a value close to zero indicates a nearly singular configuration
+    loads : uniqueness of the force and torque of each active constraint
     held_motors : names of `JointTorque`, `JointForce`, `Actuator` and `Controller` elements whose coordinate is fixed
-        by the constraints: the constraints balance their efforts, and nothing moves
+        by the constraints, which balance their efforts
     """
 
     degrees_of_freedom: int
@@ -128,17 +128,16 @@ class Mobility:
 
 
 def nearly_dependent_text(rows: dict[str, float]) -> str:
-    """Return a line of text that lists nearly dependent rows; `rows` has the distance of each, by label."""
+    """Return a line that lists nearly dependent rows; `rows` contains the distance of each, by label."""
     listed = ", ".join(f"{label} ({distance:.1e})" for label, distance in list(rows.items())[:MOST_NAMED])
     more = f" and {len(rows) - MOST_NAMED} more" if len(rows) > MOST_NAMED else ""
     return f"nearly redundant rows (distance from others): {listed}{more}"
 
 
 def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
-    """Return the labels of independent rows that nearly depend on other rows, each with its distance from their span.
+    """Return the distance of each nearly dependent row from the span of the other rows, by label, smallest first.
 
-    The row with the smallest distance is first. `verdict` has the mask of independent rows and the distance of each row
-    from the others.
+    `verdict` contains the mask of independent rows and the distance of each row from the others.
     """
     near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
@@ -176,7 +175,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
 
 
 def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of the velocities that all constraints allow with drivers at rest; see `Mobility`."""
+    """Return a basis (f, n, 6) of the velocities allowed by all constraints, with drivers at rest; see `Mobility`."""
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     verdict = solver.verdict(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
@@ -184,9 +183,9 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the singular value decomposition U, s, V^T of the rows D A, and D (m,).
+    """Return the singular value decomposition U, s, V^T of the rows D A, and the scale factors D (m,).
 
-    D is a factor for each row of A (m, k) that makes its length 1. All singular vectors are included.
+    D scales each row of A (m, k) to unit length. All singular vectors are included.
     """
     length = np.linalg.norm(A, axis=1)
     D = 1.0 / np.where(length > 0, length, 1.0)
@@ -204,20 +203,20 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
 
 
 def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
-    """Return velocities of n bodies (f, n, 6) for f vectors (f, 6 n) in coordinates of a metric.
+    """Return velocities of n bodies (f, n, 6) for f vectors `free` (f, 6 n) in coordinates of a metric.
 
-    Linear parts are in the inertial frame, angular parts in body axes. `free` holds the f vectors.
+    Linear parts are in the inertial frame, angular parts in body axes.
     """
     n = len(metric.translation)
     return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
 
 
 def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
-    """Return the number of null motions (f, n, 6) that the constraints block at second order.
+    """Return the number of null motions (f, n, 6) that are blocked by the constraints at second order.
 
     `idle` (k, m) are the null multipliers, which exert no load. A velocity z extends to a finite motion only if A a =
-    b(z) has a solution: if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete
-    Math. 9 (1996)). Each of these conditions is a quadratic form in z. If a form has no negative eigenvalue, z must be
+    b(z) has a solution, that is, if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J.
+    Discrete Math. 9 (1996)). Each condition is a quadratic form in z. If a form has no negative eigenvalue, z must be
     orthogonal to the eigenvectors with positive eigenvalues.
     """
     f, model = len(motions), solver.model
@@ -276,7 +275,7 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
 def _dependent(idle: np.ndarray) -> list[int]:
     """Return the indices of redundant rows: the last row of each dependency.
 
-    `idle` (k, m) are the k dependencies, as coefficients of m rows; they are eliminated from the last row on.
+    `idle` (k, m) are k dependencies, as coefficients of m rows; they are eliminated from the last row on.
     """
     left, found = idle.copy(), []
     for row in range(idle.shape[1] - 1, -1, -1):
@@ -295,9 +294,9 @@ def _uniqueness(
 ) -> tuple[dict[str, Uniqueness], list[str]]:
     """Return the uniqueness of the load of each constraint, and the names of constraints that share loads.
 
-    `rows` (m, n + 1, 6) are the result of `spatial_rows`, and `idle` (k, m) the null multipliers, which redistribute
-    loads without effect on the motion. Redistributions are tested for each constraint, and for the sum over the
-    constraints between the same two bodies. `kin` has the poses of the bodies.
+    `kin` contains the poses of the bodies, `rows` (m, n + 1, 6) are the result of `spatial_rows`, and `idle` (k, m) are
+    the null multipliers, which redistribute loads without effect on the motion. Redistributions are tested for each
+    constraint, and for the sum over the constraints between the same two bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}

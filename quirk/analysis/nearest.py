@@ -4,9 +4,9 @@ In the mass metric, each step delta is the vector closest to -g / h that satisfi
 half the squared distance to the start, and h estimates its curvature along the constraints from the last two steps
 (Barzilai and Borwein, IMA J. Numer. Anal. 8 (1988)).
 
-At a relative violation p of the constraints, dependent rows appear independent by about p. Therefore rows whose
-distance from the span of the others is below p are omitted from a step. Normally the omitted rows are satisfied when
-the other rows are; if not, the threshold is decreased independently of the violation, down to the rank tolerance.
+At a relative violation p of the constraints, dependent rows have distances of about p from the span of the others.
+Therefore rows with distances below p are omitted from a step. Normally the omitted rows are satisfied when the other
+rows are; if not, the threshold is decreased independently of the violation, down to the rank tolerance.
 """
 
 from __future__ import annotations
@@ -150,7 +150,10 @@ class _Search:
         return phi
 
     def _size(self, change: np.ndarray) -> float:
-        """Return the size of a change (n, 6): its largest rotation, rad, or displacement over the system's length."""
+        """Return the magnitude of a change (n, 6): its largest rotation, rad, or relative displacement.
+
+        Displacements are divided by the characteristic length of the system.
+        """
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
     def _pull(self, state: State) -> np.ndarray:
@@ -176,17 +179,17 @@ class _Search:
 def _inverse_curvature(step: np.ndarray, change: np.ndarray) -> float:
     """Return 1 / h, the inverse curvature of half the squared distance from the start along a step.
 
-    The result follows from the step and the change of the gradient, both (6 n,) in coordinates of the mass metric. The
-    result is 1 if h would not be positive.
+    It follows from `step` and the `change` of the gradient, both (6 n,) in coordinates of the mass metric. The result
+    is 1 if h is not positive.
     """
     along = step @ change
     return float(np.clip((step @ step) / along, SHORTEST_PULL, LONGEST_PULL)) if along > 0 else 1.0
 
 
 def righted(system: System, start: State) -> State:
-    """Return the state with bodies rotated so that no joint frames point in opposite directions.
+    """Return the state with bodies rotated so that the aligned axes of no joint point in opposite directions.
 
-    Parallel and antiparallel axes both satisfy the constraint rows; from deviations above 90 degrees the search would
+    Parallel and antiparallel axes both satisfy the constraint rows; for deviations above 90 degrees the search would
     converge to antiparallel axes.
     """
     state = start.copy()
@@ -211,7 +214,10 @@ def righted(system: System, start: State) -> State:
 
 
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
-    """Return the joint whose frames deviate most, and the angle (rad); None if no angle exceeds 90 degrees."""
+    """Return the joint with the largest misalignment of its frames, and the angle (rad).
+
+    None if it is below 90 degrees.
+    """
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:
         return None

@@ -1,4 +1,4 @@
-"""Velocities and displacements that the constraints allow at one state."""
+"""Velocities and displacements allowed by the constraints at one state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def allowed_velocity(system: System, state: State, t: float) -> State:
-    """Return the state with the nearest velocities, in the mass metric, that the constraints allow at time t (s).
+    """Return the state with the nearest velocities, in the mass metric, allowed by the constraints at time t (s).
 
     See `System.remove_disallowed_velocity`.
     """
@@ -27,7 +27,7 @@ def allowed_velocity(system: System, state: State, t: float) -> State:
 
 
 def virtual_displacements(system: System, state: State, t: float) -> np.ndarray:
-    """Return a basis (f, n, 6) of the displacements that the constraints allow; see `System.virtual_displacements`."""
+    """Return a basis (f, n, 6) of the displacements allowed by the constraints; see `System.virtual_displacements`."""
     if system.model.rows:
         check_poses(system, state, t, "poses")
     return null_motions(system.plant.solver(), state, t)

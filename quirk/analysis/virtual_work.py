@@ -39,9 +39,14 @@ def virtual_work(system: System, state: State, t: float, displacement: Any) -> V
 
 
 def _checked(displacement: Any, bodies: int) -> np.ndarray:
-    """Return the user's displacement as an array (n, 6), or (k, n, 6) for several.
+    """Return the user's displacement as an array (n, 6), or (k, n, 6) for several displacements.
 
-    An InputError is raised for other shapes.
+    `bodies` is n, the number of bodies.
+
+    Raises
+    ------
+    InputError
+        If the shape is wrong.
     """
     given = validate.numbers(displacement)
     if given is None or given.ndim not in (2, 3) or given.shape[-2:] != (bodies, 6):

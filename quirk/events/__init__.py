@@ -1,4 +1,4 @@
-"""Events of a run: watched quantities, actions when they cross a level, and functions at equal intervals."""
+"""Events of a run: watched quantities, actions at crossings of a level, and functions called at equal intervals."""
 
 from .actions import after, disable, enable, engage, follow, release, replace, set_velocity, switch_off, switch_on
 from .event import Event

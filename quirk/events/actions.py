@@ -96,7 +96,7 @@ class StopRun:
 
 @dataclass(frozen=True)
 class After:
-    """Action that executes another action only from a given occurrence of its event onward; see `after`."""
+    """Action that executes another action from a given occurrence of its event on; see `after`."""
 
     count: int
     actions: tuple[Any, ...]
@@ -115,8 +115,8 @@ def enable(
 
     When constraints are enabled, velocities jump to the nearest velocities, in the mass metric, that satisfy all active
     constraints: the impulsive form of the Udwadia-Kalaba equation, without restitution. Momentum is conserved unless
-    bodies are constrained relative to the ground. Poses that violate a constraint are projected to the nearest poses
-    that satisfy all active constraints, provided that no body moves by more than `tolerance`.
+    bodies are constrained relative to the ground. If poses violate a constraint, they are projected onto all active
+    constraints, provided that no body moves by more than `tolerance`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def switch_off(*names: str | Constraint | ForceElement) -> Switch:
 
 @remembered
 def replace(name: str | ForceElement, force: ForceElement) -> Replace:
-    """Return the action that replaces a force element by one with the same name and number of ends.
+    """Return the action that replaces a force element by another one with the same name and number of bodies.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def replace(name: str | ForceElement, force: ForceElement) -> Replace:
 
 @remembered
 def follow(name: str | Constraint, motion: Motion) -> Follow:
-    """Return the action that replaces the motion of a driver by another `Motion` of the run's time.
+    """Return the action that replaces the motion of a driver by another `Motion`, a function of the time of the run.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def set_velocity(
 ) -> SetVelocity:
     """Return the action that sets the velocity (3,), inertial frame, m/s, or angular velocity (3,), body axes, rad/s.
 
-    If this velocity violates constraints, the velocities of all bodies are then projected onto the constraints.
+    If the new velocity violates constraints, the velocities of all bodies are then projected onto the constraints.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def set_velocity(
 
 @remembered
 def after(count: int, action: ActionLike) -> After:
-    """Return an action that executes `action` at occurrence `count` of its event in a run, and at all later ones.
+    """Return an action that executes `action` at occurrence number `count` of its event and at all later occurrences.
 
     ``quirk.after(10, "stop")`` ends a run at the tenth occurrence.
 
@@ -287,7 +287,7 @@ def after(count: int, action: ActionLike) -> After:
 
 
 def checked_actions(title: str, action: Any) -> tuple[Action | After | Callable[..., Any], ...]:
-    """Return the actions in a user's argument as a tuple; "record" and None are not actions and are omitted.
+    """Return the actions in a user's argument as a tuple, without "record" and None.
 
     The argument is "record", "stop", an action, a function, or a list of these. `title` names the object in errors.
     """

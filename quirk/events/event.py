@@ -16,26 +16,26 @@ from .watched import Watched
 
 
 class Event(Immutable):
-    """A quantity that a run watches, with actions when it crosses a level.
+    """Watched quantity with actions when it crosses a level.
 
-    An event is one of the items of a `System`, or is passed to `simulate` for a single run.
+    An event is an item of a `System`, or is passed to `simulate` for a single run.
 
     Parameters
     ----------
     name : str
         Unique in the system.
     function : function, str or quantity
-        Watched quantity. ``f(t, state)`` returns a number, with ``state["rod"]`` a body and ``state["hinge"]`` a joint,
-        see `quirk.forces.state_view`; or a quantity by name, such as "time", "rod.speed", "rod.position.z",
-        "hinge.angle", "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; or the result of
-        `distance_between`; or an `Expression` of t and of bodies and joints by name, such as
-        ``quirk.Expression("rod.position.z - 0.1*t")``, with ``state["left rod"]`` for names that are no identifiers.
+        Watched quantity: a function ``f(t, state)`` that returns a number, where ``state["rod"]`` is a body and
+        ``state["hinge"]`` a joint, see `quirk.forces.state_view`; the name of a quantity, such as "time", "rod.speed",
+        "rod.position.z", "hinge.angle", "slider.travel_rate", "latch.force", "spring.length", "energy.kinetic"; the
+        result of `distance_between`; or an `Expression` of t and of bodies and joints by name, such as
+        ``quirk.Expression("rod.position.z - 0.1*t")``, with ``state["left rod"]`` for names that are not identifiers.
     direction : -1, 0 or 1
         Direction of the crossing: -1 if the quantity decreases, 1 if it increases, 0 for both.
     action : str, action, function or list
-        "record" lists the event in ``result.events``; "stop" also ends the run; results of `enable`, `disable`,
-        `replace`, `follow` or `set_velocity`; a function ``f(t, state)``, called with a `State`, may return any of
-        these, or None. Lists are executed in order.
+        "record" lists the event in ``result.events``; "stop" also ends the run. Other actions are returned by `enable`,
+        `disable`, `replace`, `follow` and `set_velocity`. A function ``f(t, state)`` is called with a `State` and may
+        return any of these actions, or None. Lists are executed in order.
     level : float
         Value at which the event occurs, in the unit of the quantity.
 
@@ -72,15 +72,15 @@ class Event(Immutable):
 
     @property
     def user_functions(self) -> list[Callable[..., Any]]:
-        """The user-defined functions of the event: its watched function and those among its actions."""
+        """User-defined functions of the event: the watched function and functions among the actions."""
         quantity = [self.function] if callable(self.function) and not isinstance(self.function, Expression) else []
         return [*quantity, *functions_in(self.actions)]
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity | Gap | Reading:
-        """Return the watched quantity of this event in a given system.
+        """Return the watched quantity of this event for a system.
 
-        `parts` holds the bodies, constraints and forces of the system by name. `probe` calls a user function once, and
-        returns the names that the function has used; see `asked_for`.
+        `parts` are the bodies, constraints and forces of the system by name. `probe` is a function that calls a user
+        function once and returns the names used by it; see `asked_for`.
         """
         title = f"{self}"
         if isinstance(self.function, str):

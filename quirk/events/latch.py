@@ -20,10 +20,10 @@ from .quantity import Quantity
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """Watched function of a latch, which becomes negative when its two frames are within the capture limits.
+    """Watched function of a latch, negative while its two frames are within the capture limits.
 
-    The value is the largest of three squared ratios, minus one: distance, angle and relative speed of the frames, each
-    divided by its limit. Squares are smooth at zero.
+    The value is max(r^2) - 1 over the ratios r of distance, angle and relative speed of the frames to their limits.
+    Squares are smooth at r = 0.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class Latch(Event):
     """A joint that closes when its two frames meet, and may break at a load.
 
     When the latch closes, velocities jump as for `enable`, and the bodies are moved until the frames coincide. It
-    closes when the frames come close enough, but not if they are close initially. After it has broken or has been
-    released, it closes again when the frames meet again.
+    closes when the frames enter the capture limits, not if they are within the limits initially. After it has broken
+    or has been released, it closes again when the frames enter the limits again.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Latch(Event):
         The joint to be closed, with active=False.
     distance : float
         Distance between the origins of the joint's frames at which the latch closes, m; at least 1e-6 of their previous
-        separation, to be distinguished from round-off.
+        separation, so that it exceeds round-off.
     angle : float, optional
         Largest angle between the frames at closing, rad.
     speed : float, optional
@@ -119,7 +119,7 @@ class Latch(Event):
         return f'Latch "{self.name}"'
 
     def quantity(self, parts: Mapping[str, Any], probe: Any) -> Quantity:
-        """Return the quantity that triggers the latch; `parts` and `probe` are not needed."""
+        """Return the quantity that triggers the latch; `parts` and `probe` are unused."""
         return Quantity(self.name, f"{self}", self._out_of_reach, 0.0, {self.joint.name: self.joint}, of_user=False)
 
 

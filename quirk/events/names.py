@@ -1,6 +1,6 @@
 """Watched quantities by name, such as "time", "rod.speed", "hinge.angle", "latch.force.x" and "energy.kinetic".
 
-The first word names a body, constraint or force of the system, which this module calls a part.
+The first word is the name of a part: a body, constraint or force of the system.
 """
 
 from __future__ import annotations
@@ -42,15 +42,14 @@ ENERGIES = ("kinetic", "potential", "total")
 
 @dataclass(frozen=True)
 class Reading:
-    """A watched quantity that depends on accelerations, constraint loads or all bodies.
-
-    The quantity is computed from an evaluation of the whole system, not from poses and velocities of a few bodies.
+    """Watched quantity that requires an evaluation of the whole system, such as a constraint load or an energy.
 
     Attributes
     ----------
     of : constraint or force element; None for an energy of the system
     what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
-        "multiplier" of a constraint; "solvable", whether friction has a unique solution; see also `Shared` and `Patch`
+        "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while friction has a
+        unique solution; see also `Shared` and `Patch`
     axis : index of the inertial axis of a component of the load, or None for its magnitude
     level : value at which the event occurs, in the unit of the quantity
     """
@@ -63,10 +62,9 @@ class Reading:
 
 @dataclass(frozen=True)
 class Shared(Reading):
-    """A watched quantity of a force that is determined by the multipliers of several constraint rows.
+    """Watched force or friction margin that depends on the multipliers of several constraint rows.
 
-    This class is used for loads that redundant contacts share. The quantity is one force, or the margin of a contact
-    against slipping.
+    It is used for redundant contacts, which share a load.
 
     Attributes
     ----------
@@ -83,11 +81,11 @@ class Shared(Reading):
 
 @dataclass(frozen=True)
 class Patch(Reading):
-    """A watched quantity of several contacts, or joints, that share a load: the margin, N, before they slip together.
+    """Watched margin, N, before several contacts or joints that share a load slip together.
 
-    The margin is the distance inside the limits of friction for the best distribution of the load over the m contacts.
-    A joint with friction of constant limit counts as a contact with a constant normal load. The friction of sliding
-    contacts follows their normal loads, which cannot be negative.
+    The margin is the distance from the friction limits for the best distribution of the load over the m contacts. A
+    joint with a constant friction limit counts as a contact with constant normal load. Friction of sliding contacts is
+    proportional to their normal loads, which are not negative.
 
     Attributes
     ----------
@@ -95,9 +93,9 @@ class Patch(Reading):
     members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
     constants : (3 m,) constant part of the load
-    weights : (3 m, h) one distribution of the load: for each contact its normal load and two components of friction, as
-        coefficients with respect to the multipliers of the rows
-    basis : (3 m, d) distributions without resultant, as columns; without the effect of sliding friction
+    weights : (3 m, h) coefficients of one distribution of the load with respect to the multipliers of the rows: normal
+        load and two friction components of each contact
+    basis : (3 m, d) distributions with zero resultant, as columns; without the effect of sliding friction
     coefficients : (m,) coefficients of static friction; 0 for contacts that slide or have no friction
     sliding : (m,) name of the sliding friction element of each contact, or None
     """
@@ -113,9 +111,7 @@ class Patch(Reading):
 
 @dataclass(frozen=True)
 class Read:
-    """Function of (t, state) that reads one attribute of a body or joint.
-
-    Equal functions share machine code.
+    """Function of (t, state) that returns one attribute of a body or joint; equal functions share machine code.
 
     Attributes
     ----------
@@ -157,7 +153,7 @@ class Apart:
 
 
 def clock(t: Any, state: Any) -> Any:
-    """Return the time (s): the quantity with the name "time"."""
+    """Return the time (s); the watched quantity named "time"."""
     return t
 
 
@@ -200,8 +196,8 @@ def distance_between(
 def named(title: str, event: str, text: str, level: float, parts: Mapping[str, Any]) -> Quantity | Gap | Reading:
     """Return the watched quantity with the name `text`, or raise an InputError with the known names.
 
-    `title` is the title of the event for errors, `event` its name, and `level` its level. `parts` holds all bodies,
-    constraints and forces of the system by name.
+    `title` and `event` are the title (for errors) and the name of the event, and `level` is its level. `parts` are all
+    bodies, constraints and forces of the system by name.
     """
     if text == "time":
         return Quantity(event, title, clock, level, {}, of_user=False)
@@ -226,9 +222,9 @@ def named(title: str, event: str, text: str, level: float, parts: Mapping[str, A
 
 
 def separation(title: str, event: str, of: Separation, level: float) -> Quantity:
-    """Return the watched quantity for `of`, a distance between two points.
+    """Return the watched quantity for the distance `of` between two points.
 
-    `title` and `event` are the title and the name of the event, and `level`, m, is its level.
+    `title` and `event` are the title (for errors) and the name of the event, and `level`, m, is its level.
     """
     bodies = of.body_i, of.body_j
     apart = Apart((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
@@ -236,9 +232,9 @@ def separation(title: str, event: str, of: Separation, level: float) -> Quantity
 
 
 def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Split a text such as "rod.position.x" into the name of a part of the system and the list of the remaining words.
+    """Split a quantity's name, such as "rod.position.x", into the name of a part and the list of the remaining words.
 
-    Names of parts may contain dots; the longest name that exists in `parts` is taken.
+    Names of parts may contain dots; the longest name that exists in `parts` is used.
     """
     words = text.split(".")
     for count in range(len(words), 0, -1):

@@ -1,7 +1,7 @@
-"""Quantities that events watch: functions of time, poses and velocities of a few bodies.
+"""Watched quantities of events: functions of time, poses and velocities of a few bodies.
 
-Quantities are written as force elements without load, because force elements already have compiled code, counted
-revolutions and gradients. "Parts" are the bodies and constraints of a system.
+Quantities are implemented as force elements without load, which have compiled code, counted turns and gradients.
+"Parts" are the bodies and constraints of a system.
 """
 
 from __future__ import annotations
@@ -30,19 +30,18 @@ Function = Callable[[Any, Any], Any]
 
 
 class Quantity(ForceElement):
-    """A number that a run watches for an event; it exerts no load.
+    """Watched value of an event, implemented as a force law that exerts no load.
 
-    Each quantity is a force law with one coordinate, the value minus a level, and a unit multiplier. Like every force
-    law it therefore has machine code, counted revolutions and a gradient.
+    The law has one coordinate, the value minus the level, and a unit multiplier, so that its loads are the gradient.
 
     Parameters
     ----------
     name : name of the event
     title : title of the event for error messages
-    function : function of the time, s, and a `StateView`; returns the value
+    function : function of the time, s, and a `StateView` that returns the value
     level : value at which the event occurs
     parts : bodies and constraints that the function may use, by name
-    joint : joint whose angle is the value, with all revolutions counted, or None
+    joint : joint whose angle is the value, with all turns counted, or None
     of_user : whether the function is user-defined
     """
 
@@ -84,7 +83,7 @@ class Quantity(ForceElement):
         return 1.0 * value - self.level
 
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
-        """Return the value at one state as a jet, which is a number with derivatives.
+        """Return the value at one state as a jet, a number with derivatives.
 
         A user function that does not accept jets is evaluated with floats; its rate is then unknown.
         """
@@ -102,20 +101,20 @@ class Quantity(ForceElement):
         return Jet([float(value)], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, the multiplier with which the loads of this force law are the gradient of the watched value."""
+        """Return 1, the multiplier for which the loads of this force law are the gradient of the watched value."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return, in a list, the joint's angle minus the level, rad; the list is empty without a joint.
+        """Return the joint's angle minus the level, rad, as a list of one float; empty without a joint.
 
-        `angles` holds the 1-2-3 angles (3,), rad, of joints by name, with all revolutions counted.
+        `angles` are the 1-2-3 angles (3,), rad, of joints by name, with all turns counted.
         """
         return [angle - self.level for angle in self.turn_rates(angles)]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return, in a list, the rate of the joint's angle (rad/s); the list is empty without a joint.
+        """Return the rate of the joint's angle, rad/s, as a list of one float; empty without a joint.
 
-        `rates` holds the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
+        `rates` are the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
         """
         if self.joint is None:
             return []
@@ -124,19 +123,19 @@ class Quantity(ForceElement):
 
     @property
     def built_in(self) -> bool:
-        """Whether the function is one of QuIRK's own, not user-defined."""
+        """Whether the function is part of QuIRK, in contrast to user-defined functions."""
         return not self.written_by_user
 
     @property
     def sources(self) -> list[Any]:
-        """The user-defined functions whose code determines the value: one or none."""
+        """User-defined functions whose code determines the value: one or none."""
         return [self.function] if self.written_by_user else []
 
     @property
     def structure(self) -> tuple[Any, ...]:
         """Key of the compiled code: everything in the law except the values of its parameters.
 
-        The key includes the frames and free axes of the constraints that the function may use.
+        It includes the frames and free axes of the constraints that the function may use.
         """
         constraints = [part for part in self.parts.values() if not isinstance(part, Body | Ground)]
         frames = [frame for part in constraints for frame in (part.frame_i, part.frame_j)]
@@ -153,14 +152,14 @@ class Quantity(ForceElement):
 
 
 class Gap(ForceElement):
-    """A gap of a unilateral constraint, such as a contact or a rope, as a quantity that a run watches.
+    """Watched gap of a unilateral constraint, such as a contact or a rope.
 
     Parameters
     ----------
     constraint : Unilateral
     number : index of the gap in the constraint
     slack : offset that is added to the gap, m or rad
-    relation : gap function used instead of that of the constraint, for one face or edge of a bounded surface
+    relation : gap function that replaces the constraint's, for one face or edge of a bounded surface; or None
 
     Attributes
     ----------
@@ -195,13 +194,13 @@ class Gap(ForceElement):
         return gap + self.slack
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, the multiplier with which the loads of this force law are the gradient of the gap."""
+        """Return 1, the multiplier for which the loads of this force law are the gradient of the gap."""
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
-        """Return, in a list, the distance of the joint's angle from its limit, rad; empty for other gaps.
+        """Return the distance of the joint's angle from its limit, rad, as a list of one float; empty for other gaps.
 
-        `angles` holds the 1-2-3 angles (3,), rad, of joints by name, with all revolutions counted.
+        `angles` are the 1-2-3 angles (3,), rad, of joints by name, with all turns counted.
         """
         if not self.turning:
             return []
@@ -210,21 +209,22 @@ class Gap(ForceElement):
         return [0.0 if known is None else sign * (float(known[self.axis]) - limit) + self.slack]
 
     def turn_rates(self, rates: Mapping[str, Any]) -> list[float]:
-        """Return, in a list, the rate at which the joint's angle leaves its limit, rad/s; empty for other gaps.
+        """Return the rate of the joint's distance from its limit, rad/s, as a list of one float.
 
-        `rates` holds the rates (3,), rad/s, of the 1-2-3 angles of joints by name.
+        The list is empty for gaps that are not angles. `rates` are the rates (3,), rad/s, of the 1-2-3 angles of joints
+        by name.
         """
         sign, known = float(self.numbers_of_gap[0]), rates.get(str(self.turned_joint))
         return [0.0 if known is None else sign * float(known[self.axis])] if self.turning else []
 
     @property
     def built_in(self) -> bool:
-        """Whether the gap function is one of QuIRK's own, not user-defined."""
+        """Whether the gap function is part of QuIRK, in contrast to user-defined functions."""
         return self.of_source is None
 
     @property
     def sources(self) -> list[Any]:
-        """The user-defined gap function in a list, or an empty list."""
+        """User-defined gap function in a list, or an empty list."""
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
@@ -238,14 +238,14 @@ class Gap(ForceElement):
 def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the bodies and constraints that a user function may use, by name.
 
-    The names are found among the text constants of the function's code, and by calling the function at one state.
+    The names are found among the string constants of the function's code, and by a call of the function at one state.
 
     Parameters
     ----------
     title : title of the event, for error messages
     function : user function of (t, state)
     parts : all parts of the system by name
-    probe : function that calls the user function with a recording view, and returns the names it has used
+    probe : function that calls the user function with a recording view of the state, and returns the names used
     """
     if not callable(function):
         raise InputError(f"{title}: function must be a function of (t, state), or a quantity by name; got {function!r}")
@@ -257,7 +257,10 @@ def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: C
 
 
 def _of_view(function: Function, t: Jet, view: StateView) -> Any:
-    """Return the value of a user function at time t, a jet; NaN where Python would raise an error."""
+    """Return the value of a user function at time t, a jet; NaN where Python would raise an error.
+
+    `view` is the state as seen by the function.
+    """
     value, checks = of_floats(function, t, view, wrap=TracedView)
     for x in checks:
         value = where(Jet([x], t.gradient).bare * 0.0 == 0.0, value, math.nan)

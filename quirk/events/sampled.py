@@ -1,4 +1,4 @@
-"""Sampled functions: digital controllers, which set inputs at equal intervals of time."""
+"""Sampled functions: digital controllers, which set inputs at equal time intervals."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .watched import Watched
 
 
 class Sampled(Immutable):
-    """A function that a run calls at equal intervals, and that sets inputs of the system: a digital controller.
+    """Digital controller: a function that is called at equal time intervals and sets inputs of the system.
 
     The function is called at ``start + k * period``, k = 0, 1, ..., from the start of a run up to its end, exclusive;
-    its values are held in between. Only runs call the function (`simulate`, `Run`, `sweep`). All other methods, such as
-    `System.acceleration` and `System.linearize`, use the constant inputs with which the elements were constructed.
+    its values are held in between. Only runs call the function (`simulate`, `Run`, `sweep`). Other methods, such as
+    `System.acceleration` and `System.linearize`, use the constant inputs given at construction.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class Sampled(Immutable):
     period : float
         Interval between two calls, s, positive.
     function : function or Expression, or list of Expressions
-        ``f(t, state)`` returns a value for each input: a number, or three for a `Force` or `Torque`. One input needs no
-        list. ``state["hinge"].angle`` and ``state["rod"].velocity`` are present values, as in ``run["hinge"]`` of a
+        ``f(t, state)`` returns the value of the input, or a list of values: a number, or three for a `Force` or
+        `Torque`. ``state["hinge"].angle`` and ``state["rod"].velocity`` are present values, as in ``run["hinge"]`` of a
         `Run`; ``state.position`` and so on are arrays as in `State`. An `Expression` of t and of bodies and joints by
-        name, or its text, such as "-20*hinge.angle - 5*hinge.angle_rate", gives one number; several inputs take a list.
-        If the function has a method ``reset()``, each run calls it at its start.
+        name, or a string such as "-20*hinge.angle - 5*hinge.angle_rate", gives one number; use a list of them for
+        several inputs. A method ``reset()`` of the function is called at the start of each run.
     inputs : list of str
-        Names of force elements constructed with a constant, which the function replaces: the effort of an `Actuator`,
-        `JointTorque` or `JointForce`, the vector (3,) of a `Force` or `Torque`, or the target of a `Controller`.
+        Names of force elements with a constant that the function replaces: the effort of an `Actuator`, `JointTorque`
+        or `JointForce`, the vector (3,) of a `Force` or `Torque`, or the target of a `Controller`.
 
     Examples
     --------
@@ -76,11 +76,11 @@ class Sampled(Immutable):
 
     @property
     def user_functions(self) -> list[Callable[..., Any]]:
-        """The function in a list if it is a Python function; an empty list for expressions."""
+        """Python function of the controller, in a list; empty for expressions."""
         return [] if isinstance(self.function, tuple) else [self.function]
 
     def in_system(self, parts: Mapping[str, Any]) -> Callable[[float, Any], Any]:
-        """Return the controller as a function of (t, state) that computes the values of the inputs, in a system.
+        """Return the controller of a system as a function of (t, state) that computes the values of the inputs.
 
         `parts` are the bodies, constraints and forces of the system by name, to which expressions refer. A Python
         function is returned unchanged; expressions become a function that returns a list of floats.

@@ -24,7 +24,7 @@ def sensors(
     radius: float,
     action: ActionLike = "record",
 ) -> list[Event]:
-    """Return an event for each pair of bodies whose distance falls below a radius, as items for a `System`.
+    """Return events for pairs of bodies, as items for a `System`; each occurs when the distance falls below a radius.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def sensors(
     family : list of Body, or of pairs of Body and point (3,) in its coordinates
         Positions of the sensors; centers of mass unless points are given.
     others : list as for `family`, optional
-        Bodies that the sensors detect; default: those of `family`, where each pair is watched once.
+        Bodies detected by the sensors; default: the bodies in `family`, where each pair has one event.
     radius : float
         Distance at which the event occurs, m.
     action : as for `Event`

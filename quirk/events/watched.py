@@ -1,4 +1,4 @@
-"""Watched quantities that are given as text expressions of time, bodies and joints."""
+"""Watched quantities given as expressions of time, bodies and joints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Watched:
     def of(cls, title: str, expression: Expression, parts: Mapping[str, Any]) -> Watched:
         """Return the watched function for an expression; unknown names raise an InputError.
 
-        `title` names the event in errors; `parts` holds all parts of the system by name.
+        `title` names the event in errors; `parts` are all parts of the system by name.
         """
         known = {name for name, part in parts.items() if isinstance(part, Body | Constraint)}
         asked = dict.fromkeys(name for name in expression.names() if name not in ("t", "state"))

@@ -1,7 +1,7 @@
 """Interpolation of auxiliary states between the recorded times of a result.
 
-Auxiliary states are the k internal variables of force elements, and the work, that a run integrates with the motion of
-n bodies. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
+The k auxiliary states are the internal variables of force elements, and work, integrated together with the motion of n
+bodies. Their rates are evaluated at 8 Gauss-Lobatto points of each interval.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SWEEPS, CONVERGED = 8, 1e-13
 def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.ndarray) -> np.ndarray:
     """Return flat states (p, 13 n + k) at p points between recorded times, with interpolated auxiliary states.
 
-    `interpolant` interpolates the motion, `points` gives the points, and `flat` the states without auxiliary states.
-    The rates are integrated along the motion. The integral over an interval differs from the recorded change by the
-    interpolation error, which is distributed in proportion to time.
+    `interpolant` interpolates the motion, `points` are the p points, and `flat` are the states there without auxiliary
+    states. The rates are integrated along the motion. The difference between the integral over an interval and the
+    recorded change, an interpolation error, is distributed in proportion to time.
     """
     model = interpolant.segment.model
     carried = model.carried
@@ -67,7 +67,7 @@ def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.n
 def _integrated_rates(
     x: np.ndarray, rates: np.ndarray, start_values: np.ndarray, end_values: np.ndarray, h: np.ndarray
 ) -> np.ndarray:
-    """Return the changes (i, p, k) of k auxiliary states from the start of each of i intervals to p points in it.
+    """Return the changes (i, p, k) of k auxiliary states from the start of each of i intervals to p points within.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def _integrated_rates(
 
 
 def _integrals(points: np.ndarray) -> np.ndarray:
-    """Return half the integrals (p, 8) of the first 8 Legendre polynomials from -1 to `points` (p,)."""
+    """Return the integrals (p, 8) of the first 8 Legendre polynomials from -1 to `points` (p,), divided by two."""
     values = legendre.legvander(points, COUNT)
     lower = np.concatenate([-np.ones((len(points), 1)), values[:, : COUNT - 1]], axis=1)
     return 0.5 * (values[:, 1:] - lower) / (2 * np.arange(COUNT) + 1)

@@ -20,9 +20,9 @@ FRAMES = ("section", "inertial")
 
 @explained
 class BeamView:
-    """The motion, strains and section loads of a beam over nt times.
+    """Motion, strains and section loads of a beam over nt times.
 
-    Strains and loads are those in the middle of each of the N segments; section axes are x along the beam, y and z. The
+    Strains and loads refer to the middle of each of the N segments; section axes are x along the beam, y and z. The
     nodes are the N + 1 ends of the segments.
 
     Attributes
@@ -68,13 +68,19 @@ class BeamView:
         return rotation.matrix(self.orientation)
 
     def curve(self, fineness: int = 8) -> np.ndarray:
-        """Return a smooth center line (nt, N fineness + 1, 3), inertial frame, m; `fineness` is per segment."""
+        """Return a smooth center line (nt, N fineness + 1, 3), inertial frame, m.
+
+        `fineness` is the number of intervals per segment.
+        """
         fineness = validate.whole(f"{self.of}", "fineness", fineness)
         return between_nodes(self.center_line, self.orientation, fineness)[0]
 
     @cached_property
     def strains(self) -> np.ndarray:
-        """Strains (nt, N, 6): extension, shear along y and z; twist, 1/m, and curvatures about y and z, 1/m."""
+        """Strains (nt, N, 6): extension and shear along y and z, dimensionless.
+
+        Twist and curvatures about y and z, 1/m.
+        """
         return self._coordinates(0)
 
     @cached_property
@@ -83,16 +89,17 @@ class BeamView:
         return self._coordinates(1)
 
     def force(self, frame: str = "section") -> np.ndarray:
-        """Return section forces (nt, N, 3), N: tension and shear forces along y and z, or in the inertial frame.
+        """Return section forces (nt, N, 3), N: tension and shear forces along y and z, or inertial components.
 
-        The forces include damping. The part of the beam towards its end exerts them on the part towards its start.
+        `frame` is "section" or "inertial". The forces include damping, and act from the part of the beam toward its end
+        on the part toward its start.
         """
         return self._in_inertial_axes(self._loads[..., :3], frame)
 
     def moment(self, frame: str = "section") -> np.ndarray:
-        """Return section moments (nt, N, 3), N m: torsion, and bending about y and z.
+        """Return section moments (nt, N, 3), N m: torsion, and bending about y and z, or inertial components.
 
-        `frame` selects the axes, and the sign is that of `force`.
+        `frame` and sign are as for `force`.
         """
         return self._in_inertial_axes(self._loads[..., 3:], frame)
 

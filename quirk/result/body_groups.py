@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @explained
 class CenterOfMass:
-    """The center of mass of several bodies over time.
+    """Center of mass of several bodies over time.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ def momentum_of(result: Result, bodies: Any, about: Any) -> Momentum:
 
 
 def rows_of(system: System, owner: str, bodies: Any) -> list[int]:
-    """Return the indices of bodies, given by name or object, in the system; None stands for all bodies.
+    """Return the indices of bodies, given by name or object, in the system; all bodies for None.
 
     `owner` names the caller in errors.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @explained
 class BodyView:
-    """The motion of one body over nt times.
+    """Motion of one body over nt times.
 
     Attributes
     ----------
@@ -68,18 +68,19 @@ class BodyView:
     def euler_angles(self, sequence: str) -> np.ndarray:
         """Return Euler angles (nt, 3), rad, of the rotation from inertial to body axes.
 
-        `sequence` names the body axes in order, each rotated by the previous rotations: R = R_z(t1) R_x(t2) R_z(t3) for
-        "zxz". There are six sequences with two equal axes, such as "zyz", and six with three, such as "xyz" and "zyx".
+        `sequence` lists the axes of the successive rotations, which are body axes (intrinsic rotations): R = R_z(t1)
+        R_x(t2) R_z(t3) for "zxz". There are six sequences with two equal axes, such as "zyz", and six with three, such
+        as "xyz" and "zyx".
 
         The first and third angle start in (-pi, pi], the second in [0, pi], or in [-pi/2, pi/2] if all axes differ.
-        From there they are continuous, over turns and through singularities, beyond which the second angle leaves its
+        Later they are continuous, over full turns and through singularities, beyond which the second angle leaves this
         range. Between two output times the body is assumed to rotate about one axis, consistent with the mean of the
-        angular velocities at these times: fast rotation about several axes requires closely spaced output times.
+        angular velocities at these times; fast rotation about several axes requires closely spaced output times.
 
         At gimbal lock, where the second angle is 0 or pi, or a right angle if all axes differ, only the sum or
         difference of the first and third angle is determined. The individual angles are then interpolated from the
-        times before and after, or zero. These angles change fast if the body passes close to gimbal lock, or leaves it
-        in another direction.
+        times before and after, or zero. They change fast if the body passes close to gimbal lock, or leaves it in
+        another direction.
         """
         return euler.continued(
             validate.choice(f"{self.of}: euler_angles", "sequence", sequence, euler.SEQUENCES),
@@ -95,7 +96,7 @@ class BodyView:
 
     @property
     def angular_acceleration(self) -> np.ndarray:
-        """Rate of the angular velocity (nt, 3), body axes, rad/s^2."""
+        """Time derivative of the angular velocity (nt, 3), body axes, rad/s^2."""
         return self._result._accelerations[1][:, self._row]
 
     @property
@@ -119,7 +120,7 @@ class BodyView:
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
     def tower(self, order: int) -> MotionTower:
-        """Return the poses of the body at all times, with their first `order` time derivatives, at most 4."""
+        """Return the pose of the body at all times with its first `order` time derivatives, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
             linear.append(self.acceleration)
@@ -134,7 +135,7 @@ class BodyView:
     def path(self, local: Any = (0, 0, 0)) -> PointPath:
         """Return the motion of a point of the body, with time derivatives up to snap.
 
-        `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is used.
+        `local` is (3,), m, in body coordinates, or the name of a frame of the body, whose origin is the point.
         """
         return PointPath(self.of, self.tower, local_point(self.of, local, "BodyView"))
 
@@ -158,13 +159,13 @@ class BodyView:
 
 @explained
 class PlanarBodyView(BodyView):
-    """The motion of one planar body over time; `in_plane` has the coordinates and the angle in the plane."""
+    """Motion of one planar body over time; `in_plane` has the coordinates and the angle in the plane."""
 
     of: PlanarBody
 
     @property
     def in_plane(self) -> InPlane:
-        """Coordinates (nt, 2) of the center of mass in the plane, m, and the angle (nt,), rad, with derivatives."""
+        """Coordinates (nt, 2) of the center of mass in the plane, m, and angle (nt,), rad, with time derivatives."""
         in_plane = self._result[self.of.companions[0].name]
         return InPlane(self.of.plane, self, in_plane.rotation[:, 2])
 
@@ -189,7 +190,7 @@ class InPlane(PlanarPath):
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,), rad, from the plane's x axis to the body's x axis, with all revolutions since the start."""
+        """Angle (nt,), rad, from the plane's x axis to the body's x axis, with all turns since the start counted."""
         return self._angle
 
     @property

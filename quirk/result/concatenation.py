@@ -30,9 +30,9 @@ SAME_TURN = 1.0
 
 @explained
 def join(first: Result, *others: Result) -> Result:
-    """Return one result of consecutive runs.
+    """Return the concatenation of consecutive runs as one result.
 
-    Each run starts where the previous one ended, as with ``quirk.simulate(system, duration,
+    Each run must start in the final state of the previous one, as with ``quirk.simulate(system, duration,
     initial_state=first.state_at(), start=first.time[-1])``. The common state is contained twice, as at an event.
 
     Parameters
@@ -96,13 +96,13 @@ def join(first: Result, *others: Result) -> Result:
 
 
 def run_events(result: Result) -> list[Event]:
-    """Return all events that may have changed parts of the system: its own events and events passed to a run."""
+    """Return all events that may have changed parts of the system: events of the system and events passed to a run."""
     given = [event for options in result.options for event in options.get("events", ()) if isinstance(event, Event)]
     return [*result.system.events, *given]
 
 
 def _in_system(segment: Segment, system: System, result: Result) -> Segment:
-    """Return a copy of a segment in which constraints and forces of `system` replace equal ones of the result."""
+    """Return a copy of a segment of `result` in which equal constraints and forces are those of `system`."""
     told = described(segment, result.system, run_events(result))
     configuration, changes = rebuilt(told, system, [*run_events(result), *system.events])
     plant = system.plant_for(configuration)
@@ -111,7 +111,7 @@ def _in_system(segment: Segment, system: System, result: Result) -> Segment:
 
 
 def _starting_at(segments: list[Segment], start: float) -> list[Segment]:
-    """Return the segments of a run, with its start time set exactly to the end `start` (s) of the previous run."""
+    """Return the segments of a run with its start time set exactly to the end time `start` (s) of the previous run."""
     first = segments[0]
     if first.time[0] == start:
         return segments
@@ -132,10 +132,9 @@ def _check_time(title: str, previous: Result, following: Result) -> None:
 
 
 def _check_state(title: str, final: State, initial: State, length: float) -> None:
-    """Raise an InputError if a run does not start in the final state of the previous one.
+    """Raise an InputError if the initial state of a run differs from the final state of the previous run.
 
-    `title` names the run in the message; `length` is the length of the system, m. `final` is the final state, and
-    `initial` the initial one.
+    `title` is the name of the run in the message; `length` is the characteristic length of the system, m.
     """
     cure = "start it there, with initial_state=before.state_at()"
     speed = max(float(np.abs(final.velocity).max()), length * float(np.abs(final.angular_velocity).max()))

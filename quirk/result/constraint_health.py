@@ -1,4 +1,4 @@
-"""Accuracy and conditioning of the constraints along a motion, and detection of contradictory ones."""
+"""Accuracy and conditioning of the constraints along a motion, and detection of contradictory constraints."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class Health:
     ----------
     time : (nt,) s
     rank : (nt,) number of independent constraint rows
-    smallest_singular_value : (nt,) smallest singular value of the rows that are usually independent, over the largest
-        one, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
-    nearly_dependent : rows that are nearly dependent at some time, by label, with their minimum distance from others
+    smallest_singular_value : (nt,) ratio of the smallest singular value of the generically independent rows to the
+        largest, for equal bodies and rows scaled to unit length; it approaches zero at a singular configuration
+    nearly_dependent : minimum distance from the span of the others, of rows that are nearly dependent at some time, by
+        label
     position, velocity : (nt,) largest residual ``|Phi|`` and largest rate ``|Phi_dot|`` of all rows
     norm : (nt,) largest deviation of a quaternion from unit length
     power : (nt,) total power of all constraint forces, W: the power of the drivers; zero without drivers
@@ -118,9 +119,9 @@ def _along(segment: Segment) -> Health:
 
 
 def check_kept(result: Result, owner: str) -> None:
-    """Raise a SimulationError if redundant constraints contradict each other, so that some of them are violated.
+    """Raise a SimulationError if redundant constraints contradict each other, so that some are violated.
 
-    Only a few states along the run are checked. `owner` names the caller in the message.
+    A few states along the run are checked. `owner` names the caller in the message.
     """
     rows = np.unique(np.linspace(0, len(result.time) - 1, CHECKED_STATES).astype(int))
     first = 0
@@ -153,7 +154,7 @@ def _violations(segment: Segment, rows: np.ndarray) -> np.ndarray:
 
 
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, violated_row: int) -> None:
-    """Raise a SimulationError because redundant constraints contradict each other.
+    """Raise a SimulationError about redundant constraints that contradict each other.
 
     `violated_row` is the index of the violated constraint row, and `row` the output index of the state in the segment.
     """

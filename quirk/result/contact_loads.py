@@ -1,11 +1,10 @@
-"""Loads of contacts and their friction along a result, where several contacts share a load.
+"""Loads of contacts and friction along a result, for contacts that share a load.
 
-Rigid bodies determine only the resultant of such contacts. Of all distributions that friction allows, the one of least
-norm is reported. Without sliding, it is the least norm of all loads inside the friction cones. Contacts that slide have
-the loads with which the run computed their friction, if the others are then inside their cones. Otherwise their loads,
-with friction in proportion to them, are chosen together with the others, for the same resultant. If no loads are found
-inside the cones, those of least norm are reported. Contacts that had no constraint row of their own during the run,
-because they were redundant, are included.
+The motion of rigid bodies determines only the resultant of these contacts. Of all distributions inside the friction
+cones, the one of least norm is reported. Sliding contacts keep the loads with which the run computed their friction, if
+the other loads are then inside their cones; otherwise their normal loads, with proportional friction, are also
+unknowns, for the same resultant. If no loads are inside the cones, the loads of least norm are reported. Redundant
+contacts, which had no constraint rows during the run, are included.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ CLOSED, STILL = 1e-9, 1e-8
 
 @dataclass(frozen=True)
 class _Contact:
-    """A contact that is closed during a segment.
+    """Contact that is closed during a segment.
 
     Attributes
     ----------
     number : index of its gap among all gaps
     friction : friction element of the contact, or None
-    slips : while it sticks, the indices of its slip components among all gaps and slip components; otherwise empty
-    slides : the friction element if it slides, or None
-    rubs : while it slides, the indices of its slip components; otherwise empty
+    slips : indices of its slip components among all gaps and slip components if it sticks; otherwise empty
+    slides : the friction element if it slides, otherwise None
+    rubs : indices of its slip components if it slides; otherwise empty
     """
 
     number: int
@@ -118,10 +117,9 @@ class ContactLoads:
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
-        """Return the indices of the slip components of a friction element.
+        """Return the indices of the slip components of a friction element on one side of the first surface.
 
-        Slip components are defined for one side, +1 or -1, of the first surface. The components for `side` are returned
-        or, if `side` is None, those of the first side with slip components.
+        `side` is +1 or -1, or None for the first side that has slip components.
         """
         first = len(self._gaps.touches)
         own = [(first + k, one) for k, one in enumerate(self._gaps.slips) if one.component.name == friction.name]
@@ -157,7 +155,7 @@ class ContactLoads:
         return [*(self._gaps.touches[contact.number].constraint.name for contact in group), *frictions]
 
     def _groups(self) -> list[list[_Contact]]:
-        """Return groups of contacts; the contacts of one group share their loads."""
+        """Return groups of contacts that share their loads."""
         rows = [[contact.number, *contact.slips] for contact in self._contacts]
         numbers = [number for own in rows for number in own]
         if not numbers:
@@ -180,9 +178,9 @@ class ContactLoads:
         return np.asarray(push.reshape(len(numbers), -1).T)
 
     def _shared(self, group: Sequence[_Contact], opening: Opening, row: int) -> np.ndarray:
-        """Return the multipliers of the gaps and slip components of a group at the output index `row`.
+        """Return the multipliers of the gaps and slip components of a group of contacts at the output index `row`.
 
-        The forces of sliding friction, which come last, are the differences from those of the run.
+        The last ones are changes of sliding friction relative to the run.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
@@ -229,10 +227,9 @@ class ContactLoads:
         return -sliding.coefficient * (slip / speed if speed > sliding.floor else sliding.direction)
 
     def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
-        """Return the contacts and sticking friction elements of a group that have constraint rows of their own.
+        """Return the contacts and sticking friction elements of a group that have constraint rows.
 
-        Each element is given by the name of its constraint, and the indices of its rows among all gaps and slip
-        components.
+        Each item consists of the name of a constraint, and the indices of its rows among all gaps and slip components.
         """
         placed = {one.name: one for one, _ in self._segment.model.joint_bodies}
         found = []
@@ -258,7 +255,7 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact]) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
-    A (6 n, r) maps the multipliers of the contacts of a group to loads, and `goal` (6 n,) is the resultant.
+    A (6 n, r) maps the multipliers of the contacts in `group` to loads, and `goal` (6 n,) is the resultant.
     """
     left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())

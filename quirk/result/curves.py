@@ -36,9 +36,9 @@ class Curve:
 
     Attributes
     ----------
-    name : such as "hinge.angle"
-    unit : such as "rad"
-    values : (nt,)
+    name : name of the quantity, such as "hinge.angle"
+    unit : unit, such as "rad"
+    values : (nt,) values over time
     """
 
     name: str
@@ -53,9 +53,9 @@ class Curve:
 
 
 def quantity_of(curves: Sequence[Curve]) -> str:
-    """Return the axis label for quantities of the same unit, such as "Force".
+    """Return the axis label for quantities with the same unit, such as "Force".
 
-    For lengths the label is a word that the names of the quantities have in common, such as "Position".
+    For lengths it is a word common to the names of the quantities, such as "Position".
     """
     unit = curves[0].unit
     words = {word for curve in curves for word in curve.name.strip("|").split(".")[1:] if word in LENGTHS}

@@ -24,8 +24,8 @@ class EventRecord:
     direction : 1 if the quantity increased through its level, -1 if it decreased
     energy_before, energy_after : total energy, J
     impulse : impulses on body j by name of constraint: `force` (3,), N s, and `torque` (3,), N m s, inertial frame
-    restitution_kept : factor by which an impact lowered the coefficients of restitution; below 1 if Newton's law would
-        have increased the energy
+    restitution_kept : factor on the coefficients of restitution of an impact; below 1 if Newton's law with the full
+        coefficients would have increased the energy
     """
 
     time: float
@@ -49,7 +49,7 @@ class EventRecord:
 
 @explained
 class EventLog(Sequence[EventRecord]):
-    """The events of a run in chronological order, as a sequence of `EventRecord`; method `of` selects by name."""
+    """Events of a run in chronological order, a sequence of `EventRecord`; the method `of` selects by name."""
 
     def __init__(self, rows: Sequence[EventRecord] = ()) -> None:
         self._rows = list(rows)

@@ -97,7 +97,7 @@ class ForceView:
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame on this body.
 
-        `frame` is as for `force`.
+        `frame` is as for `force`; `end` is by default the last.
         """
         end = self._end(end)
         load = self.exerted.loads[:, end, 0]
@@ -121,13 +121,13 @@ class ForceView:
     def load(self, name: str | None = None) -> np.ndarray:
         """Return the total force (N) or torque (N m), (nt,), of the element along a coordinate.
 
-        The load is positive if it increases the coordinate: a spring under tension has a negative load along its
+        It is positive if it acts to increase the coordinate: a spring under tension has a negative load along its
         length.
 
         Raises
         ------
         InputError
-            If the element does not act only along its coordinates; then see `force` and `torque`.
+            If the loads of the element are not along its coordinates; then use `force` and `torque`.
         """
         number = self._number(name)
         if isinstance(self.of, BetweenPoints):
@@ -140,7 +140,7 @@ class ForceView:
 
     @property
     def loads_coordinates(self) -> bool:
-        """Whether the element acts only along its coordinates, so that `load` is defined."""
+        """Whether all loads of the element are along its coordinates, so that `load` is defined."""
         return isinstance(self.of, BetweenPoints) or not (
             self.of.has("potential") or self.of.has("load") or self.of.has("shown")
         )
@@ -163,7 +163,7 @@ class ForceView:
     def effort(self) -> np.ndarray:
         """Force (N) or torque (N m), (nt,), of an actuator along its joint coordinate.
 
-        An effort that increases the coordinate is positive.
+        A positive effort acts to increase the coordinate.
         """
         if not isinstance(self.of, Actuated | Controller):
             several = self.of.has("along") and len(self.of.coordinates) > 1
@@ -203,16 +203,16 @@ class ForceView:
         return int(end) % count
 
     def _arm(self, end: int) -> np.ndarray:
-        """Return the vectors (nt, 3), m, inertial frame, from the center of mass of a body to the frame of the element.
+        """Return the vectors (nt, 3), m, from a body's center of mass to the frame of the element, inertial frame.
 
-        `end` is the index of the body among those of the element.
+        `end` is the index of the body among the bodies of the element.
         """
         return np.concatenate([R @ element.ends[end][1].origin for element, R in self._acting(end)])
 
     def _point(self, end: int) -> np.ndarray:
         """Return the origin (nt, 3), m, inertial frame, of the element's frame on one of its bodies.
 
-        `end` is the index of the body among those of the element.
+        `end` is the index of the body among the bodies of the element.
         """
         body, frame = self.of.ends[end]
         if not isinstance(body, Body):
@@ -226,8 +226,8 @@ class ForceView:
     def _acting(self, end: int) -> Iterator[tuple[ForceElement, np.ndarray]]:
         """Yield, for each segment, the force element of this name, and the axes (nt, 3, 3) of one of its bodies.
 
-        `end` is the index of the body. Events may have replaced the element. While the element is disabled, it has no
-        load, and the axes are arbitrary.
+        `end` is the index of the body. Events may have replaced the element. While the element is disabled, the yielded
+        element has no load, and the axes are arbitrary.
         """
         for segment in self._result.segments:
             acting = [(element, rows) for element, rows in segment.model.forces if element.name == self.of.name]
@@ -249,10 +249,10 @@ class ForceView:
 class FrictionView(ForceView):
     """Friction force and slip over nt times, during sliding and sticking.
 
-    The load that the force law computes, `exerted`, is zero during sticking. If several contacts share the
-    force that keeps bodies from sliding, one possible distribution is reported; `force` then differs from
-    `exerted` where a contact that slides shares its load with contacts that stick. Of several joints that hold the same
-    freedom some are reported with all of the effort, even above their limits, and the others with none.
+    The load computed by the force law, `exerted`, is zero during sticking. If several contacts share a sticking force,
+    one possible distribution is reported; `force` then differs from `exerted` if a sliding contact shares its load with
+    sticking contacts. If the friction of several joints holds the same degree of freedom, the whole effort is assigned
+    to some of them, even above their limits, and none to the others.
     """
 
     of: Friction | JointFriction
@@ -276,9 +276,9 @@ class FrictionView(ForceView):
         return np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
 
     def _redundant_in(self, segment: Segment) -> bool:
-        """Whether a joint sticks without a row of its own, because other friction and constraints already hold it.
+        """Whether a joint sticks without a constraint row, because other friction and constraints already hold it.
 
-        The force law of the element does not act in the segment, and it has no constraint row.
+        The force law is not active in the segment, and the element has no constraint row.
         """
         enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
         return enabled and not isinstance(self.of.on, Unilateral) and self.of.on.name in segment.active
@@ -289,11 +289,11 @@ class FrictionView(ForceView):
         return self._slip_in(self.exerted)
 
     def _slip_in(self, exerted: Exerted) -> np.ndarray:
-        """Return the components of slip (nt, d), m/s or rad/s, from the output `exerted` of the force law."""
+        """Return the components of slip (nt, d), m/s or rad/s, from the loads `exerted` computed by the force law."""
         return exerted.coordinates[:, 1:, 0]
 
     def _floor(self, acting: Any) -> float:
-        """Return the slip, m/s or rad/s, below which slip of the friction element `acting` counts as zero."""
+        """Return the threshold, m/s or rad/s, below which slip of the friction element `acting` counts as zero."""
         return float(getattr(acting, "floor", 0.0))
 
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
@@ -339,13 +339,13 @@ class JointFrictionView(FrictionView):
         return super()._floor(acting) * self.of.load_per_effort
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
-        """Angle (rad) or displacement (m) of the joint (nt,)."""
+        """Return the angle (rad) or displacement (m) of the joint (nt,)."""
         self._number(name)
         joint = self._result.joint(self.of.joint.name)
         return (joint.rotation if self.of.rotates else joint.displacement)[:, self.of.axis]
 
     def along(self, name: str | None = None) -> np.ndarray:
-        """Effort (nt,), N m or N, on body j, sliding or sticking."""
+        """Return the friction effort (nt,), N m or N, on body j, during sliding and sticking."""
         held = self._result.multipliers.get(self.of.name, np.zeros((len(self._result.time), 1)))
         return super().along(name) + held[:, 0] / self.of.load_per_effort
 
@@ -373,7 +373,7 @@ def unit_of_coordinate(force: ForceElement, coordinate: str) -> str:
 
 
 def unit_of_internal(force: ForceElement, name: str) -> str:
-    """Return the unit of an internal variable of a force element; that of a user's element is not known."""
+    """Return the unit of an internal variable of a force element; a placeholder for user-defined elements."""
     if isinstance(force, ElasticRope):
         return "m"
     if isinstance(force, Controller) and name == "integral":

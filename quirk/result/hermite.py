@@ -15,7 +15,7 @@ def hermite_interpolants(
     Parameters
     ----------
     start_values, end_values : (p, K + 1, ...)
-        The value at the start and at the end of each interval, with its first K time derivatives.
+        Values at the start and at the end of each interval, with their first K time derivatives.
     x : (p,)
         Fraction of each interval, 0 to 1.
     h : (p,)
@@ -23,7 +23,7 @@ def hermite_interpolants(
 
     Returns
     -------
-    value, rate : (p, ...)
+    value, rate : (p, ...) interpolated values and their rates
     """
     terms = start_values.shape[1]
     start, shape = start_values[:, 0], (len(x),) + (1,) * (start_values.ndim - 2)

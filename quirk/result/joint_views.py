@@ -30,12 +30,11 @@ FREE = {"angle": "rotation_axis", "travel": "translation_axis"}
 class JointView:
     """Relative motion and load of one joint, or other constraint, over nt times.
 
-    Relative quantities are those of frame j relative to frame i, resolved in joint frame i. The load is exerted by body
+    Relative quantities describe frame j relative to frame i, in the axes of joint frame i. The load is exerted by body
     i on body j at the origin of frame j.
 
-    `angle` and `travel`, with their rates, are the free coordinates of a joint, as in quantities by name such as
-    "hinge.angle". `effort` is the load of a driver along its coordinate. An InputError is raised for constraints
-    without these quantities.
+    `angle` and `travel`, with their rates, are the free coordinates of a joint. `effort` is the load of a driver along
+    its coordinate. An InputError is raised for constraints without these quantities.
     """
 
     def __init__(self, result: Result, constraint: Constraint) -> None:
@@ -51,12 +50,12 @@ class JointView:
 
     @property
     def of(self) -> Constraint:
-        """Constraint to which this view belongs."""
+        """Constraint of this view."""
         return self.constraint
 
     @property
     def angle(self) -> np.ndarray:
-        """Angle (nt,) about the free axis of a joint, rad, with all revolutions counted."""
+        """Angle (nt,) about the free axis of a joint, rad, with all turns counted."""
         return self.rotation[:, self._free("angle")]
 
     @property
@@ -81,10 +80,10 @@ class JointView:
 
     @property
     def effort(self) -> np.ndarray:
-        """Force (N) or torque (N m), (nt,), of a driver on its single coordinate; zero while disabled.
+        """Force (N) or torque (N m), (nt,), of a driver along its coordinate; zero while disabled.
 
-        The product of the effort and the rate of the coordinate is the power supplied by the driver. A positive effort
-        acts in the direction of increasing coordinate.
+        A positive effort acts to increase the coordinate. Effort times the rate of the coordinate is the power supplied
+        by the driver.
         """
         if self.of.effort_unit is None:
             raise InputError(
@@ -97,9 +96,12 @@ class JointView:
         return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
 
     def _free(self, kind: str) -> int:
-        """Return the index of the free axis for "angle" or "travel".
+        """Return the index of the free axis of kind "angle" or "travel".
 
-        An InputError is raised if the joint has no such axis, or several.
+        Raises
+        ------
+        InputError
+            If the joint has no such axis, or several.
         """
         axis = getattr(self.of, FREE[kind], None)
         if axis is None:
@@ -120,7 +122,7 @@ class JointView:
     def velocity(self) -> np.ndarray:
         """Velocity (nt, 3) of the origin of frame j relative to frame i, in the axes of frame i, m/s.
 
-        The velocity is the rate of `displacement`.
+        This is the rate of the components of `displacement`.
         """
         return relative.velocity(*self._frames)
 
@@ -136,9 +138,9 @@ class JointView:
     def rotation(self) -> np.ndarray:
         """1-2-3 angles (nt, 3) of frame j relative to frame i, rad.
 
-        For a `Universal` they are the angles about both axes and zero. All revolutions of the run are counted, however
-        far apart the outputs are, for the first and third angle, and for both angles of a universal joint. Initial
-        angles are in (-pi, pi], unless the initial state or a driver specifies the number of turns.
+        For a `Universal` these are the angles about its two axes and zero. All turns of the run are counted, for any
+        spacing of outputs, in the first and third angle, and in both angles of a universal joint. Initial angles are in
+        (-pi, pi], unless the initial state or a driver specifies the number of turns.
         """
         return self._result._angles[:, self._result._model.joints.number[self.constraint.name]]
 
@@ -169,7 +171,7 @@ class JointView:
 
     @property
     def unique(self) -> Uniqueness:
-        """Whether `force` and `torque` are determined by the motion; see `Mobility.loads`."""
+        """Whether `force` and `torque` are uniquely determined by the motion; see `Mobility.loads`."""
         rows = np.flatnonzero(self._result.active(self.constraint.name))
         if not len(rows):
             raise InputError(f"{self.constraint}: it is disabled and carries no load")
@@ -181,7 +183,7 @@ class JointView:
         """Return the force (nt, 3), N, that body i exerts on body j.
 
         `frame` selects the axes: "inertial", "i" or "j" for body axes, "joint i" or "joint j" for the axes of a joint
-        frame. `unique` states whether the motion determines the force.
+        frame. `unique` states whether the force is determined by the motion.
         """
         return self._load(0, frame)
 
@@ -238,9 +240,9 @@ class JointView:
         return np.einsum("tji,tj->ti", axes[0], load[:, 1] - np.cross(axes[1], load[:, 0]))
 
     def _axes(self, frame: str) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return axes (nt, 3, 3) and angular velocity (nt, 3), rad/s, of a frame.
+        """Return axes (nt, 3, 3) and angular velocity (nt, 3), rad/s, of a frame; None for the inertial frame.
 
-        The result is None for the inertial frame; the names of frames are described in `force`.
+        The names of frames are described in `force`.
         """
         validate.choice(str(self.constraint), "frame", frame, LOAD_FRAMES)
         if frame == "inertial":

@@ -60,9 +60,9 @@ RATE_OF = {
 
 
 def curves(owner: str, result: Result, quantity: Any) -> list[Curve]:
-    """Return the quantity that `quantity` names as a list of one `Curve`, or three for Euler angles.
+    """Return the quantity with the name `quantity` as a list of one `Curve`, or of three for Euler angles.
 
-    A name such as "rod.euler_zxz" stands for all three Euler angles. `owner` names the caller in errors.
+    A name such as "rod.euler_zxz" selects all three Euler angles. `owner` names the caller in errors.
     """
     name = quantity.removesuffix(DEGREES) if isinstance(quantity, str) else ""
     body, _, rest = name.rpartition(".")
@@ -79,9 +79,9 @@ def curve(owner: str, result: Result, quantity: Any) -> Curve:
     * for a body "position", "velocity", "acceleration", "jerk", "snap", "angular_velocity" and "angular_acceleration"
       with ".x", ".y" or ".z", or without letter for the magnitude; "speed" and "angular_speed"; "euler_zxz.1", ".2" and
       ".3" and so on, as in `BodyView.euler_angles`;
-    * for a joint "angle", "angle_rate", "travel" and "travel_rate", if the joint has one, and  "displacement",
+    * for a joint "angle", "angle_rate", "travel" and "travel_rate", if the joint has a free axis; "displacement",
       "velocity", "rotation", "rotation_rate", "angular_velocity", "force" and "torque" with or without a letter;
-      "distance"; the name without attribute is the angle or, for a joint without angle, the travel;
+      "distance"; the name of the joint alone is the angle or, for a joint without angle, the travel;
     * for a force "force" and "torque" with or without a letter, "energy", its coordinates, and their rates, such as
       "length_rate";
     * for an actuator, or a driver of one coordinate, "effort": signed force or torque along the coordinate;
@@ -161,7 +161,7 @@ def _in_degrees(owner: str, result: Result, quantity: str) -> Curve:
 
 
 def _default_quantity(owner: str, result: Result, name: str) -> Curve:
-    """Return the quantity for the name of a joint without attribute: its angle or, without angle, its travel."""
+    """Return the quantity for the name of a joint alone: its angle or, if it has none, its travel."""
     view = result[name]
     for kind in FREE if isinstance(view, JointView) else ():
         found = _values_of(result, name, kind)
@@ -173,7 +173,7 @@ def _default_quantity(owner: str, result: Result, name: str) -> Curve:
 def _values_of(result: Result, name: str, attribute: str) -> tuple[np.ndarray, str] | None:
     """Return the values (nt,) or (nt, 3) and the unit of a quantity; None if there is no such quantity.
 
-    `name` is the name of a body, joint or force, `attribute` the part of the quantity's name after it.
+    `name` is the name of a body, joint or force, and `attribute` the rest of the quantity's name.
     """
     view = result[name]
     if attribute == "power" and name in result.power:
@@ -233,7 +233,7 @@ def _choices(result: Result, name: str) -> list[str]:
 
 
 def _hint(result: Result, unknown: str, available: Collection[str]) -> str:
-    """Return text for an error message: the likely meaning of an unknown name, and available names."""
+    """Return a sentence for an error message with the likely meaning of an unknown name, and available names."""
     pieces = unknown.split(".")
     heads = [".".join(pieces[:count]) for count in range(len(pieces), 0, -1)]
     name = next((head for head in heads if head in available), None)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class ResultOutput:
     """Base class of `Result` with its methods for plots, animations and files.
 
-    Each method imports the libraries that it needs when it is called.
+    Libraries are imported by each method when it is called.
     """
 
     @property
@@ -34,7 +34,7 @@ class ResultOutput:
 
     @property
     def plot(self) -> Plotter:
-        """Plots of this result: `result.plot()` gives an overview, `result.plot.energy()` the energies, and so on."""
+        """Plots of this result: `result.plot()` draws an overview, `result.plot.energy()` the energies, and so on."""
         from ..graphics.plot.plot import Plotter
 
         return Plotter(self._as_result)
@@ -52,8 +52,9 @@ class ResultOutput:
     ) -> Path:
         """Write a GIF or MP4 of the motion.
 
-        Bodies are drawn with their shapes; wheels, gears, pinions and sheaves by the geometry in their constraints.
-        Planes of rolling or contact fill the picture; rectangles, disks and bowls are drawn with their size.
+        Bodies are drawn with their shapes, and wheels, gears, pinions and sheaves with the geometry of their
+        constraints. Unbounded planes of rolling or contact fill the image; rectangles, disks and bowls are drawn to
+        scale.
 
         Parameters
         ----------
@@ -67,14 +68,14 @@ class ResultOutput:
             Direction of view, as in matplotlib's `view_init`. The vertical is the coordinate axis along which gravity
             acts: with z up, azimuth 0 looks from +x and -90 from -y; with y up, azimuth 0 looks from +z. Default: a
             direction that shows most of the motion. The projection is orthographic.
-        trails : ((body name, point), ...), a point being (3,) m in body coordinates or the name of a frame
-            Points whose trail is drawn.
+        trails : ((body name, point), ...)
+            Points whose paths are drawn; a point is (3,), m, in body coordinates, or the name of a frame of the body.
         size : float
             Width and height, inches (at 100 dots per inch).
         follow : str, optional
-            Name of a body that stays in the center, with the bodies joined to it in view; or "ground" for a fixed
-            picture. Default: "ground", or the center of mass of all bodies if these would fill less than a tenth of the
-            picture and there are no trails.
+            Name of a body that stays in the center, with the bodies joined to it in view; or "ground" for a fixed view.
+            Default: "ground", or the center of mass of all bodies if these would fill less than a tenth of the image
+            and there are no trails.
 
         Returns
         -------
@@ -84,7 +85,7 @@ class ResultOutput:
         Raises
         ------
         InputError
-            If the path is not writable, ffmpeg is missing, or there is nothing, or too much, to animate.
+            If the path is not writable, ffmpeg is missing, or there would be too few or too many frames.
         QuirkError
             If ffmpeg fails.
         """
@@ -117,13 +118,12 @@ class ResultOutput:
         speed : float
             Playback speed: 2 is twice real time, 0.01 a hundredth.
         follow : str, optional
-            Name of a body that stays fixed while everything else moves about it; or "ground" for a fixed picture.
-            Default: "ground", unless the bodies together move so far that they would be small; then their center of
-            mass is followed.
+            Name of a body that stays fixed while everything else moves about it; or "ground" for a fixed view.
+            Default: "ground", or the center of mass of all bodies if they move so far that they would be small.
         arrows : names of constraints and forces, or "all"
-            Parts whose force and torque on body j, or on their last body, are drawn at the joint point.
-        trails : names of bodies, or pairs (body name, point), a point as for `animate`
-            Points whose trail is drawn; for a body alone, its center of mass.
+            Constraints and forces whose force and torque on body j, or on the last body, are drawn at the joint point.
+        trails : names of bodies, or pairs (body name, point), with points as for `animate`
+            Points whose paths are drawn; for a name alone, the center of mass of the body.
         labels : bool
             Whether names of bodies, joints and springs are shown.
         dark : bool
@@ -133,8 +133,8 @@ class ResultOutput:
         opacity : float
             Opacity of bodies; 1 hides everything behind them.
         plots : names of quantities, as for `plot.quantity`, optional
-            Quantities plotted beside the picture, with a cursor at the current time; () for none. Default: the angles
-            and travels of the first three joints that have any, or else energies.
+            Quantities plotted beside the view, with a cursor at the current time; () for none. Default: the angles and
+            travels of the first three joints that have any, otherwise energies.
 
         Returns
         -------
@@ -175,10 +175,11 @@ class ResultOutput:
         ----------
         fps, speed, follow, arrows, trails, labels, axes, opacity : as for `to_html`
         host, port : str and int
-            Address of the server: "127.0.0.1", the default, for this machine only, "0.0.0.0" for all that can reach it.
-            Port 0 selects any free port.
+            Address of the server: "127.0.0.1" (default) accepts connections from this machine only, "0.0.0.0" from the
+            network. Port 0 selects any free port.
         block : bool
-            Whether to wait until the view is closed or Ctrl-C is pressed; for scripts, at whose end views are closed.
+            Whether to wait until the view is closed or Ctrl-C is pressed; otherwise a script closes its views at its
+            end.
 
         Returns
         -------
@@ -197,7 +198,7 @@ class ResultOutput:
         return view(self._as_result, fps=fps, speed=speed, follow=follow, **options, host=host, port=port, block=block)
 
     def summary(self) -> str:
-        """Return a short text about the system, the accuracy of the run, its events and the largest loads."""
+        """Return a short text summary of the system, the accuracy of the run, its events and the largest loads."""
         from .summary import summary
 
         return summary(self._as_result)
@@ -208,15 +209,15 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> xarray.Dataset:
-        """Return the result as an `xarray.Dataset`, whose variables name their units and frames.
+        """Return the result as an `xarray.Dataset`; variables have attributes for units and frames.
 
         Parameters
         ----------
         quantities : name or list of names, optional
             Groups of variables: "motion", "activity", "events", "joints", "accelerations", "loads", "forces", "energy",
             "power", "momentum", "residuals", "sensitivities", "load_sensitivities", "derivatives"; default: all but the
-            last two, which are parameter derivatives of accelerations and joint loads, and jerk and snap. Other groups
-            are not computed; "motion", "activity", "events", "joints", "momentum" and "sensitivities" are cheap.
+            last two, which are the sensitivities of accelerations and joint loads, and jerk and snap. Only selected
+            groups are computed; "motion", "activity", "events", "joints", "momentum" and "sensitivities" are fast.
         only : name or list of names, optional
             Bodies, constraints and forces to include; default: all.
         frame : "inertial", "i", "j", "joint i" or "joint j"
@@ -231,7 +232,7 @@ class ResultOutput:
         Raises
         ------
         InputError
-            If an argument is invalid, "derivatives" are unavailable for a part, or the run has no sensitivities.
+            If an argument is invalid, "derivatives" are unavailable for a part, or the result has no sensitivities.
         MissingLibraryError
             If xarray is not installed.
         """
@@ -245,7 +246,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> pandas.DataFrame:
-        """Return the result as a `pandas.DataFrame`, with a column per component and the times as index.
+        """Return the result as a `pandas.DataFrame`, with one column for each component and the times as index.
 
         Parameters
         ----------
@@ -274,7 +275,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> Path:
-        """Write the table of `to_pandas` as a CSV file, with all digits of the numbers.
+        """Write the table of `to_pandas` as a CSV file, with numbers in full precision.
 
         Parameters
         ----------
@@ -285,7 +286,7 @@ class ResultOutput:
         Returns
         -------
         Path
-            Path of the file. Names of columns that spreadsheets would take for formulas are preceded by an apostrophe.
+            Path of the file. Column names that spreadsheets would interpret as formulas are preceded by an apostrophe.
 
         Raises
         ------
@@ -305,7 +306,7 @@ class ResultOutput:
         only: str | Iterable[str] | None = None,
         frame: str = "inertial",
     ) -> Path:
-        """Write the result as an NPZ file for `numpy.load`; no further library is required.
+        """Write the result as an NPZ file for `numpy.load`; no optional library is required.
 
         Parameters
         ----------
@@ -330,11 +331,11 @@ class ResultOutput:
         return to_npz(self._as_result, path, quantities, only, frame)
 
     def at(self, t: ArrayLike, side: str = "after") -> ResampledResult:
-        """Return the result interpolated at any times within the run.
+        """Return the result interpolated at given times within the run.
 
-        Between two outputs, bodies follow the polynomials of degree 9 through positions, velocities, accelerations,
-        jerk and snap at both outputs, projected onto the constraints; the degree is lower if jerk or snap are not
-        available. Accelerations, loads and all other quantities are computed from the equation of motion.
+        Between two outputs, poses are polynomials of degree 9 that match positions, velocities, accelerations, jerk and
+        snap at both outputs, projected onto the constraints; the degree is lower if jerk or snap are not available.
+        Accelerations, loads and all other quantities are computed from the equation of motion.
 
         Parameters
         ----------
@@ -360,16 +361,16 @@ class ResultOutput:
     def save(self, path: str | Path, quantities: str | Iterable[str] | None = None) -> Path:
         """Write a netCDF file that `Result.load` and xarray can open.
 
-        The file contains the variables of `to_xarray`, and in its group "run" everything that `Result.load` needs to
-        reconstruct the result. The write is atomic. A `SaveWarning` names parts of the system that cannot be
-        saved, such as Python functions.
+        The file contains the variables of `to_xarray`, and in its group "run" the data from which `Result.load`
+        reconstructs the result. The file is written atomically. A `SaveWarning` names parts of the system that cannot
+        be saved, such as Python functions.
 
         Parameters
         ----------
         path : str or Path
             Ends in ".nc".
         quantities : name or list of names, optional
-            Groups of variables, as for `to_xarray`; QuIRK recomputes the other groups after loading. States, events and
+            Groups of variables, as for `to_xarray`; the other groups are recomputed after loading. States, events and
             their sensitivities are always written.
 
         Returns
@@ -396,15 +397,15 @@ class ResultOutput:
         ----------
         path : str or Path
         system : System, optional
-            Required if parts of the system, such as Python functions, could not be saved: the system as constructed by
-            the script of the run. Its names, masses, inertias, gravity, frames, rows and numbers are compared with the
+            Required if parts of the system, such as Python functions, could not be saved: the system as constructed for
+            the run. Its names, masses, inertias, gravity, frames, constraint rows and parameters are compared with the
             saved system.
 
         Returns
         -------
         Result
             Result with the same segments, states, events, statistics and options; derived quantities are computed on
-            demand, with identical digits. Simulations can continue from its final state.
+            demand and are bitwise equal. Simulations can continue from its final state.
 
         Raises
         ------

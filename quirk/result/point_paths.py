@@ -1,4 +1,4 @@
-"""Motions of points of bodies, in space or in a plane, with their time derivatives."""
+"""Motions of points of bodies, in space or in a plane, with time derivatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
     """Return a point (3,) in body coordinates, m, from a user's argument.
 
-    The argument is the point itself, or the name of a frame of the body, whose origin is the point.
+    `point` is the point itself, or the name of a frame of the body, whose origin is the point.
     """
     if isinstance(point, str):
         return body.frame(point).origin
@@ -33,7 +33,7 @@ class Path(ABC):
 
     @abstractmethod
     def derivative(self, order: int) -> np.ndarray:
-        """Return the time derivative of `order` 0 to 4 of the position, (nt, 3) or (nt, 2) in a plane, m/s^order."""
+        """Return a time derivative of the position, of `order` 0 to 4: (nt, 3), or (nt, 2) in a plane, m/s^order."""
 
     @property
     def position(self) -> np.ndarray:
@@ -65,7 +65,8 @@ class Path(ABC):
 class PointPath(Path):
     """Motion of a point of a body: arrays (nt, 3) in the inertial frame.
 
-    `tower` returns the poses of the body with a number of time derivatives; `local` (3,), m, is in body coordinates.
+    `tower` is a function of the order that returns the poses of the body with their time derivatives up to this order;
+    `local` (3,), m, is the point in body coordinates.
     """
 
     def __init__(self, body: Body, tower: Callable[[int], MotionTower], local: np.ndarray) -> None:

@@ -31,7 +31,7 @@ def poses(result: Result, name: str, times: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def stretches(result: Result, times: np.ndarray) -> np.ndarray:
-    """Return the indices (nt,) of the last output time at or before each of `times` (nt,), s.
+    """Return the indices (nt,) of the last output at or before each of `times` (nt,), s.
 
     Of the two outputs at an event, the later one is used.
     """
@@ -39,18 +39,18 @@ def stretches(result: Result, times: np.ndarray) -> np.ndarray:
 
 
 def linear(result: Result, values: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at other `times` by linear interpolation; `values` are those at the output times.
+    """Return values (nt, k) at other `times` (nt,), s, by linear interpolation.
 
-    Events have two outputs at the same time, between which the values jump.
+    `values` are given at the output times; they may jump between the two outputs at an event.
     """
     start, end, s = _neighbors(result, times)
     return values[start] + s[:, None] * (values[end] - values[start])
 
 
 def _interpolated(result: Result, values: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return values (nt, k) at other `times` by cubic interpolation.
+    """Return values (nt, k) at other `times` (nt,), s, by cubic interpolation.
 
-    `values` and `rates` (outputs, k) are those at the output times.
+    `values` and `rates` (outputs, k) are the values and their rates at the output times.
     """
     start, end, fraction = _neighbors(result, times)
     h, s = (result.time[end] - result.time[start])[:, None], fraction[:, None]
@@ -60,9 +60,9 @@ def _interpolated(result: Result, values: np.ndarray, rates: np.ndarray, times: 
 
 
 def _neighbors(result: Result, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return, for each of `times` (nt,), the indices (nt,) of the outputs before and after it.
+    """Return, for each of `times` (nt,), s, the indices (nt,) of the outputs before and after it.
 
-    The third result (nt,) is the fraction of the interval at which each time lies, 0 to 1.
+    The third result (nt,) is the fraction of the interval between them at this time, 0 to 1.
     """
     start = stretches(result, times)
     end = np.minimum(start + 1, len(result.time) - 1)

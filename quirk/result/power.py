@@ -1,4 +1,4 @@
-"""Power and work of all forces and constraints of a run by name, and the energy balance."""
+"""Power and work of all forces and constraints of a run by name, and energy balance."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Power(Mapping[str, np.ndarray]):
     """Power (nt,) on the bodies, W, of each force and constraint by name, and of "gravity".
 
     Ideal joints between bodies, and constraints to points at rest, have zero power; the power of a driver is the power
-    that it supplies. The kinetic energy grows at the rate `total`.
+    supplied by it. The rate of the kinetic energy is `total`.
 
     Attributes
     ----------
     of : powers as a dict
     work : work (nt,), J, of each force and constraint since the first time, and of "impacts", if there were any
         The work of gravity and of elements that only store energy is minus the change of the stored energy, without
-        jumps at events. All other work is integrated with the motion, to the tolerance of the run. Among redundant
-        drivers, those with independent rows do all the work. In a kinematic analysis the work is the integral of
-        splines of degree 7 through the power at the output times, whose spacing determines the accuracy.
-    uncertainty : estimated error of the total work, J: its change if splines of degree 5 are used instead
+        jumps at events. All other work is integrated with the motion, to the tolerance of the run. Work of redundant
+        drivers is assigned to those with independent rows. In a kinematic analysis the work is the integral of splines
+        of degree 7 through the power at the output times; its accuracy depends on their spacing.
+    uncertainty : estimated error of the total work, J: the difference between splines of degree 7 and of degree 5
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first time by name, J."""
+        """Work (nt,) since the first time, J, by name."""
         return self._work[0]
 
     @property
@@ -83,29 +83,29 @@ class Power(Mapping[str, np.ndarray]):
 
     @property
     def total(self) -> np.ndarray:
-        """Sum of all powers (nt,), W, which is the rate of the kinetic energy."""
+        """Sum of all powers (nt,), W, equal to the rate of the kinetic energy."""
         return np.sum(list(self.of.values()), axis=0)
 
     @property
     def dissipated(self) -> np.ndarray:
-        """Energy (nt,), J, that force elements have removed from the motion and have not stored."""
+        """Energy (nt,), J, removed from the motion by force elements and not stored in them."""
         return -self._released(self._stored)
 
     def _released(self, names: Iterable[str]) -> np.ndarray:
-        """Return the energy (nt,), J, that some force elements have added to the motion and had not stored."""
+        """Return the energy (nt,), J, supplied to the motion by some force elements, except energy stored before."""
         added = [self._stored[name] - self._stored[name][0] + self.work[name] for name in names]
         return np.sum([np.zeros_like(self._kinetic), *added], axis=0)
 
     @property
     def balance(self) -> np.ndarray:
-        """Change of the kinetic energy minus all work (nt,), J; it is zero except for integration errors."""
+        """Change of the kinetic energy minus all work (nt,), J; zero except for integration errors."""
         return self._kinetic - self._kinetic[0] - np.sum(list(self.work.values()), axis=0)
 
 
 def power_of(result: Result, compute_work: Callable[[], tuple[dict[str, np.ndarray], float]] | None = None) -> Power:
     """Return the power of all forces and constraints of a run, with their work.
 
-    `compute_work` is a function that returns work and its uncertainty, in place of the usual computation.
+    `compute_work` is a function that returns the work and its uncertainty; default: `work_of`.
     """
     model, state, exerted = result._model, result.state, result._exerted
     nt, n = len(result.time), len(model.mass)
@@ -151,16 +151,16 @@ def work_of(
 
 
 def work_of_impacts(result: Result, kinetic: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the work (nt,), J, of all impacts since the first time, in a dict.
+    """Return the work (nt,), J, of all impacts since the first time, in a dict that is empty without impacts.
 
-    The dict is empty if there are no impacts. `kinetic` (nt,) is the kinetic energy (J), which jumps at impacts.
+    `kinetic` (nt,) is the kinetic energy (J), which jumps at impacts.
     """
     done = jumps(result.time, kinetic)
     return {IMPACTS: done} if done.any() else {}
 
 
 def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sum (nt,) of the jumps of `values` (nt,) since the first time.
+    """Return the cumulative sum (nt,) of the jumps of `values` (nt,) at events.
 
     At an event two outputs have the same time, and values may jump between them.
     """
@@ -168,10 +168,10 @@ def jumps(time: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def integrals(time: np.ndarray, powers: np.ndarray, degree: int, points: np.ndarray | None = None) -> np.ndarray:
-    """Return the time integrals (nt, k) of k functions from the first time on, by splines.
+    """Return the time integrals (nt, k) of k functions from the first time, by splines.
 
     `powers` (nt, k) are the values of the functions at the times, and `degree` is the degree of the splines; `points`
-    gives other times of evaluation.
+    are other times of evaluation, s.
     """
     points = time if points is None else points
     from scipy.interpolate import make_interp_spline  # its import takes 0.2 s

@@ -1,4 +1,4 @@
-"""Evaluation of a result at any times between its first and its last."""
+"""Evaluation of a result at arbitrary times within the run."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ WELL_KNOWN = 1e-10
 
 @explained
 class ResampledResult(Result):
-    """The result of a run at selected times; see `Result.at`.
+    """Result of a run at selected times; see `Result.at`.
 
     Attributes
     ----------
     run : Result
         The original run.
     uncertainty : (nt,)
-        Estimated interpolation error of positions, m, or of rotations in radians times the size of the system; zero at
-        recorded times. The estimate is the difference from an interpolation with one derivative less.
+        Estimated interpolation error of positions, m, or of rotations, rad, times the characteristic length of the
+        system; zero at recorded times. It is the difference from an interpolation with one derivative less.
     """
 
     def __init__(self, run: Result, segments: Sequence[Segment], rows: np.ndarray, uncertainty: np.ndarray) -> None:
@@ -55,9 +55,9 @@ class ResampledResult(Result):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the first of the selected times, J, by name.
+        """Work (nt,) since the first of the selected times, J, by name of the forces and constraints.
 
-        The forces and constraints are those whose work the run has integrated.
+        It is available for forces and constraints whose work is integrated by the run.
         """
         found = {}
         for name, done in self.run.work.items():
@@ -67,7 +67,7 @@ class ResampledResult(Result):
 
     @cached_property
     def power(self) -> Power:
-        """Power of forces and constraints at the selected times, and their work since the first of these times."""
+        """Power of forces and constraints at the selected times, and work since the first of these times."""
         return power_of(self, lambda: work_between(self, self._rows))
 
     def __repr__(self) -> str:
@@ -94,9 +94,10 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
 
 
 def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
-    """Return the index (nt,) of the output at each of `times`, or of the last one before it.
+    """Return the index (nt,) of the last output at or before each of `times`.
 
-    At an event there are two outputs; `side` selects the one "before" or "after". `output_times` are the output times.
+    At an event there are two outputs; `side` selects the one "before" or "after" it. `output_times` are the output
+    times.
     """
     last = np.searchsorted(output_times, times, side="right") - 1
     first = np.searchsorted(output_times, times, side="left")
@@ -107,7 +108,7 @@ def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
 def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segment, np.ndarray]:
     """Return a segment evaluated at nt times, and the estimated interpolation error (nt,), m.
 
-    `rows` (nt,) are the indices of the outputs at or before the times.
+    `rows` (nt,) are the indices of the last outputs at or before the times.
     """
     flat, quadrants = segment.flat[rows], segment.turns.quadrants[rows]
     uncertainty = np.zeros(len(times))
@@ -127,8 +128,8 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `inner` are the indices of the times that lie between outputs. Jerk and snap are expensive to compute with force
-    elements; where outputs are closely spaced, the interpolants use accelerations only.
+    `inner` are the indices of the times that lie between outputs. Where outputs are
+    closely spaced, the interpolants use accelerations only, because jerk and snap are expensive with force elements.
     """
     if not len(inner):
         return
@@ -147,7 +148,8 @@ def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iter
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
     """Raise an InputError if the estimated interpolation error at one of p times is too large.
 
-    `place` are the points between outputs, `times` (p,), s, and `uncertainty` (p,), m, the estimated errors.
+    `place` are the p points between outputs, `times` (p,), s, their times, and `uncertainty` (p,), m, the estimated
+    errors.
     """
     position = segment.state.position
     moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
@@ -163,7 +165,7 @@ def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np
 
 
 def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
-    """Return the work (nt,), J, of a force or constraint that the run has integrated with the motion.
+    """Return the work (nt,), J, of a force or constraint, integrated by the run with the motion.
 
     `segments` are all segments of the run.
     """
@@ -173,8 +175,8 @@ def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
 def work_between(instants: ResampledResult, rows: np.ndarray) -> tuple[dict[str, np.ndarray], float]:
     """Return the work (nt,), J, by name since the first of the selected times of a run, and its estimated error.
 
-    `rows` are the output indices at or before the selected times. Jumps of energy between the times are included.
-    `instants` is the result at these times.
+    `instants` is the result at the selected times, and `rows` are the indices of the last outputs at or before them.
+    Jumps of energy between the times are included.
     """
     run, integrated, work = instants.run, instants.work, {}
     weight, weight_now = run.energy.potential_of["gravity"], instants.energy.potential_of["gravity"]

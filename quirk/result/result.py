@@ -83,7 +83,7 @@ class Result(Renamed, ResultOutput):
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : events in chronological order: see `EventRecord`
-    options : arguments of each run that the result contains
+    options : arguments of `simulate` for each run in the result
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def gradient(self) -> Gradient:
-        """Value of the objective passed to `simulate`, and its derivatives with respect to parameters."""
+        """Value of the objective passed to `simulate`, and its derivatives with respect to the parameters."""
         if self._judged is None:
             raise InputError(
                 "Result: gradient: the run has none: simulate(..., objective=quirk.Objective(...), sensitivities=[...])"
@@ -152,13 +152,13 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _names_of_events(self) -> set[str]:
-        """Names of the events that were passed to the runs of this result."""
+        """Names of the events passed to the runs of this result."""
         passed = (event for given in self.options for event in given.get("events", ()))
         return {getattr(event, "name", event) for event in passed}
 
     @property
     def _model(self) -> Model:
-        """Description in arrays of the system at the end of the run."""
+        """Numerical description (arrays) of the system at the end of the run."""
         return self.segments[-1].model
 
     @property
@@ -176,17 +176,20 @@ class Result(Renamed, ResultOutput):
         raise IndexError("no such time")
 
     def _joined(self, name: str) -> Any:
-        """Return an attribute of all segments as one array, concatenated over time."""
+        """Return an attribute of all segments, concatenated over time as one array."""
         return joined([getattr(segment, name) for segment in self.segments])
 
     def _by_name(self, parts: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return arrays of all segments concatenated over time, by name; `parts` has one dict for each segment."""
+        """Return the arrays of all segments concatenated over time, by name.
+
+        `parts` contains one dict for each segment.
+        """
         return joined_by_name(parts, [len(segment.time) for segment in self.segments])
 
     def __getitem__(self, name: str) -> Any:
         """Return the view of the body, beam, constraint or force named `name`, or the occurrences of an event.
 
-        The event belongs to the system or was passed to the run, ``simulate(events=[...])``.
+        Events belong to the system, or were passed to the run by ``simulate(events=[...])``.
         """
         own_name = getattr(name, "name", name)
         if own_name not in self.system and own_name in self._names_of_events:
@@ -207,7 +210,7 @@ class Result(Renamed, ResultOutput):
         return view_of_force(self, item)
 
     def body(self, name: str | Body) -> BodyView:
-        """Return the motion of a body; equivalent to ``result[name]``, with a type for editors.
+        """Return the motion of a body; equivalent to ``result[name]``, with a static type.
 
         Parameters
         ----------
@@ -258,7 +261,7 @@ class Result(Renamed, ResultOutput):
         Returns
         -------
         JointView
-            Coordinates in joint frame i, and the load on body j by body i, over time (nt, ...).
+            Relative coordinates in joint frame i, and load of body i on body j, over time (nt, ...).
 
         Raises
         ------
@@ -279,7 +282,7 @@ class Result(Renamed, ResultOutput):
         Returns
         -------
         ForceView
-            Loads on its bodies, N and N m, stored energy (J) and its coordinates, over time (nt, ...).
+            Loads on the bodies, N and N m, stored energy, J, and coordinates of the element, over time (nt, ...).
 
         Raises
         ------
@@ -305,7 +308,7 @@ class Result(Renamed, ResultOutput):
         return of_result(self)
 
     def state_at(self, row: int = -1) -> State:
-        """Return the state at an output index, by default the last; another run can start from it."""
+        """Return the state at an output index, by default the last; it can be the initial state of another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the index of one of its {len(self.time)} times; got {row!r}")
         segment, own = self._segment_at(int(row))
@@ -347,7 +350,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _angles(self) -> np.ndarray:
-        """1-2-3 angles (nt, K, 3) of K joints, rad, with all revolutions counted."""
+        """1-2-3 angles (nt, K, 3) of K joints, rad, with all turns counted."""
         return self._joined("angles")
 
     @cached_property
@@ -361,15 +364,12 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def power(self) -> Power:
-        """Power over time, W, of gravity and of every force and constraint by name, with the energy balance."""
+        """Power over time, W, of gravity and of every force and constraint by name, with energy balance."""
         return power_of(self)
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,) since the start, J, by name.
-
-        The names are those of the forces and constraints whose work the run has integrated with the motion.
-        """
+        """Work (nt,) since the start, J, by name of the forces and constraints whose work is integrated by the run."""
         return work_of(self.segments)
 
     @cached_property
@@ -400,8 +400,8 @@ class Result(Renamed, ResultOutput):
         bodies : name or names of bodies, optional
             Default: all bodies.
         about : (3,), optional
-            A fixed point in the inertial frame, m, about which the angular momentum is taken; default: the moving
-            center of mass of these bodies.
+            Reference point of the angular momentum, fixed in the inertial frame, m; default: the moving center of mass
+            of these bodies.
 
         Raises
         ------
@@ -467,7 +467,7 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
-        """Distribution of contact loads in each segment; it is None for systems without contacts."""
+        """Distribution of contact loads in each segment; None for systems without contacts."""
         if not any(isinstance(constraint, Unilateral) for constraint in self.system.constraints):
             return [None for _ in self.segments]
         gaps = Gaps(self.system, [force for force in self.system.forces if isinstance(force, Friction)])
@@ -502,7 +502,7 @@ class Result(Renamed, ResultOutput):
         return {name: Exerted(**{key: by_name[name] for key, by_name in arrays.items()}) for name in arrays["loads"]}
 
     def _acceleration_derivative(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return a time derivative of the accelerations of n bodies, (nt, n, 3) each.
+        """Return linear and angular accelerations of n bodies, or their time derivatives, (nt, n, 3) each.
 
         `order` is 1 for accelerations, 2 for jerk and 3 for snap. Linear ones are in the inertial frame, angular ones
         in body axes.
@@ -516,21 +516,18 @@ class Result(Renamed, ResultOutput):
     def mobility(self) -> Mobility:
         """Degrees of freedom, redundant rows and uniqueness of loads in the middle of the run; see `System.mobility`.
 
-        If events may have changed user functions, it is evaluated in the middle of the last segment.
+        If events may have changed user functions, the middle of the last segment is used.
         """
         return self.mobility_at(self._middle)
 
     @property
     def _middle(self) -> int:
-        """Output index in the middle of the run.
-
-        If events may have changed user functions, it is in the middle of the last segment.
-        """
+        """Output index in the middle of the run or, if events may have changed user functions, of the last segment."""
         row, last = len(self.time) // 2, len(self.segments[-1].time)
         return row if not self._segment_at(row)[0].changed else len(self.time) - (last + 1) // 2
 
     def mobility_at(self, row: int) -> Mobility:
-        """Return degrees of freedom and redundancy of the constraints at output index `row`. See `System.mobility`."""
+        """Return degrees of freedom and redundancy of the constraints at output index `row`; see `System.mobility`."""
         from ..analysis.mobility import mobility
 
         if row not in self._mobilities:
@@ -540,10 +537,9 @@ class Result(Renamed, ResultOutput):
 
     @cached_property
     def _verdict(self) -> Verdict:
-        """Selection of the independent constraint rows in the middle of the run.
+        """Independent constraint rows in the middle of the run, and the distance of each row from the others.
 
-        The selection includes the distance of each row from the span of the independent rows before it, over its
-        length.
+        The distance of a row is from the span of the independent rows before it, relative to the length of the row.
         """
         row = self._middle
         segment, _ = self._segment_at(row)
@@ -552,7 +548,7 @@ class Result(Renamed, ResultOutput):
     def health(self) -> Health:
         """Return accuracy and conditioning of the constraints over time.
 
-        The method uses dense algebra, and suits small and medium systems.
+        Dense matrices are used, suitable for small and medium-sized systems.
         """
         from .constraint_health import health
 

@@ -1,4 +1,4 @@
-"""Segments of a result: time intervals with the same active constraints and forces."""
+"""Segments of a result: time intervals with constant sets of active constraints and forces."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Segment:
     plant : compiled model of the segment
     time : (nt,) s
     flat : (nt, 13 n + k) flat states with auxiliary states
-    turns : counted revolutions of the joint angles at the outputs of the segment
+    turns : counted turns of the joint angles at the outputs of the segment
     rank : number of independent constraint rows
     active : names of the enabled constraints
     switched, replaced : changes by events, as in `State`
-    changed : titles of constraints and forces whose user functions events may have changed since the segment
-    contact_loads : distribution of contact loads, if it was recorded during the run
+    changed : titles of constraints and forces whose user functions may have been changed by later events
+    contact_loads : distribution of contact loads, if recorded during the run
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Segment:
 
     @cached_property
     def angles(self) -> np.ndarray:
-        """1-2-3 angles (nt, K, 3) of K joints, rad, with all revolutions counted."""
+        """1-2-3 angles (nt, K, 3) of K joints, rad, with all turns counted."""
         return self.turns.angles(self.state.orientation)
 
     @property
     def angles_read(self) -> np.ndarray | None:
-        """The joint angles `angles` if loads depend on them, and None otherwise."""
+        """Joint angles if loads depend on them, otherwise None."""
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
@@ -91,7 +91,7 @@ class Segment:
         return [Kinematics.of(self.state_at(row)) for row in range(len(self.time))]
 
     def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
-        """Evaluate accelerations, loads, residuals and power now, before an event changes user functions.
+        """Evaluate and store accelerations, loads, residuals and power, before an event changes user functions.
 
         `changed` are the titles of the constraints and forces whose functions may change.
         """
@@ -104,13 +104,13 @@ class Segment:
 
     @property
     def recorded(self) -> bool:
-        """Whether `record` has evaluated accelerations, loads, residuals and power during the run."""
+        """Whether accelerations, loads, residuals and power were stored by `record` during the run."""
         return bool(self.changed) and "constraint_power" in vars(self)
 
     def solver(self) -> Solver:
         """Return a new solver for quantities that were not recorded during the run.
 
-        A warning is issued if events may have changed user functions since the segment.
+        A warning is issued if events may have changed user functions after the segment.
         """
         if self._recording is not None:
             return self._recording
@@ -125,7 +125,7 @@ class Segment:
 
     @property
     def _residual_solver(self) -> Solver:
-        """Solver for residuals, which all segments of a model share: residuals do not depend on earlier evaluations."""
+        """Solver for residuals, which do not depend on earlier evaluations; common to all segments of a model."""
         return self.solver() if self.changed or self._recording is not None else self.plant.for_residuals
 
     @cached_property
@@ -159,7 +159,7 @@ class Segment:
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Work (nt,), J, by name, of the forces and constraints whose work the run has integrated.
+        """Work (nt,), J, by name of the forces and constraints whose work is integrated by the run.
 
         See `quirk.dynamics.model.auxiliary_states`.
         """
@@ -178,7 +178,10 @@ class Segment:
 
     @cached_property
     def derivatives(self) -> VelocityDerivatives:
-        """Accelerations and their time derivatives up to snap, if the constraints have them; see `Differentiator`."""
+        """Accelerations and their time derivatives, up to snap if available for all constraints.
+
+        See `Differentiator`.
+        """
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 
     @cached_property
@@ -203,7 +206,7 @@ def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
 def joined_by_name(parts: Sequence[Mapping[str, np.ndarray]], counts: Sequence[int]) -> dict[str, np.ndarray]:
     """Return the arrays of successive segments concatenated over time, by name.
 
-    Where a segment has no array of a name, zeros are inserted; `counts` are the numbers of times of the segments.
+    Zeros are inserted for segments without an array of this name; `counts` are the numbers of times of the segments.
     """
     shapes = {name: array.shape[1:] for part in parts for name, array in part.items()}
     return {

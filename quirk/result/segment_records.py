@@ -1,8 +1,7 @@
-"""Segments as plain data, from which they are reconstructed with the same system.
+"""Conversion of segments to JSON data, from which they are reconstructed for the same system.
 
-The constraints and forces of a segment may differ from those of its system: by closed contacts, friction that slides or
-sticks, joints that hold bodies at their current poses, and replacements by events. The plain data state the origin of
-each difference.
+The constraints and forces of a segment may differ from those of the system: contacts close, friction slides or sticks,
+joints hold bodies at their current poses, and events replace parts. The data state the origin of each difference.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class LostPartError(InputError):
 
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return plain data on a segment: its active constraints and forces, and the changes since the run began."""
+    """Return a segment as JSON data: its active constraints and forces, and the changes since the start of the run."""
     model, actions = segment.model, dict(replacing_actions(events))
     acting = {element.name: element for element, _ in model.forces}
     placed = {constraint.name: without_offsets(constraint) for constraint, _ in model.joint_bodies} | acting
@@ -72,7 +71,7 @@ def rebuilt(
 
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return the enabled constraints and forces of a configuration as plain data."""
+    """Return the enabled constraints and forces of a configuration as JSON data."""
     actions = dict(replacing_actions(events))
     return {
         "active": sorted(configuration.active),
@@ -98,7 +97,7 @@ def rebuilt_configuration(description: Mapping[str, Any], system: System, events
 
 
 def lost_parts(descriptions: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the titles of constraints and forces that user functions have created; they cannot be reconstructed.
+    """Return the titles of constraints and forces created by user functions, which cannot be reconstructed.
 
     `descriptions` are the data of segments from `described`.
     """
@@ -134,7 +133,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
-    """Return plain data that describe a constraint or force which replaces one of the system; see `rebuilt_part`."""
+    """Return JSON data of a constraint or force that replaces a part of the system; see `rebuilt_part`."""
     return _part(part, system, {})
 
 
@@ -144,7 +143,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
 
 
 def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
-    """Return plain data that describe a constraint or force which replaces one of the system.
+    """Return JSON data of a constraint or force that replaces a part of the system.
 
     `actions` are the replacing actions, by the name of their event and their index in this event.
     """
@@ -187,7 +186,7 @@ def _side(slip: Any) -> int:
 
 
 def _reconstructed(record: Mapping[str, Any], system: System, actions: Mapping[tuple[str, int], Any]) -> Any:
-    """Return the constraint or force described by the plain data `record`.
+    """Return the constraint or force described by the JSON data `record`.
 
     `actions` are the replacing actions, by the name of their event and their index in this event.
     """
@@ -238,7 +237,7 @@ def _after_action(record: Mapping[str, Any], part: Any, actions: Mapping[tuple[s
 
 
 def _frame(origin: Any, orientation: Any) -> Frame:
-    """Return a frame with exactly the given numbers.
+    """Return a frame with exactly the given origin and quaternion.
 
     The constructor of `Frame` would normalize the quaternion again and change its last digits.
     """

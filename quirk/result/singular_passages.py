@@ -1,8 +1,8 @@
-"""Singular configurations that a run has passed: where constraint rows became dependent, and branches of motion meet.
+"""Singular configurations passed by a run, at which constraint rows are dependent and branches of motion meet.
 
 The rows of a model, scaled to unit length in the uniform metric, have singular values and vectors that are continuous
-along a motion. Where the motion passes a singular configuration one of them passes through zero: as singular values are
-positive, one of its vectors then changes its sign and the other does not.
+along a motion. At a singular configuration a singular value passes through zero; since singular values are positive,
+one of its two singular vectors then changes its sign and the other does not.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SHARE, MOST_NAMED = 0.2, 4
 
 @dataclass(frozen=True)
 class Passage:
-    """A singular configuration that a motion has passed.
+    """Singular configuration passed by a motion.
 
     Attributes
     ----------
     time : time between two output states, s
-    constraints : names of the constraints whose rows become dependent there, in order of decreasing contribution
+    constraints : names of the constraints with dependent rows there, in order of decreasing contribution
     """
 
     time: float
@@ -51,7 +51,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class _Factors:
-    """Singular values s (r,), over the largest, and vectors U (m, r), Vt (r, 6 n) of the rows at a time (s)."""
+    """Singular values s (r,), relative to the largest, and vectors U (m, r), Vt (r, 6 n) of the rows at a time, s."""
 
     time: float
     U: np.ndarray
@@ -60,7 +60,7 @@ class _Factors:
 
 
 def singular_passages(segments: Sequence[Segment]) -> list[Passage]:
-    """Return the singular configurations between the output states of a run that these states reveal."""
+    """Return the singular configurations of a run that are detectable from its output states."""
     return [passage for segment in segments for passage in _along(segment)]
 
 
@@ -93,7 +93,7 @@ def _factors(segment: Segment, solver: Solver | None, row: int) -> _Factors:
 
 
 def _crossed(first: _Factors, second: _Factors) -> list[tuple[int, int]]:
-    """Return the indices, in the earlier and later state, of singular values that pass through zero between them."""
+    """Return index pairs (earlier, later) of singular values that pass through zero between two output states."""
     left, right = first.U.T @ second.U, first.Vt @ second.Vt.T
     alike = np.minimum(np.abs(left), np.abs(right))
     pairs = []
@@ -112,6 +112,9 @@ def _passage(segment: Segment, first: _Factors, second: _Factors, index: int, ne
 
 
 def _named(parts: dict[str, float]) -> tuple[str, ...]:
-    """Return the names of the constraints with the largest contributions `parts`, in decreasing order."""
+    """Return the names of the constraints with the largest contributions, in decreasing order.
+
+    `parts` are all of them.
+    """
     names: Sequence[str] = sorted(parts, key=lambda name: -parts[name])
     return tuple(name for name in names[:MOST_NAMED] if parts[name] > SHARE * parts[names[0]])

@@ -1,7 +1,7 @@
 """Interpolation of states between the output times of a segment.
 
-A row is an output of the segment, given by its index; `place` are p points between outputs. There are n bodies and k
-auxiliary states.
+A row is an output of the segment, given by its index; `place` are p points between outputs. In shapes, n is the number
+of bodies and k the number of auxiliary states.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Abscissa:
 class Interpolant:
     """Interpolation of the states of a segment in selected intervals between outputs.
 
-    Positions and quaternions follow polynomials through both ends of an interval with all available derivatives. With
-    derivatives up to snap the degree is 9. The interpolated states are projected onto the constraints. Auxiliary states
-    are integrated along the motion.
+    Positions and quaternions are Hermite polynomials that match all available derivatives at both ends of an interval;
+    with derivatives up to snap the degree is 9. The interpolated states are projected onto the constraints. Auxiliary
+    states are integrated along the motion.
 
     Parameters
     ----------
     segment : Segment
     left : (k,)
         Index of the output at the start of each interval.
-    order : highest derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
+    order : highest time derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
     """
 
     def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
@@ -70,7 +70,8 @@ class Interpolant:
     def _solver(segment: Segment) -> Solver:
         """Return a new solver of the segment.
 
-        If the outputs were recorded, no warning of changed user functions is issued, because these are not evaluated.
+        If the outputs were recorded, user functions are not evaluated, and no warning about changed functions is
+        issued.
         """
         return segment.plant.solver() if segment.recorded else segment.solver()
 
@@ -80,9 +81,10 @@ class Interpolant:
         return before + place.x * (after - before)
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
-        """Return the estimated interpolation error (p,), m; rotations are multiplied by the size of the system.
+        """Return the estimated interpolation error (p,), m.
 
-        The estimate is the difference from polynomials with one derivative less at both ends.
+        Errors of rotations are multiplied by the characteristic length. The estimate is the difference from polynomials
+        with one derivative less at both ends.
         """
         h, terms = self._lengths(place), self._position.shape[1] - 1
         apart = np.zeros(len(h))
@@ -94,7 +96,7 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return flat states (p, 13 n + k) at the points, with the auxiliary states of the outputs before them."""
+        """Return flat states (p, 13 n + k) at the points; auxiliary states are those of the previous output."""
         h = self._lengths(place)
         r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
         q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)
@@ -108,7 +110,7 @@ class Interpolant:
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
         """Return the counted quarter turns (p, K, 2) of K joints at p points.
 
-        `flat` (p, 13 n + k) are the flat states at the points. The turns are chosen nearest to the turns at the outputs
+        `flat` (p, 13 n + k) are the flat states at the points. The numbers of turns are nearest to those at the outputs
         before and after each point.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
@@ -122,7 +124,7 @@ class Interpolant:
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points, with all revolutions counted.
+        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points, with all turns counted.
 
         `flat` (p, 13 n + k) are the flat states at the points.
         """
@@ -133,8 +135,7 @@ class Interpolant:
     def _half_angles(self) -> tuple[np.ndarray, np.ndarray]:
         """Return polar angles (r, K, 2), rad, of the plane vectors of K joints at r outputs, and their rates, rad/s.
 
-        A joint's first and third 1-2-3 angle are sum and difference of its two polar angles. All revolutions are
-        counted.
+        A joint's first and third 1-2-3 angle are sum and difference of its two polar angles. All turns are counted.
         """
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
         vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
@@ -178,9 +179,9 @@ class Interpolant:
         return r, np.stack(q, axis=1)
 
     def _derivatives(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return time derivatives of the velocities and angular velocities of n bodies at r outputs, (r, K, n, 3) each.
+        """Return K time derivatives of the velocities and angular velocities at r outputs, (r, K, n, 3) each.
 
-        There are K orders: accelerations, and also jerk and snap if these exist.
+        K is 1 for accelerations, and 3 if jerk and snap are also available.
         """
         model, known = self.segment.model, vars(self.segment).get("derivatives")
         if self.segment.recorded:
@@ -200,9 +201,9 @@ class Interpolant:
         return motion.linear[:, None], motion.angular[:, None]
 
     def _satisfied(self) -> bool:
-        """Whether the outputs satisfy the constraints; a run without stabilization may violate them.
+        """Whether interpolated states can be projected: the outputs satisfy the constraints and were not recorded.
 
-        States between recorded outputs are not projected, because the constraints may have changed since then.
+        Constraints with recorded outputs may have changed since then.
         """
         if self.segment.recorded:
             return False

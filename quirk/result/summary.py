@@ -33,19 +33,22 @@ def _count(number: int, singular: str, plural: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names in one line of text, shortened if there are many."""
+    """Return names in one line, shortened if there are many."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
 
 
 def _remarks(remarks: Sequence[str]) -> str:
-    """Return remarks in one line of text, shortened if there are many."""
+    """Return remarks in one line, shortened if there are many."""
     more = [f"and {len(remarks) - MOST_NAMED} more"] if len(remarks) > MOST_NAMED else []
     return "; ".join([*remarks[:MOST_NAMED], *more])
 
 
 def _segments(result: Result) -> list[str]:
-    """Return a line with the number of constraint rows in the segments of a run; none for a single segment."""
+    """Return a line, in a list, with the number of constraint rows in each segment of a run.
+
+    Empty for a single segment.
+    """
     if len(result.segments) < 2:
         return []
     rows = [segment.model.rows for segment in result.segments]
@@ -96,7 +99,10 @@ def _frictions(result: Result) -> list[str]:
 
 
 def _loads(result: Result) -> list[str]:
-    """Return lines with the largest force and torque of each joint; for many joints only the most loaded ones."""
+    """Return lines with the largest force and torque of each joint.
+
+    Of many joints only those with the largest loads.
+    """
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))
     largest = {c.name: np.linalg.norm(loads.get(c.name, none), axis=2).max(axis=0) for c in result._loaded}
@@ -129,7 +135,7 @@ def _largest(loads: dict[str, np.ndarray]) -> list[str]:
 
 
 def _energy_balance(result: Result) -> list[str]:
-    """Return a line with the error of the energy balance, in a list; empty if no energy is supplied or dissipated."""
+    """Return a line, in a list, with the error of the energy balance; empty if no energy is supplied or dissipated."""
     if result.conservative or len(result.time) < 2:
         return []
     power = result.power
@@ -139,9 +145,9 @@ def _energy_balance(result: Result) -> list[str]:
 
 
 def summary(result: Result) -> str:
-    """Return a text about the system, the accuracy of energy and constraints, events, and the largest joint loads.
+    """Return a text summary of the system, the accuracy of energy and constraints, events, and the largest joint loads.
 
-    The text has about forty lines at most, for any number of bodies and events.
+    It has at most about forty lines, for any number of bodies and events.
     """
     system, energy = result.system, result.energy
     lines = [

@@ -16,7 +16,7 @@ class Energy:
 
     Attributes
     ----------
-    kinetic, potential : (nt,)
+    kinetic, potential : (nt,) energies of the whole system
     potential_of : potential energy (nt,) of each force element and of "gravity", by name
     """
 
@@ -48,7 +48,7 @@ class Momentum:
     Attributes
     ----------
     linear : (nt, 3) kg m/s
-    angular : (nt, 3) kg m^2/s, about the inertial origin unless another point was chosen
+    angular : (nt, 3) kg m^2/s, about the inertial origin unless another reference point was selected
     """
 
     linear: np.ndarray
@@ -66,7 +66,7 @@ class Residual:
     Attributes
     ----------
     position : (nt,) largest ``|Phi|`` over all rows
-    velocity : (nt,) largest ``|Phi_dot|``
+    velocity : (nt,) largest ``|Phi_dot|`` over all rows
     """
 
     position: np.ndarray

@@ -1,4 +1,4 @@
-"""Work of forces and constraints that a run has integrated, and conservation of energy."""
+"""Work of forces and constraints integrated by a run, and conservation of energy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNCHANGED = 1e-4
 
 
 def work_of(segments: Sequence[Segment]) -> dict[str, np.ndarray]:
-    """Return the work (nt,) since the start, J, by name of the forces and constraints for which a run integrates it."""
+    """Return the work (nt,) since the start, J, by name of the forces and constraints whose work is integrated."""
     work: dict[str, np.ndarray] = {}
     for name in dict.fromkeys(name for segment in segments for name in segment.work):
         before, last, end = 0.0, 0.0, -np.inf
@@ -42,7 +42,7 @@ def is_conservative(
     ----------
     events, elements : events of the run, and its force elements
     work : work (nt,), J, by name of forces and constraints
-    energy_of : function that returns the stored energy (nt,), J, of the force element with a name
+    energy_of : function of a name that returns the stored energy (nt,), J, of the force element with this name
     """
     elements = list(elements)
     driven = any(placed.relation.motions for segment in segments for placed in segment.model.relations)

@@ -1,1 +1,1 @@
-"""Contacts at one state: gaps, sliding and sticking friction, and the touching parts of surfaces."""
+"""Contacts at one state: gaps, sliding and sticking friction, and the parts of surfaces in contact."""

@@ -1,4 +1,4 @@
-"""Flanks in contact along a run, and the event functions for their changes."""
+"""Flanks in contact during a run, and the event functions that detect changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key = tuple[str, int, str]
 
 
 class FlankStates:
-    """The force elements of a system with two elastic flanks separated by free play."""
+    """Force elements of a system with two elastic flanks separated by free play."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -34,14 +34,14 @@ class FlankStates:
     def configured(self, base: Configuration, sides: Mapping[str, int]) -> Configuration:
         """Return the configuration `base` with the given flanks in contact.
 
-        `sides` gives the flank in contact of each element, 1 or -1, or 0 for none, by name.
+        `sides` is the flank in contact of each element by name: 1 or -1, or 0 for none.
         """
         return base.with_others({flanks.name: flanks.on_side(sides.get(flanks.name, 0)) for flanks in self.all})
 
     def guards(self, base: Configuration, sides: Mapping[str, int]) -> list[EventFunction]:
         """Return the event functions of all flanks that are enabled in the configuration `base`.
 
-        `sides` gives the flank in contact of each element, 1 or -1, or 0 for none, by name.
+        `sides` is the flank in contact of each element by name: 1 or -1, or 0 for none.
         """
         found = []
         for flanks in self.all:
@@ -63,12 +63,13 @@ class FlankStates:
     def sides(
         self, before: Mapping[str, int], hit: Sequence[Key], t: float, state: State, base: Configuration
     ) -> dict[str, int]:
-        """Return the flank in contact of each element, 1, -1, or 0 for none, after events.
+        """Return the flank in contact of each element after events, by name: 1 or -1, or 0 for none.
 
         Parameters
         ----------
         before : flanks in contact before the events
         hit : keys of the event functions that cross zero at time t, s
+        t, state, base : time, state, and configuration without flanks
         """
         found: dict[str, int] = {}
         moving = MotionTower.of(Kinematics.of(state), 2) if self.all else None
@@ -87,8 +88,8 @@ class FlankStates:
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
     """Return the flank in contact after events: 1 or -1, or 0 in the free play.
 
-    The arguments are the flank in contact before the events, the crossings of event functions, the coordinate x
-    (deviation from the middle of the play), and its rate.
+    `before` is the flank in contact before the events, and `crossed` are the crossings of event functions. `x` is the
+    coordinate (deviation from the middle of the play), and `rate` its rate.
     """
     if (flanks.name, MEETS) in crossed:
         return crossed[flanks.name, MEETS]

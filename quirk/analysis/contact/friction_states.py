@@ -1,7 +1,7 @@
-"""Whether each friction element slides or sticks, and the event functions that detect a change.
+"""Sliding or sticking of each friction element, and the event functions that detect a change.
 
 Slip is the relative velocity of the two surfaces, with d = 1 or 2 components in the tangent plane. Bounded surfaces
-consist of faces and edges, numbered as their parts.
+consist of parts (faces and edges), which are numbered.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class SlidingContact:
 
     Attributes
     ----------
-    held : while it sticks, the indices of the slip components that constraint rows keep at zero; None while it slides
-    cone : while it sticks, the quantity that reaches zero at the limit of static friction; None if the quantity of
+    held : indices of the slip components kept at zero by constraint rows if it sticks; None if it slides
+    cone : watched quantity that reaches zero at the limit of static friction if it sticks; None if the quantity of
         another element is watched instead
-    load : while it slides on a contact, the rows that determine its normal load, as `shares` of `Friction.sliding`
+    load : rows that determine the normal load if it slides on a contact, as `shares` of `Friction.sliding`
     direction : (d,) unit vector of slip at the start of sliding
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
@@ -67,13 +67,13 @@ class SlidingContact:
 
 
 class Frictions:
-    """All friction elements of a system that slide and stick.
+    """All friction elements of a system, which slide or stick.
 
     Parameters
     ----------
     system : System
-    at_values : whether joints with constant friction stick at a value of their coordinate; otherwise only the rate is
-        held at zero, so that derivatives of the coordinate are not set to zero
+    at_values : whether a sticking joint with constant friction has a row for its coordinate; otherwise it has a row
+        for the rate only, so that sensitivities of the coordinate are not constrained to zero
     """
 
     def __init__(self, system: System, *, at_values: bool = True) -> None:
@@ -101,8 +101,8 @@ class Frictions:
     ) -> Configuration:
         """Return the configuration in which each friction element has the state in `rubbing`.
 
-        `parts` gives the touched part of each bounded surface, by name of contact. `base` is the configuration without
-        friction.
+        `parts` is the index of the part in contact of each bounded surface, by name of contact. `base` is the
+        configuration without friction.
         """
         found = self.bare(base)
         for friction in self.all:
@@ -163,7 +163,7 @@ class Frictions:
     def side(self, friction: StickSlip, state: State, push: np.ndarray | None = None) -> int:
         """Return the side of the first surface, +1 or -1, on which slip components are smooth at a state.
 
-        For a user-defined gap it follows from `push` (3,), the normal of the gap in the inertial frame.
+        For a user-defined gap it follows from the normal of the gap, `push` (3,), inertial frame.
         """
         if isinstance(friction.slip, OfGap):
             _, R = self._frame(friction.ends[0], state)
@@ -179,7 +179,7 @@ class Frictions:
     ) -> dict[str, SlidingContact]:
         """Return the friction states with the coordinates at which joints with constant friction stick.
 
-        A joint that stuck before and has not moved since then sticks at the same value.
+        A joint that already stuck and has not moved keeps its value.
         """
         if not self._at_values:
             return dict(rubbing)
@@ -230,14 +230,14 @@ def head(solver: Solver, rubbing: Mapping[str, SlidingContact]) -> None:
 
 
 def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
-    """Return the slip components of a friction element, each with the side of the surface where it is smooth."""
+    """Return the slip components of a friction element, each with the side of the surface on which it is smooth."""
     turns = isinstance(friction.slip, OfSurfaces | OfGap) and friction.slip.has_sides
     sides = (1, -1) if turns else (1,)
     return [(SlipComponent(friction, c, side), side) for side in sides for c in range(friction.slip.size)]
 
 
 def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipAhead:
-    """Return the watched quantity for the slip in the direction of sliding minus `level`, m/s."""
+    """Return the watched quantity "slip in the direction of sliding minus `level`", m/s; `rub` is the sliding state."""
     if friction.takes == CONSTANT:
         return SlipAhead(friction, rub.direction[0], -level)
     return Reading(friction, "ahead", None, level)
@@ -258,7 +258,7 @@ def rub_of(
     Parameters
     ----------
     friction : the friction element
-    grip : friction element in the contact problem, with its slip direction
+    grip : the element in the contact problem, with its slip direction
     found : solution of the contact problem at this state
     k : index of the friction element in that solution
     side : side of the first surface, +1 or -1

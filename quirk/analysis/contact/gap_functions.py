@@ -1,7 +1,7 @@
-"""Gaps and slip at one state: their values, their rates, and the directions of their forces.
+"""Gaps and slip at one state: values, rates, and directions of forces.
 
-Gaps are those of unilateral constraints; slip is that of friction elements. A bounded surface consists of faces and
-edges, numbered as its parts; a sphere touches one of them.
+Unilateral constraints have gaps, and friction elements have slip components. A bounded surface consists of numbered
+parts (faces and edges); a sphere contacts one of them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ContactPoint:
     ----------
     constraint, number : the constraint, and the index of the gap in it
     gap : gap function
-    at_rest : gap function of a single part of a bounded surface; otherwise equal to `gap`
+    at_rest : gap function of the single part in contact for bounded surfaces; otherwise equal to `gap`
     rows : indices of the two bodies; the ground has the index after the last body
     """
 
@@ -83,7 +83,7 @@ class Slipping:
 
     Attributes
     ----------
-    component : function that computes it
+    component : slip function
     on : the joint or contact
     side : side of a sphere, +1 or -1, on which the component is smooth
     rows : indices of the two bodies; the ground has the index after the last body
@@ -113,14 +113,14 @@ class Opening:
     push_in_body: np.ndarray
 
     def of(self, which: Sequence[int]) -> Opening:
-        """Return the gaps and slip components with the indices `which`."""
+        """Return the gaps and slip components with the indices `which`, as a new object."""
         chosen = list(which)
         return Opening(self.value[chosen], self.rate[chosen], self.push[chosen], self.push_in_body[chosen])
 
     def changed(self, change: np.ndarray) -> np.ndarray:
-        """Return the rates (c,) of all gaps, and the slip components, for given velocities of the bodies.
+        """Return the rates (c,) of all gaps, and the slip components, for given velocities of n bodies.
 
-        `change` (n, 6) holds linear velocities in the inertial frame, m/s, and angular velocities in body axes, rad/s.
+        `change` (n, 6) are linear velocities in the inertial frame, m/s, and angular velocities in body axes, rad/s.
         """
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
@@ -156,18 +156,15 @@ class Gaps:
         self.parts = {one.name: 0 for one in self._bounded}
 
     def locate(self, state: State, before: Mapping[str, int]) -> None:
-        """Determine which part of each bounded surface is nearest at a state.
+        """Determine the part of each bounded surface that is nearest at a state.
 
-        The parts in `before`, by name of contact, are kept as long as the sphere is within their borders.
+        The parts in `before`, by name of contact, are kept while the sphere is within their borders.
         """
         for one in self._bounded:
             self.parts[one.name] = part_at(self._system, one, state, before.get(one.name))
 
     def row_of(self, touch: ContactPoint) -> int:
-        """Return the index of the constraint row for a closed gap, among the rows of its constraint.
-
-        `touch` is the gap.
-        """
+        """Return the index of the constraint row for a closed gap `touch`, among the rows of its constraint."""
         return self.parts.get(touch.constraint.name, touch.number)
 
     def at(self, solver: Solver, t: float, y: np.ndarray, angles: np.ndarray) -> Opening:
@@ -211,7 +208,7 @@ class Gaps:
     def push_on_j(self, opening: Opening, c: int) -> np.ndarray:
         """Return the force (3,) on body j for a unit multiplier of the gap with index c, inertial frame.
 
-        `opening` has the force directions at a state.
+        `opening` contains the force directions at the state.
         """
         i, j = self.touches[c].rows[:2]
         push: np.ndarray = opening.push[c, j, :3] if j < opening.push.shape[1] else -opening.push[c, i, :3]
@@ -220,9 +217,9 @@ class Gaps:
     def check_slip(self, friction: StickSlip, opening: Opening, c: int, slips: Sequence[int]) -> None:
         """Raise a SwitchingError if friction at a user-defined gap is not defined.
 
-        The gap must be a length, and its force f must pass through the contact point. The second condition is tested by
-        the moments of f and of unit forces along the tangents u and v: for forces at a common point with the arm a, the
-        moment of f is a x f = -u ((a x u) . f) - v ((a x v) . f), because f = u x v.
+        The gap must be a length, and the line of action of its unit force f must pass through the contact point. The
+        second condition is tested with the moments of f and of unit forces along the tangents u and v: for forces at a
+        common point with the arm a, the moment of f is a x f = -u ((a x u) . f) - v ((a x v) . f), because f = u x v.
 
         Parameters
         ----------
@@ -254,8 +251,8 @@ class Gaps:
     ) -> np.ndarray:
         """Return the second time derivatives of gaps and the rates of slip components, (c,).
 
-        `which` holds the c indices, with the slip components after the gaps. `accelerations` (n, 6) are linear, m/s^2,
-        in the inertial frame, and angular, rad/s^2, in body axes.
+        `which` are the c indices among all gaps and slip components. `accelerations` (n, 6) are linear, m/s^2, in the
+        inertial frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))
@@ -276,16 +273,16 @@ class Gaps:
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:
-        """Return the numbers that describe the touched part of a bounded surface, as {parameter: numbers}.
+        """Return the geometry of the part of a bounded surface in contact, as a dict {parameter: values}.
 
-        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter with these
-        numbers.
+        The dict is empty for other surfaces. `on` is the contact, and `parameter` the name of the parameter for the
+        geometry.
         """
         part = self.parts.get(on.name)
         return {} if part is None else {parameter: np.array(on.numbers_of(part))}
 
     def _select_parts(self, watch: EventMonitor) -> None:
-        """Write the geometry of the touched faces and edges into the compiled gap and slip functions of `watch`."""
+        """Write the geometry of the faces and edges in contact into the compiled gap and slip functions of `watch`."""
         inputs, entries = watch.table.laws.inputs, watch.table.laws.entries
         owners = [*(touch.constraint for touch in self.touches), *(slip.on for slip in self.slips)]
         for c, on in enumerate(owners):

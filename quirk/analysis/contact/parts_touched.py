@@ -1,4 +1,4 @@
-"""Parts of bounded surfaces: the face, edge or corner that a sphere touches."""
+"""Parts of bounded surfaces: the face, edge or corner in contact with a sphere."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def part_at(system: System, contact: Contact, state: State, before: int | None =
 
 
 def border_guards(system: System, parts: Mapping[str, int]) -> list[EventFunction]:
-    """Return event functions that detect when a sphere leaves the touched face, edge or corner of a surface.
+    """Return event functions that detect when a sphere leaves the face, edge or corner in contact.
 
-    `parts` gives the index of the touched part by name of contact.
+    `parts` is the index of the part in contact, by name of contact.
     """
     slack, found = BEYOND * system.model.length, list[EventFunction]()
     for name, part in parts.items():

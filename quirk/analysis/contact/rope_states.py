@@ -1,4 +1,4 @@
-"""Stick, slip and slackness of elastic ropes along a run, and the event functions for changes."""
+"""Stick, slip and slackness of elastic ropes during a run, and the event functions that detect changes."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class RopeState:
 
     Attributes
     ----------
-    states : STICKS, AHEAD, BACK or FREE for each stop with friction
+    states : STICKS, AHEAD, BACK or FREE for each stop (guide point) with friction
     slack : whether the rope is slack
-    below : for each stop with friction, tolerances (N) by which its friction margins ahead and back may be negative
-        while the rope sticks; they cover the error of the ratio of tensions at the end of slip
+    below : tolerances (N) of the friction margins ahead and back at each stop with friction, by which they may be
+        negative while the rope sticks; they cover the error of the ratio of tensions at the end of slip
     """
 
     states: tuple[int, ...]
@@ -59,13 +59,13 @@ class RopeStates:
         self.all = [force for force in system.forces if isinstance(force, ElasticRope) and force.switches]
 
     def configured(self, base: Configuration, known: Mapping[str, RopeState]) -> Configuration:
-        """Return the configuration `base` with each rope in the state `known` for its name."""
+        """Return the configuration `base` with each rope in its state in `known`, a dict by name."""
         return base.with_others(
             {rope.name: rope.in_state(known[rope.name].states) for rope in self.all if rope.name in known}
         )
 
     def guards(self, base: Configuration, known: Mapping[str, RopeState]) -> list[EventFunction]:
-        """Return the event functions that detect changes of the rope states `known`, by name of rope."""
+        """Return the event functions that detect changes of the rope states `known`, a dict by name of rope."""
         found = []
         for rope in self.all:
             if rope.name in base.idle or rope.name not in known:
@@ -95,12 +95,13 @@ class RopeStates:
     def states(
         self, before: Mapping[str, RopeState], hit: Sequence[Key], t: float, state: State, base: Configuration
     ) -> dict[str, RopeState]:
-        """Return the state of each rope after events.
+        """Return the state of each rope after events, by name.
 
         Parameters
         ----------
         before : states before the events
         hit : keys of the event functions that cross zero at time t, s
+        t, state, base : time, state of the system, and configuration without states of ropes
         """
         found = {}
         for rope in self.all:
@@ -123,7 +124,7 @@ class RopeStates:
 
 
 class _Instant:
-    """Tensions and slip of a rope at one time, from which its new state follows."""
+    """Tensions and slip of a rope at one time, which determine its new contact state."""
 
     def __init__(self, system: System, rope: ElasticRope, t: float, state: State) -> None:
         self.rope, self._t = rope, t
@@ -135,7 +136,7 @@ class _Instant:
         self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
 
     def quantities(self, states: tuple[int, ...]) -> dict[str, tuple[float, float]]:
-        """Return value and rate of each coordinate of the rope in the given states, by name."""
+        """Return value and rate of each coordinate of the rope, by name, if its stops have the given states."""
         acts = exerted(self.rope.in_state(states), self._rows, self._moving, self._t, 0, {}, self._internal)
         return {
             name: (float(x[0]), float(x[1])) for name, x in zip(self.rope.coordinates, acts.coordinates, strict=True)
@@ -159,12 +160,12 @@ class _Instant:
                 )
 
     def settled(self, former: RopeState, marks: set[tuple[int, str]]) -> RopeState:
-        """Return the state of a taut rope: it sticks or slips at each stop at which friction is at its limit.
+        """Return the state of a taut rope, which sticks or slips at each stop where friction is at its limit.
 
         At each of these stops the rope either slips in the direction of the limit, or its tensions move away from the
-        limit. This is a linear complementarity problem, solved by principal pivoting: the first stop with a violated
+        limit. This linear complementarity problem is solved by principal pivoting: the first stop with a violated
         condition is exchanged, which terminates for this class of matrices (K. G. Murty, Linear Complementarity, 1988,
-        chapter 4).
+        chapter 4). `former` is the previous state, and `marks` are the limits reached, as (stop, quantity).
         """
         limits = self._limits(former, marks)
         count = len(former.states)
@@ -184,7 +185,10 @@ class _Instant:
         )
 
     def _limits(self, former: RopeState, marks: set[tuple[int, str]]) -> dict[int, int]:
-        """Return the direction of slip, AHEAD or BACK, of each stop where friction is at its limit, by index."""
+        """Return the direction of slip, AHEAD or BACK, by index of each stop where friction is at its limit.
+
+        `former` and `marks` are as for `settled`.
+        """
         limits = {b: state for b, state in enumerate(former.states) if state != STICKS}
         limits |= {b: AHEAD for b, what in marks if what == SLIPS_AHEAD}
         limits |= {b: BACK for b, what in marks if what == SLIPS_BACK}
@@ -201,7 +205,7 @@ class _Instant:
     def _exchanged(self, limits: Mapping[int, int], slipping: set[int], anchor: int | None) -> RopeState | None:
         """Return the state that satisfies all conditions, or None if there is none.
 
-        `limits` are as returned by `_limits`, `slipping` the stops at which the rope is assumed to slip initially, and
+        `limits` are the results of `_limits`, `slipping` the stops at which the rope is assumed to slip initially, and
         `anchor` a stop at which it must stick, or None.
         """
         slipping, stops = set(slipping), self.rope.sections.stops
@@ -221,12 +225,12 @@ class _Instant:
 
         Parameters
         ----------
-        now : values and rates of the rope's quantities, as returned by `quantities`
-        stop : index of the point of the rope
-        way : direction of slip that the friction limit allows, AHEAD or BACK
+        now : values and rates of the rope's coordinates, as returned by `quantities`
+        stop : index of the stop
+        way : direction of slip allowed by the friction limit, AHEAD or BACK
         slips : whether the rope is assumed to slip
-            The condition then is that it does not slip against the direction of slip; otherwise, that the margin of its
-            tensions to the limit does not decrease.
+            The condition is then that slip is not opposite to `way`; otherwise, that the friction margin does not
+            decrease.
         """
         if slips:
             return now[f"{SLIPPING} {stop}"][0] < -STILL * self._fastest
@@ -234,13 +238,19 @@ class _Instant:
         return rate < -STILL * self._fastest * self.rope.stiffness / self._shortest
 
     def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the amounts (N) by which the friction margins ahead and back at a stop may be negative."""
+        """Return the amounts (N) by which the friction margins ahead and back at a stop may be negative.
+
+        `now` are the values and rates of the rope's coordinates.
+        """
         least = ROUND_OFF * max(self._tensions(now, stop))
         ahead, back = (least + max(0.0, -now[f"{margin} {stop}"][0]) for margin in (MARGIN_AHEAD, MARGIN_BACK))
         return ahead, back
 
     def _tensions(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the tensions (N) of the rope before and behind the stop with index `stop`."""
+        """Return the tensions (N) of the rope before and behind the stop with index `stop`.
+
+        `now` are the values and rates of the rope's coordinates.
+        """
         spans = len(self.rope.sections.of_span)
         return now[f"tension {(stop - 1) % spans}"][0], now[f"tension {stop}"][0]
 

@@ -1,8 +1,8 @@
-"""Unilateral constraints in statics, with their contact forces as unknowns in addition to the poses.
+"""Unilateral constraints in statics; unknowns are the poses and the contact forces.
 
-Each gap gets an element whose load is the gradient of the gap times an internal variable, the contact force. The
-resulting smooth system has derivatives with respect to poses and contact forces; complementarity selects the closed
-gaps: gap >= 0, force >= 0, one of them zero.
+Each gap is replaced by a force element whose load is the gradient of the gap times an internal variable, the contact
+force. The resulting smooth system has derivatives with respect to poses and contact forces; the closed gaps follow from
+complementarity: gap >= 0, force >= 0, one of them zero.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ContactForce(Gap):
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return zero, because the contact force is constant during a motion."""
+        """Return zero: the contact force is constant during a motion."""
         return 0.0
 
 
@@ -96,10 +96,10 @@ class Pushes:
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
 
     def missing(self, x: np.ndarray, gaps: np.ndarray) -> float:
-        """Return the largest violation of complementarity by contact forces `x` and `gaps`, (c,) each.
+        """Return the largest violation of complementarity for contact forces `x` (c,) and `gaps` (c,).
 
-        The violation of a contact is its gap if a force acts, otherwise its penetration. Lengths are relative to the
-        characteristic length of the system, angles are in rad.
+        The violation is the gap if a force acts, otherwise the penetration. Lengths are relative to the characteristic
+        length of the system, angles are in rad.
         """
         if not len(x):
             return 0.0
@@ -107,14 +107,11 @@ class Pushes:
 
     @property
     def units(self) -> np.ndarray:
-        """Units (c,) in which gaps are measured.
-
-        The unit is the characteristic length of the system (m) for lengths, and 1 rad for angles.
-        """
+        """Units (c,) of the gaps: the characteristic length of the system (m) for lengths, and 1 rad for angles."""
         return np.array([1.0 if element.turning else self.system.model.length for element in self.elements])
 
     def without(self, state: State) -> State:
-        """Return a copy of the state without the internal variables for contact forces, for the original system."""
+        """Return a copy of the state without internal variables for contact forces, for the original system."""
         own = {element.name for element in self.elements}
         internal = {name: numbers for name, numbers in state.internal.items() if name not in own}
         parts = (np.array(part) for part in state.parts)
@@ -135,17 +132,17 @@ class Pushes:
 
 
 def far_step(B: np.ndarray, g: np.ndarray, G: np.ndarray, gaps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a step towards equilibrium, without an initial guess of the closed gaps.
+    """Return a step toward equilibrium without an initial guess of the closed gaps.
 
-    The step consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, for
-    which the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B is positive definite, and a
-    least-squares problem with it gives the initial guess of the closed gaps for `near_step`.
+    The step consists of a displacement du (v,) in free coordinates and contact forces x (c,) with B du = g + G x, so
+    that the linearized gaps, gaps + G^T du, are not negative. The symmetric part of B must be positive definite; a
+    least-squares problem with it provides the initial guess of the closed gaps for `near_step`.
 
     Parameters
     ----------
     B : (v, v) damping minus stiffness: minus the derivative of the accelerations, plus a multiple of the unit matrix
     g : (v,) accelerations along the free coordinates
-    G : (v, c) accelerations for unit contact forces, which are the gradients of the gaps
+    G : (v, c) accelerations due to unit contact forces, equal to the gradients of the gaps
     gaps : (c,) present gaps
     """
     alike = 0.5 * (B + B.T)
@@ -159,8 +156,8 @@ def near_step(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return a displacement du (v,) in free coordinates and contact forces x (c,), from a guess of the closed gaps.
 
-    Arguments are as for `far_step`; `closed` (c,) is the guess, bool. An active-set method opens gaps with negative
-    force and closes penetrating gaps until neither is left.
+    `closed` (c,), bool, is the guess; the other arguments are as for `far_step`. An active-set method opens gaps with
+    negative force and closes penetrating gaps until there are none.
     """
     v, closed = len(g), closed.copy()
     tried: set[bytes] = set()
@@ -179,7 +176,7 @@ def near_step(
 def _least(A: np.ndarray, b: np.ndarray, v: int) -> np.ndarray:
     """Return the least-norm solution of A z = b, in which the first `v` unknowns are displacements, the others forces.
 
-    The unknowns are scaled so that all columns of A are of similar size.
+    The unknowns are scaled so that all columns of A have similar norms.
     """
     size = np.abs(A[:, :v]).max(initial=0.0)
     across = np.abs(A[:, v:]).max(axis=0, initial=0.0)

@@ -1,9 +1,9 @@
 """Eigenvalues and eigenvectors of the state matrix A (F, F) of a linear system with F states.
 
 Neutral directions, such as the position of a bicycle on its plane, give zero eigenvalues in Jordan blocks, which
-standard algorithms perturb by a root of round-off. Therefore null vectors are deflated first, repeatedly (Golub and
-Wilkinson, SIAM Review 18 (1976), section 10); the remaining matrix has the other eigenvalues. Zero eigenvalues are thus
-exact.
+standard algorithms perturb by a root of the round-off unit. Therefore null vectors are first deflated repeatedly (Golub
+and Wilkinson, SIAM Review 18 (1976), section 10). Zero eigenvalues are then exact, and the remaining matrix has the
+other eigenvalues.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ ROUND_OFF = 1e-14
 def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndarray:
     """Return units (F,) of the states for which the entries of A have similar magnitude.
 
-    Poses keep their units, velocities are measured in units of poses times `rate`, and each internal variable has its
-    own unit.
+    The unit of poses is 1, that of velocities is `rate`, and each internal variable has an individual unit.
 
     Parameters
     ----------
     A : (F, F) over poses, velocities and internal variables, in this order
     poses, velocities : numbers of these states
-    rate : rate of loads and of the motion, 1/s; derivatives of accelerations much smaller than its square are round-off
+    rate : typical rate, 1/s; derivatives of accelerations much smaller than its square count as round-off
     """
     free = poses + velocities
     units = np.ones(len(A))
@@ -63,13 +62,13 @@ def units_between(effect_on_variables: np.ndarray, effect_of_variables: np.ndarr
 
 
 def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return all eigenvalues (F,) of A, smallest absolute value first; `units` (F,) scale the states."""
+    """Return all eigenvalues (F,) of A by increasing absolute value; `units` (F,) are the scales of the states."""
     zeros, values, _ = _without_zeros(_in_units(A, units))
     return sorted_by_size(np.concatenate([np.zeros(zeros), values]))
 
 
 def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return r eigenvalues (r,) and their eigenvectors (F, r) as columns; `units` (F,) scale the states.
+    """Return r eigenvalues (r,) and their eigenvectors (F, r) as columns; `units` (F,) are the scales of the states.
 
     r is less than F if zero eigenvalues are in Jordan blocks.
     """
@@ -83,7 +82,7 @@ def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _in_units(A: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the state matrix A (F, F) for states that are measured in `units` (F,)."""
+    """Return the state matrix A (F, F) for states measured in `units` (F,)."""
     return np.asarray(A * units / units[:, None])
 
 
@@ -96,7 +95,7 @@ def sorted_by_size(values: np.ndarray) -> np.ndarray:
 
 
 def order(values: np.ndarray) -> np.ndarray:
-    """Return the indices that sort eigenvalues in the order of `sorted_by_size`.
+    """Return the indices that sort eigenvalues as in `sorted_by_size`.
 
     Values are rounded, so that conjugate pairs stay together.
     """

@@ -1,7 +1,7 @@
 """Equilibria: states at rest without accelerations, found by Newton's method with exact derivatives.
 
-Free coordinates u are coordinates of the displacements that the constraints allow. At rest g(u) are the accelerations
-along them, K = dg/du their derivative, and G their derivative with respect to the contact forces x.
+Free coordinates u are coordinates of the displacements that the constraints allow. The accelerations along them, at
+rest, are g(u), with derivatives K = dg/du and G with respect to the contact forces x.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ CLOSED = 1e-9
 @explained
 @dataclass
 class Equilibrium(State):
-    """A state of equilibrium, with its loads and stability.
+    """State of equilibrium, with its loads and stability.
 
     Attributes
     ----------
     time : time at which loads and drivers are evaluated, s
     touching : names of the closed unilateral constraints that carry a load
-    residual : largest acceleration, relative to the accelerations that the loads alone would cause; 0 without loads
+    residual : largest acceleration relative to the accelerations that uncanceled loads would cause; 0 without loads
     system : System with the constraints in `touching` closed
     """
 
@@ -88,7 +88,10 @@ class Equilibrium(State):
 
     @cached_property
     def loads(self) -> dict[str, JointLoad]:
-        """Force and torque of every active constraint by name, as from `System.joint_loads`; zero for open gaps."""
+        """Force and torque of every active constraint by name, as returned by `System.joint_loads`.
+
+        Zero for open gaps.
+        """
         found = self.system.joint_loads(self, self.time)
         none = (
             constraint.name
@@ -103,7 +106,7 @@ class Equilibrium(State):
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues of small motions about the equilibrium, complex, 1/s, smallest absolute value first."""
+        """Eigenvalues of small motions about the equilibrium, complex, 1/s, by increasing absolute value."""
         return linearize(self.system, self.copy(), self.time).eigenvalues
 
     @cached_property
@@ -114,7 +117,7 @@ class Equilibrium(State):
     def stable(self) -> bool:
         """Whether no eigenvalue has a positive real part; undamped oscillations count as stable.
 
-        Large systems of beams with conservative or damping loads need no eigenvalues.
+        For large systems of beams with conservative or damping loads the eigenvalues are not computed.
         """
         if "eigenvalues" not in vars(self) and self._stability is not None:
             return self._stability
@@ -152,7 +155,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
 def _dense_search(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
     """Return the best state found from `state` by searches with dense matrices, and its residual.
 
-    `pushes` are the gaps of `system`.
+    `pushes` are the gaps of `system` with their contact forces.
     """
     floor = None if pushes.elements else mixed_newton(pushes.system, state, t)
     found, best = _search(pushes, state if floor is None else floor, t)
@@ -164,9 +167,9 @@ def _dense_search(pushes: Pushes, system: System, state: State, t: float) -> tup
 
 
 def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: float) -> ConvergenceError:
-    """Return the ConvergenceError of a search that has failed.
+    """Return the ConvergenceError of a failed search.
 
-    The error holds the best state found, `state`, and names the body with the largest acceleration at this state.
+    The error contains the best state found, `state`, and names the body with the largest acceleration there.
     `final_residual` is the residual, and `pushes` are the gaps of the system.
     """
     free = NullSpaceBasis.at(Point(pushes.system, state, t))
@@ -193,15 +196,15 @@ def _convergence_error(pushes: Pushes, state: State, final_residual: float, t: f
 
 
 def _falls_freely(free: NullSpaceBasis) -> bool:
-    """Whether most of the acceleration at the state of `free` is in directions without stiffness, as in free fall."""
+    """Whether most of the acceleration at the state of `free` is along directions without stiffness (free fall)."""
     g, K, _ = accelerations(free, 0)
     return bool(np.abs(_unbalanced(g, K)).max(initial=0.0) > UNOPPOSED * np.abs(g).max(initial=0.0))
 
 
 def _unbalanced(g: np.ndarray, K: np.ndarray) -> np.ndarray:
-    """Return the part of accelerations g (f,) that no displacement can balance.
+    """Return the part of accelerations g (f,) that cannot be balanced by displacements.
 
-    This part is outside the range of K (f, f), the derivative of g with respect to displacements.
+    It is the component outside the range of K (f, f), the derivative of g with respect to displacements.
     """
     return np.asarray(g - K @ np.linalg.lstsq(K, g, rcond=INDIFFERENT)[0])
 
@@ -209,7 +212,7 @@ def _unbalanced(g: np.ndarray, K: np.ndarray) -> np.ndarray:
 def _contact_forces(pushes: Pushes, state: State, t: float) -> np.ndarray:
     """Return the contact forces (c,) at the c gaps of a system in equilibrium, N or N m; zero at open gaps.
 
-    Equilibrium does not determine how redundant contacts share a load; the forces of least norm are returned for these.
+    The forces of redundant contacts, which are not unique, are those of least norm.
 
     Parameters
     ----------
@@ -233,10 +236,10 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
     `pushes` are the gaps of the system.
 
     Steps (k - K) du = g + G x are Newton steps for k = 0. If K has positive eigenvalues, k exceeds them, unless the
-    state is so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit step of a
-    strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
-    residual, k is increased; otherwise the next step may be longer, because the path may be many times the size of the
-    system. Contact forces x satisfy complementarity in each step (Josephy 1979).
+    state is so close to an equilibrium that Newton's method converges. With k > 0 the step is an implicit Euler step of
+    a strongly damped descent (Kelley and Keyes, SIAM J. Numer. Anal. 35 (1998)). After a step that increases the
+    residual, k is increased; otherwise the next step may be longer, because the distance to the equilibrium may be many
+    times the characteristic length. Contact forces x satisfy complementarity in each step (Josephy 1979).
     """
     best, best_step, slower, previous, stride, found = np.inf, 0, 0.0, np.inf, 1.0, (state, np.inf)
     loaded = 0.0
@@ -279,10 +282,10 @@ def _relative_size(g: np.ndarray, size: float) -> float:
 
 
 def _descent_damping(point: Point, K: np.ndarray, g: np.ndarray, length_factor: float, definite: bool) -> float:
-    """Return the damping k, 1/s^2, with which a step (k - K) du = g lowers the potential energy.
+    """Return the damping k, 1/s^2, for which a step (k - K) du = g decreases the potential energy.
 
     `length_factor` scales the largest step along directions without stiffness. If `definite`, the symmetric part of k -
-    K is also positive definite, as required for contacts.
+    K is positive definite, as required for contacts.
     """
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())
@@ -297,7 +300,10 @@ def _descent_damping(point: Point, K: np.ndarray, g: np.ndarray, length_factor: 
 def _at_rest(system: System, start: State, t: float) -> State:
     """Return the nearest state at rest that satisfies the constraints.
 
-    An InputError is raised if drivers are in motion.
+    Raises
+    ------
+    InputError
+        If drivers are in motion.
     """
     still = replace(
         start, velocity=np.zeros_like(start.velocity), angular_velocity=np.zeros_like(start.angular_velocity)
@@ -315,7 +321,7 @@ def _at_rest(system: System, start: State, t: float) -> State:
 def _is_negligible(free: NullSpaceBasis, step: np.ndarray) -> bool:
     """Whether a step changes the state by no more than round-off.
 
-    `step` contains changes of the free coordinates, followed by those of the internal variables.
+    `step` consists of changes of the free coordinates, then of the internal variables.
     """
     point, v = free.point, free.velocities.shape[1]
     internal = point.model.carried.numbers(point.model.carried.flat(point.state))[: len(step) - v]

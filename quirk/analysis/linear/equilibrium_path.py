@@ -1,4 +1,4 @@
-"""Paths of equilibria over a parameter, through turning points."""
+"""Paths of equilibria as functions of a parameter, through turning points."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CROWDED = 1e-2
 @explained
 @dataclass(frozen=True, repr=False)
 class EquilibriumPath:
-    """Equilibria of a system over one parameter.
+    """Equilibria of a system as a function of one parameter.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class EquilibriumPath:
         return f"<EquilibriumPath: {len(self.values)} equilibria from {first:.6g} to {last:.6g}, {turning} turning>"
 
     def plot(self, name: str, **options: Any) -> Any:
-        """Plot a quantity over the parameter; unstable parts are dashed. `options` are those of `Result.plot`."""
+        """Plot a quantity over the parameter, with unstable parts dashed; `options` are those of `Result.plot`."""
         from quirk.graphics.plot.roots import draw_equilibria
 
         return draw_equilibria(self.values, self.of(name), self.stable, self.turning, name, options)
@@ -68,13 +68,13 @@ class EquilibriumPath:
 def equilibrium_path(
     build: Callable[[float], Any], start: float, stop: float, *, step: float = 0.05, most: int = 1000
 ) -> EquilibriumPath:
-    """Return the equilibria of a system over a parameter; the path continues through turning points.
+    """Return the equilibria of a system as a function of a parameter; the path continues through turning points.
 
     Parameters
     ----------
-    build : function of a value
-        Returns the system, or a pair of the system and a starting state. The path begins at `start`, at the equilibrium
-        near the starting state. The system has the same parts at all values, and no unilateral constraints.
+    build : function of the parameter
+        ``build(value)`` returns the system, or (system, starting state). The path begins at `start`, at the equilibrium
+        near the starting state. The system must have the same parts for all values, and no unilateral constraints.
     start, stop : float
         Range of the parameter. The path ends when it reaches `stop`, or an equal distance on the other side of `start`.
     step : float
@@ -150,7 +150,7 @@ def equilibrium_path(
 
 
 def _as_path(points: list[PathPoint], turning: list[int]) -> EquilibriumPath:
-    """Return points of a path with the indices of its turning points as an EquilibriumPath."""
+    """Return an EquilibriumPath of the given points; `turning` are the indices of its turning points."""
     states = [
         Equilibrium(*of.parts, angles=of.angles, internal=of.internal, bodies=of.bodies, system=point.system)
         for point in points

@@ -21,7 +21,7 @@ LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return a bound of the accelerations along free coordinates if the loads did not cancel, kg^(1/2) m/s^2."""
+    """Return a bound of the accelerations along free coordinates that uncanceled loads would cause, kg^(1/2) m/s^2."""
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
@@ -54,17 +54,17 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
     """Return displacements (n, 3), m, and rotations (n, 3), rad, of n bodies for a step in free coordinates.
 
     Displacements are in the inertial frame, and rotation vectors in body axes. `step` (f,) begins with the v free
-    coordinates of the bodies; further entries, for internal variables, are ignored.
+    coordinates of the bodies; the remaining entries, for internal variables, are ignored.
     """
     change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
     return change[:, :3], change[:, 3:]
 
 
 def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, length_factor: float = 1.0) -> float:
-    """Return the size of a step: its largest relative displacement, or its largest rotation, rad, if that is larger.
+    """Return the size of a step: the larger of its largest relative displacement and its largest rotation, rad.
 
     `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are divided by the
-    characteristic length of the system times the factor `length_factor`.
+    characteristic length of the system times `length_factor`.
     """
     return float(max(np.abs(moves).max() / (length_factor * point.model.length), np.abs(turns).max()))
 
@@ -82,12 +82,12 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
     state : state before the step
     step : (f,) changes of the v free coordinates of the bodies, then of the first f - v internal variables
     t : time, s
-    length_factor : factor of the largest displacement
+    length_factor : factor on the largest allowed displacement
 
     Raises
     ------
     AssemblyError
-        If the projection fails for short steps, too.
+        If the projection fails even for short steps.
     """
     point, (moves, turns) = free.point, change_along(free, step)
     size = size_of_change(point, moves, turns, length_factor)

@@ -32,7 +32,7 @@ class Input:
     Attributes
     ----------
     name : name of the input
-    write : function that writes the unit variation of the input into one of several directions, given by index
+    write : function that writes the unit variation of the input into the direction with a given index
     """
 
     name: str
@@ -42,7 +42,7 @@ class Input:
 def inputs_of(model: Model, names: Iterable[Any]) -> list[Input]:
     """Return the inputs for the user's list of names and pairs (name, parameter).
 
-    A vector gives one input for each component.
+    A vector is divided into one input for each component.
     """
     if isinstance(names, str):
         raise InputError(f'{OWNER}: inputs must be a list, such as ["{names}"]; got the text {names!r}')
@@ -50,7 +50,7 @@ def inputs_of(model: Model, names: Iterable[Any]) -> list[Input]:
 
 
 def directions_of(model: Model, inputs: list[Input]) -> Directions:
-    """Return one direction for each input: a unit variation of that input alone."""
+    """Return one direction for each input: its unit variation, with all other inputs constant."""
     made = Directions.none(model, len(inputs))
     made = Directions(made.bodies, made.time, made.internal, made.mass, made.inertia, made.gravity, {}, {})
     for c, one in enumerate(inputs):
@@ -82,9 +82,9 @@ def _inputs(model: Model, key: Any) -> list[Input]:
 
 
 def _of_element(number: int, element: ForceElement, parameter: str | None, name: str) -> list[Input]:
-    """Return the inputs for a parameter or motion of a force element; if `parameter` is None, those for its load.
+    """Return the inputs for a parameter or motion of a force element; if `parameter` is None, for its load.
 
-    `number` is the index of the element in the model, and `name` its name.
+    `number` is the index of the element in the model, and `name` is the name of the element.
     """
     layout, places = element.layout(), _places(element)
     chosen = getattr(element, "argument", None) if parameter is None else parameter
@@ -116,7 +116,7 @@ def _of_element(number: int, element: ForceElement, parameter: str | None, name:
 
 
 def _places(element: ForceElement) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Return the first law-input index and the shape of each numerical parameter of a force element, by name."""
+    """Return, for each numerical parameter of a force element by name, its first law-input index and its shape."""
     found, place = {}, 0
     for name in element.parameters:
         given = getattr(element, name)

@@ -34,18 +34,18 @@ class Linearization:
     Attributes
     ----------
     A, B, C, D : (F, F), (F, i), (o, F) and (o, i)
-    states, inputs, outputs : names
+    states, inputs, outputs : names of states, inputs and outputs
     about : "equilibrium"; "steady motion", in the co-moving axes of `frame`; or "instant" of a motion with time-varying
         coefficients
     directions : (n, 12, F)
-        Motion of the n bodies for a unit of each state: displacements of the centers of mass in the inertial frame, m,
-        rotations in body axes, rad, variations of velocities in the inertial frame, and of angular velocities in body
-        axes.
+        Motion of the n bodies for a unit value of each state: displacements of the centers of mass in the inertial
+        frame, m, rotations in body axes, rad, variations of velocities in the inertial frame, and of angular velocities
+        in body axes.
     output_values : (o,) values of the outputs at the state
     state, time : the operating point
-    frame : the steady motion, with `velocity` of the point at the origin, `turning` in the inertial frame and `spin`
-        (n, 3) of each body in its axes
-    units : (F,) scaling of the states for which the entries of A are of similar size
+    frame : the steady motion, with `velocity` of the point at the inertial origin, angular velocity `turning` in the
+        inertial frame, and `spin` (n, 3) of each body in body axes
+    units : (F,) scales of the states for which the entries of A have similar magnitudes
     """
 
     A: np.ndarray
@@ -65,13 +65,13 @@ class Linearization:
 
     @cached_property
     def eigenvalues(self) -> np.ndarray:
-        """All eigenvalues (F,) of A, complex, 1/s, smallest absolute value first."""
+        """All eigenvalues (F,) of A, complex, 1/s, by increasing absolute value."""
         return eigenvalues(self.A, self.units)
 
     def motion(self, x: Any) -> np.ndarray:
         """Return the motion of the n bodies (n, 12) for states x (F,), or (k, n, 12) for several states (k, F).
 
-        The 12 components are described in `directions`.
+        The 12 components are described at the attribute `directions`.
         """
         given = np.asarray(x)
         if given.shape[-1:] != (len(self.states),) or given.dtype.kind not in "iufc":
@@ -91,7 +91,7 @@ class Linearization:
     def to_control(self) -> Any:
         """Return the system as a `control.StateSpace` with named signals.
 
-        This method needs python-control, the extra `quirk-dynamics[control]`.
+        This requires python-control, the extra `quirk-dynamics[control]`.
         """
         try:
             import control
@@ -119,7 +119,7 @@ def linearize(
 ) -> Linearization:
     """Return the linear equations of small motions about a state at time t (s); see `System.linearize`.
 
-    `inputs`, `outputs` and `coordinates` are the arguments of that method.
+    `inputs`, `outputs` and `coordinates` are described there.
     """
     point = Point(system, state, t)
     listed, asked = inputs_of(point.model, inputs), quantities("System.linearize", "outputs", point.system, outputs)

@@ -1,10 +1,10 @@
 """Newton's method for equilibria of elastic beams with strains as additional unknowns.
 
-Beams resist extension and shear much more than bending. A linear Newton step stretches a beam, in proportion to the
+Beams are much stiffer in extension and shear than in bending. A Newton step stretches a beam in proportion to the
 square of the rotation, so that the next residual is large and convergence is slow. Here the strains e of the segments
 are additional unknowns, with the equations e = strains(q) for the displacements q. After elimination of e, the residual
 is the same as without e, but its derivative contains the loads at the strains e. These strains are updated linearly and
-are not affected by the stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
+are not affected by the spurious stretch (Magisano, Leonetti and Garcea, Int. J. Numer. Methods Eng. 109 (2017) 234).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ EXCITED = 1e-6
 def mixed_newton(system: System, state: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium that a damped descent from `state` could also reach.
 
-    The equilibrium is stable, or the displacements to it have no part along its growing motions, as for a beam that
-    deforms in a plane from which it would buckle. The result is None if there are no beams, or if the iteration finds
-    no such equilibrium. t is the time, s.
+    The equilibrium is stable, or the displacements to it have no component along its growing motions, as for a beam
+    that deforms in a plane from which it would buckle. Returns None if there are no beams, or if the iteration finds no
+    equilibrium of this kind. t is the time, s.
     """
     segments = BeamStrains.of(system)
     if not segments.names:
@@ -76,14 +76,17 @@ def _search(segments: BeamStrains, system: System, start: State, t: float) -> St
 
 
 def _growing_motions(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
-    """Return the growing motions (6 n, g) at an equilibrium as columns, in coordinates of the mass metric."""
+    """Return the growing motions at an equilibrium as columns (6 n, g), in coordinates of the mass metric.
+
+    `free` is the basis of free coordinates, and K the derivative of the accelerations with respect to them.
+    """
     values, vectors = np.linalg.eig(K)
     growing = vectors[: free.velocities.shape[1], values.real > GROWS * np.abs(K).max(initial=0.0)]
     return np.asarray(free.velocities @ growing)
 
 
 def excites(point: Point, growing: np.ndarray, start: State) -> bool:
-    """Whether the displacements from the start to an equilibrium have a part along one of its growing motions.
+    """Whether the displacements from the start to an equilibrium have a component along one of its growing motions.
 
     `growing` (6 n, g) are these motions as columns, in coordinates of the mass metric.
     """
@@ -153,7 +156,7 @@ class BeamStrains:
     def at(self, point: Point, strains: np.ndarray, actual: np.ndarray) -> Iterator[None]:
         """Context manager in which the N segments exert the loads for the strains `strains` (N, 6).
 
-        The actual strains at the point are `actual` (N, 6); the reference strains are changed by the difference.
+        `actual` (N, 6) are the actual strains at the point; the reference strains are changed by the difference.
         """
         inputs = point.solver.applied.table.inputs
         places = self.first_inputs[:, None] + np.arange(strains.shape[1])

@@ -1,4 +1,4 @@
-"""A mode of small motions as a `Result`, for plots and animations."""
+"""Modes of small motions as `Result` objects, for plots and animations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PICTURES = 48
 def as_result(system: System, modes: Modes, number: int, amplitude: float, periods: int) -> Result:
     """Return a mode as a motion about its state; see `Modes.result`.
 
-    For a mode of a steady motion, the steady motion itself is omitted: the bodies oscillate about the state.
+    For a mode of a steady motion, the steady motion itself is omitted; the bodies oscillate about the state.
     """
     from quirk.result.result import Result
     from quirk.result.segment import Segment

@@ -33,7 +33,7 @@ REAL = 1e-9
 @explained
 @dataclass(frozen=True)
 class Modes:
-    """k modes exp(s t) of small motions about a state, in the order of abs(s); complex pairs count once, with Im s > 0.
+    """The k modes exp(s t) of small motions about a state, by increasing abs(s); one for each conjugate pair, Im s > 0.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Modes:
         Motion of the n bodies: displacements of the centers of mass in the inertial frame, rotations in body axes,
         variations of velocities in the inertial frame and of angular velocities in body axes. The largest displacement,
         relative to the characteristic length of the system, or rotation is 1.
-    internal : (k, q) complex, variations of all q internal variables of force elements
+    internal : (k, q) complex, variations of the q internal variables of force elements
     about : "equilibrium", "steady motion" or "instant", as in `Linearization`
     state, time : the operating point
     """
@@ -64,7 +64,7 @@ class Modes:
     def damping(self) -> np.ndarray:
         """Damping ratios (k,): -Re s / abs(s), or 0 for s = 0.
 
-        A mode with ratio 1 decays without oscillation; one with a negative ratio grows.
+        A mode with ratio 1 decays without oscillation; a mode with a negative ratio grows.
         """
         size = np.abs(self.eigenvalues)
         return np.asarray(np.where(size > 0, -self.eigenvalues.real / np.where(size > 0, size, 1.0), 0.0))
@@ -73,7 +73,7 @@ class Modes:
         return len(self.eigenvalues)
 
     def of(self, name: str) -> np.ndarray:
-        """Return the complex amplitude (k,) of a quantity in each mode; `name` is its name, such as "hinge.angle"."""
+        """Return the complex amplitude (k,) of a quantity, such as "hinge.angle", in each mode."""
         (one,) = quantities("Modes.of", "name", self._point.system, [name])
         changes = one.read(self._changes)[1]
         return np.asarray(changes[: len(self)] + 1j * changes[len(self) :])
@@ -95,16 +95,16 @@ class Modes:
     def animate(self, number: int, path: str | Path, *, amplitude: float = 0.2, **options: Any) -> Path:
         """Write an animation of a mode to a file; one period takes two seconds.
 
-        `options` are those of `Result.animate`. `number` and `amplitude` are as for `result`.
+        `number` and `amplitude` are as for `result`; `options` are those of `Result.animate`.
         """
         motion = self.result(number, amplitude)
         options.setdefault("speed", float(motion.time[-1]) / 2)
         return Path(motion.animate(path, **options))
 
     def plot(self, number: int, *, amplitude: float = 0.2, **options: Any) -> Any:
-        """Plot a mode at both extremes and at rest; `options` are those of `Result.plot.ghosts`.
+        """Plot a mode at both extremes and at rest.
 
-        `number` and `amplitude` are as for `result`.
+        `number` and `amplitude` are as for `result`; `options` are those of `Result.plot.ghosts`.
         """
         motion = self.result(number, amplitude)
         period = float(motion.time[-1])
@@ -132,7 +132,7 @@ class Modes:
 
     @cached_property
     def _changes(self) -> QuantityDerivatives:
-        """Derivatives of all quantities along the real parts of the k shapes, then along the imaginary parts."""
+        """Derivatives of all quantities along the real parts of the k mode shapes, then along the imaginary parts."""
         directions = Directions.of_shapes(self._point.model, self.shapes, self.internal)
         return QuantityDerivatives(self._point, self._point.variation(directions))
 
@@ -157,7 +157,7 @@ def modes(system: System, state: State, t: float, count: int | None = None) -> M
 def _normalized(
     values: np.ndarray, shapes: np.ndarray, internal: np.ndarray, length: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return one mode of each conjugate pair, sorted by frequency, with normalized shapes.
+    """Return one mode of each conjugate pair, by increasing abs(eigenvalue), with normalized shapes.
 
     `values` (k,) are the eigenvalues, `shapes` (k, n, 12) and `internal` (k, q) the motions of bodies and internal
     variables. The largest component of each shape becomes 1; displacements are relative to `length`, m.

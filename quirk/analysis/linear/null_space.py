@@ -1,8 +1,8 @@
 """Basis of the motions that the constraints allow at a state, orthonormal in the mass metric.
 
 The coordinates u are free variations of poses, and w free variations of velocities. A variation of poses dq = N_q u
-satisfies the linearized constraints on poses. If the poses vary, the constraint rows vary, too, so that velocities must
-vary with them: dv = N_v w + P u satisfies the linearized constraints on velocities, where P u is a particular solution.
+satisfies the linearized constraints on poses. Since the constraint rows vary with the poses, velocities must vary, too:
+dv = N_v w + P u satisfies the linearized constraints on velocities, where P u is a particular solution.
 Constraints on velocities alone, such as rolling, restrict w but not u, so that u has more components than w.
 Coordinates of the mass metric are the 6 n velocities or displacements of n bodies, scaled so that the squared norm of
 velocities is twice the kinetic energy.
@@ -46,7 +46,10 @@ class NullSpaceBasis:
     def at(cls, point: Point) -> NullSpaceBasis:
         """Return the basis at an operating point.
 
-        Singular constraints at the point raise an InputError.
+        Raises
+        ------
+        InputError
+            If the constraints are singular at the point.
         """
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
@@ -81,7 +84,7 @@ class NullSpaceBasis:
         return spread(self.point.metric, z)
 
     def directions(self) -> Directions:
-        """Return the basis as directions: p of poses, v of velocities, then one for each internal variable."""
+        """Return the basis as directions: p for poses, v for velocities, then one for each internal variable."""
         p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
         made = Directions.none(point.model, self.size)
         made.bodies[:, :6, :p] = self.spread(self.poses)
@@ -106,7 +109,7 @@ class NullSpaceBasis:
         return np.concatenate([self.poses.T @ moved, self.velocities.T @ moving, internal])
 
     def completed(self, directions: Directions) -> Directions:
-        """Add to variations of parameters the least variations of poses and velocities that satisfy the constraints.
+        """Add to variations of parameters the smallest variations of poses and velocities that satisfy the constraints.
 
         `directions` are changed in place and returned. The added variations are orthogonal to the basis in the mass
         metric.
@@ -119,9 +122,9 @@ class NullSpaceBasis:
 
     @staticmethod
     def _solved(rows: PseudoInverse, residual: np.ndarray) -> np.ndarray:
-        """Return the variations (6 n, D) of least norm that cause given residuals of the rows (m, D).
+        """Return the variations (6 n, D) of least norm that cause given residuals of the m rows, (m, D).
 
-        `rows` is the pseudo-inverse of the m rows.
+        `rows` is the pseudo-inverse of the rows.
         """
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 
@@ -129,7 +132,7 @@ class NullSpaceBasis:
 def spread(metric: Metric, z: np.ndarray) -> np.ndarray:
     """Return motions of n bodies (n, 6, D) for D columns `z` (6 n, D) in mass-weighted coordinates.
 
-    Linear parts are in the inertial frame, angular parts in body axes.
+    `metric` defines the weights. Linear parts are in the inertial frame, angular parts in body axes.
     """
     by_body = z.reshape(len(metric.translation), 6, -1)
     translation = metric.translation[:, None, None] * by_body[:, :3]
@@ -145,9 +148,9 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, alike: np.ndarray) -> None:
-    """Raise an InputError at a singular state, where independent constraint rows become dependent and motions branch.
+    """Raise an InputError at a singular state, where generically independent constraint rows are dependent.
 
-    `alike` (m, 6 n) holds the rows in the metric of bodies with equal mass and inertia.
+    Motions may branch at this state. `alike` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
     """
     kept = point.kept
     if not kept.any():

@@ -1,4 +1,4 @@
-"""A state at which a system is linearized, with its accelerations, multipliers and derivatives.
+"""Operating point of a linearization: a state with its accelerations, multipliers and derivatives.
 
 Terms: a direction is a small variation of poses, velocities, internal variables and parameters; D is the number of
 directions.
@@ -43,7 +43,7 @@ STANDS = 1e-12
 
 
 class Point:
-    """A state of n bodies at which a system is linearized; it satisfies the constraints.
+    """Operating point of a linearization: a state of n bodies that satisfies the constraints.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Point:
     def along(
         cls, system: System, plant: CompiledModel, solver: Solver, state: State, t: float, angles: np.ndarray
     ) -> Point:
-        """Return the operating point for a state of a motion at time t (s) without checking the constraints.
+        """Return the operating point for a state of a motion at time t (s) without a check of the constraints.
 
-        The independent rows have already been selected in `solver`; `angles` (K, 3) are the 1-2-3 angles of K joints,
+        The independent rows must already be selected in `solver`; `angles` (K, 3) are the 1-2-3 angles of K joints,
         rad.
         """
         point: Point = object.__new__(cls)
@@ -105,7 +105,7 @@ class Point:
         return self._laws()
 
     def _require_slip(self) -> None:
-        """Raise an InputError if a friction element does not slide, because sticking friction has no derivative."""
+        """Raise an InputError if a friction element sticks, because sticking friction has no derivative."""
         table, outputs = self.solver.frictions, self.solver.applied.table.outputs
         fastest = max(np.abs(self.state.velocity).max(), self.model.length * np.abs(self.state.angular_velocity).max())
         for k, friction in enumerate(self.frictions):
@@ -166,11 +166,11 @@ class Point:
 
     @cached_property
     def differential(self) -> Differential:
-        """Object that computes derivatives along directions, and stores those along the last eight directions."""
+        """Object that computes derivatives along directions, and caches those along the last eight directions."""
         return Differential(self.solver)
 
     def tangent(self, directions: Directions) -> Tangent:
-        """Return the derivatives of accelerations and multipliers along D directions, where D may be zero."""
+        """Return the derivatives of accelerations and multipliers along D directions; D may be zero."""
         if directions.count:
             return self.differential.at(self._y, self.t, directions)
         one = self.differential.at(self._y, self.t, Directions.none(self.model, 1))

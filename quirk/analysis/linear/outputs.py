@@ -28,12 +28,12 @@ Output = Callable[[QuantityDerivatives], tuple[float, np.ndarray]]
 
 @dataclass(frozen=True)
 class Named:
-    """A quantity of a system, such as "hinge.angle".
+    """A named quantity of a system, such as "hinge.angle".
 
     Attributes
     ----------
-    name : its name
-    of : the function that computes it
+    name : name of the quantity
+    of : function that computes it
     owner : name of the caller in errors
     """
 
@@ -44,7 +44,7 @@ class Named:
     def read(self, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
         """Return the value of the quantity, and its derivatives (D,) along D directions.
 
-        `changes` has the derivatives of the motion.
+        `changes` contains the derivatives of the motion.
         """
         if isinstance(self.of, Reading):
             return self._reading(self.of, changes)
@@ -88,9 +88,9 @@ class Named:
 
 
 def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) -> list[Named]:
-    """Return quantities of a system for a list of names such as "hinge.angle"; see `quirk.events.names`.
+    """Return the quantities of a system for a list of names such as "hinge.angle"; see `quirk.events.names`.
 
-    `owner` and `argument` name the caller and its argument in errors.
+    `owner` and `argument` are the names of the caller and its argument in errors.
     """
     if isinstance(names, str):
         raise InputError(f'{owner}: {argument} must be a list, such as ["{names}"]; got the text {names!r}')
@@ -107,7 +107,10 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 
 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
-    """Return the indices of the bodies on which an element depends; n, the number of bodies, for the ground."""
+    """Return the indices of the bodies on which an element depends.
+
+    The ground has the index n, the number of bodies.
+    """
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)
 
@@ -125,7 +128,7 @@ def value_of(owner: str, system: System, state: State, t: float, name: str) -> f
 def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[float, np.ndarray]:
     """Return a component or the magnitude of a force or torque, and its derivatives (D,).
 
-    `load` (6,) are force and torque, `moved` (6, D) their derivatives; `reading` selects the component.
+    `load` (6,) are force and torque, `moved` (6, D) are their derivatives; `reading` selects the component.
     """
     first = 3 if reading.what == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
@@ -138,7 +141,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 def _energy(kind: str, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
     """Return an energy of the system, J, and its derivatives (D,) along D directions.
 
-    `kind` is "kinetic", "potential" or "total". `changes` has the derivatives of the motion.
+    `kind` is "kinetic", "potential" or "total"; `changes` contains the derivatives of the motion.
     """
     point, model, state = changes.point, changes.point.model, changes.point.state
     given = changes.variation.directions.bodies

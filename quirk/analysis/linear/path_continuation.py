@@ -5,9 +5,9 @@ g_p dp = 0: each step predicts along it, and Newton's method corrects perpendicu
 finite difference at the predicted point and kept constant during the correction. Neither the computed points nor the
 turning points, where K is singular, depend on it.
 
-Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction in
-which the determinant of K, g_p and the tangent keeps its sign: both sides have the same derivatives along their common
-border, so the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
+Where a one-sided spring engages or disengages, K jumps and the path has a corner. It continues in the direction for
+which the determinant of K, g_p and the tangent keeps its sign. Both sides have the same derivatives along their common
+border, so that the path leaves the border on the other side (Allgower and Georg, Introduction to Numerical Continuation
 Methods, 2003, chapter 15).
 """
 
@@ -54,8 +54,8 @@ class PathPoint:
     ----------
     value : value of the parameter
     free : basis of free coordinates at the state
-    size : norm of the accelerations that loads alone would cause at this state
-    loaded : largest value of `size` so far, the reference for residuals where all loads vanish
+    size : norm of the accelerations that uncanceled loads would cause at this state
+    loaded : largest value of `size` along the path so far, the reference for residuals where all loads vanish
     """
 
     value: float
@@ -69,7 +69,7 @@ class PathPoint:
 
     @property
     def residual(self) -> float:
-        """Largest acceleration along a free coordinate, zero at an equilibrium."""
+        """Largest acceleration along a free coordinate; zero at an equilibrium."""
         return float(np.abs(self.g).max(initial=0.0))
 
 
@@ -84,15 +84,15 @@ class PathFollower:
 
     Parameters
     ----------
-    build : the user's function of a value of the parameter
-    span : range of the parameter, negative if it decreases
+    build : the user's function of the parameter
+    span : signed range of the parameter, negative if it decreases
     """
 
     def __init__(self, build: Callable[[float], Any], span: float) -> None:
         self.build, self.span = build, span
 
     def system_at(self, value: float) -> tuple[System, State]:
-        """Call the user's function for a value of the parameter, and return its system and the starting state."""
+        """Return the system and the starting state for a value of the parameter, from the user's function."""
         built = self.build(value)
         system, state = built if isinstance(built, tuple) and len(built) == 2 else (built, None)
         if not isinstance(system, System) or not isinstance(state, State | None):
@@ -133,8 +133,8 @@ class PathFollower:
     def slope(self, place: PathPoint) -> Slope:
         """Return the derivative g_p of the accelerations with respect to the parameter, at a constant state.
 
-        The result is relative to the range of the parameter: accelerations of the bodies (n, 6), and rates of internal
-        variables (k,).
+        It is multiplied by the range of the parameter, and consists of accelerations of the bodies (n, 6), and rates of
+        internal variables (k,).
         """
         more, now = self.operating_point(place.value + DIFFERENCE * self.span, place.state), place.free.point
         bodies = np.concatenate([more.linear - now.linear, more.angular - now.angular], axis=1)
@@ -143,8 +143,8 @@ class PathFollower:
     def tangent(self, place: PathPoint, slope: Slope, previous: Tangent | None) -> Tangent:
         """Return the unit tangent of the path at the point `place`.
 
-        The tangent points along the `previous` tangent or, if this is None, towards the end of the range. `slope`
-        is the derivative g_p.
+        The tangent points along the `previous` tangent or, if this is None, toward the end of the range. `slope` is the
+        derivative g_p.
         """
         along = np.linalg.svd(self._derivatives(place, slope))[2][-1]
         sign = float(along[-1]) if previous is None else float(self.row(place, previous) @ along)
@@ -159,7 +159,7 @@ class PathFollower:
         return np.column_stack([place.K * self._unit(place), self._free_coordinates(place, *slope)])
 
     def _direction(self, place: PathPoint, coordinates: np.ndarray) -> Tangent:
-        """Return the variations of bodies, internal variables and parameter that have the coordinates `coordinates`.
+        """Return the variations of bodies, internal variables and parameter with the given `coordinates`.
 
         This method is the inverse of `row`.
         """
@@ -175,7 +175,7 @@ class PathFollower:
         return float(np.linalg.slogdet(np.vstack([self._derivatives(place, slope), row]))[0])
 
     def past_corner(self, place: PathPoint, tangent: Tangent) -> PathStep | None:
-        """Return a step across a corner of the path close to `place`, or None if no stiffness jumps near it.
+        """Return a step across a corner of the path close to `place`; None if no stiffness jumps nearby.
 
         `tangent` is the tangent of the path at `place`.
         """
@@ -203,9 +203,14 @@ class PathFollower:
         return self._displaced(place, state, length * tangent[1], place.value + length * tangent[2] * self.span)
 
     def corrected(self, predicted: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
-        """Return the point of the path next to `predicted`, corrected perpendicular to a tangent.
+        """Return the point of the path nearest to `predicted`, by Newton corrections perpendicular to a tangent.
 
-        Raises an AssemblyError if none is found. `slope` is the derivative g_p, which is kept constant.
+        `slope` is the derivative g_p, which is kept constant.
+
+        Raises
+        ------
+        AssemblyError
+            If the corrections do not converge.
         """
         best = predicted
         for _ in range(MOST_ITERATIONS):
@@ -227,7 +232,7 @@ class PathFollower:
         return best
 
     def _displaced(self, place: PathPoint, moved: State, internal: np.ndarray, value: float) -> PathPoint:
-        """Return the point with the poses of `moved`, changes (k,) of internal variables, and a parameter value."""
+        """Return the point with the poses of `moved`, internal variables changed by `internal` (k,), and `value`."""
         carried, count = place.system.model.carried, place.free.point.internal
         numbers = carried.numbers(carried.flat(place.state))[:count] + internal
         named = {name: numbers[where] for name, where in carried.internal.items()}
@@ -247,8 +252,8 @@ class PathFollower:
     def _free_coordinates(place: PathPoint, bodies: np.ndarray, internal: np.ndarray) -> np.ndarray:
         """Return the free coordinates, in the basis at a point, of variations of bodies and internal variables.
 
-        `bodies` (n, 6) and `internal` (k,) are the variations. Each point has its own basis, which may be rotated or
-        reversed with respect to that of another point.
+        `bodies` (n, 6) and `internal` (k,) are the variations. The bases of different points may be rotated or reversed
+        with respect to each other.
         """
         variations = np.zeros((len(bodies), 12, 1))
         variations[:, 6:, 0] = bodies
@@ -256,12 +261,12 @@ class PathFollower:
 
     @staticmethod
     def _unit(place: PathPoint) -> float:
-        """Return the scale of free coordinates, m sqrt(kg): characteristic length times root of the largest mass."""
+        """Return the unit of free coordinates, m sqrt(kg): characteristic length times root of the largest mass."""
         return float(place.system.model.length * np.sqrt(place.system.model.mass.max()))
 
 
 def path_error(place: PathPoint, reason: Any) -> ConvergenceError:
-    """Return the error that the path cannot be followed beyond its last point."""
+    """Return the error that the path cannot be continued beyond its last point `place`."""
     message = f"{OWNER}: the path cannot be followed beyond {place.value:g}: {reason}"
     return ConvergenceError(message, state=place.state)
 
@@ -274,7 +279,7 @@ def _jump_of(elements: Sequence[ForceElement]) -> str:
 
 @dataclass(frozen=True)
 class PathStep:
-    """A step along a path of equilibria: both end points, its length, the tangent at its start and g_p at its end.
+    """Step along a path of equilibria: both end points, its length, the tangent at its start and g_p at its end.
 
     g_p is the derivative of the accelerations with respect to the parameter.
     """

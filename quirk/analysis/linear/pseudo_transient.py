@@ -1,6 +1,6 @@
-"""Search for equilibria whose potential energy has narrow curved valleys, by implicit pseudo-transient continuation.
+"""Search for equilibria by implicit pseudo-transient continuation, for potential energies with narrow curved valleys.
 
-Such valleys of the potential energy occur for long levers on stiff bushings. The strongly damped motion du/dtau = g(u),
+Narrow valleys occur, for example, for long levers on stiff bushings. The strongly damped motion du/dtau = g(u),
 with the accelerations g in free coordinates, first descends to the bottom of the valley and then along it. A linear
 step along a curved bottom ends on its steep sides, so that only short steps reduce the residual. Implicit steps
 
@@ -39,7 +39,10 @@ OVER_GROWTH = 1.5
 
 
 def followed(system: System, state: State, t: float) -> State | None:
-    """Return a state at rest near an equilibrium of lower potential energy than `state`; None if the descent fails."""
+    """Return a state at rest near an equilibrium with lower potential energy than `state`.
+
+    None if the descent fails.
+    """
     try:
         return _transient(system, state, t)
     except (AssemblyError, InputError):  # a singular state, or a failed projection onto the constraints

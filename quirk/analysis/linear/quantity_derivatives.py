@@ -1,4 +1,4 @@
-"""Derivatives of quantities along D directions: laws and constraints are evaluated with dual numbers.
+"""Derivatives of quantities along D directions, by evaluation of force laws and constraints with dual numbers.
 
 Terms: a dual number has a value and derivatives along eight directions; a direction is a small variation of poses,
 velocities, internal variables and parameters.
@@ -35,7 +35,7 @@ from .operating_point import OperatingVariation, Point
 class QuantityDerivatives:
     """Derivatives along D directions of the motion of n bodies, and of quantities that depend on it.
 
-    The last index of bodies, n, is the ground.
+    Index n of the bodies is the ground.
 
     Attributes
     ----------
@@ -70,8 +70,8 @@ class QuantityDerivatives:
         """Return a coordinate of a force element, and derivatives (3, D) along D directions.
 
         The three rows are the derivatives of the coordinate, its rate and its second time derivative. `rows` are the
-        indices of the element's bodies, and `number` the index of the coordinate. Undefined derivatives, such as for
-        the second time derivative of a velocity, are NaN.
+        indices of the element's bodies, and `number` is the index of the coordinate. Undefined derivatives, for example
+        of the second time derivative of a velocity, are NaN.
         """
         taylor, changes = self.coordinate_terms(element, rows, number, {})
         return taylor[0], changes
@@ -79,11 +79,11 @@ class QuantityDerivatives:
     def coordinate_terms(
         self, element: ForceElement, rows: Sequence[int], number: int, seeds: Inputs
     ) -> tuple[list[float], np.ndarray]:
-        """Return the Taylor coefficients in time of a coordinate of a force element, and derivatives in D directions.
+        """Return the Taylor coefficients in time of a coordinate of a force element, and its derivatives.
 
-        The derivatives (3, D) are those of the coordinate, its rate and its second time derivative. `rows` are the
-        indices of the element's bodies, and `number` the index of the coordinate among those of the element. `seeds`
-        are further variations (D,) of inputs of the force law, by index of the input.
+        The derivatives (3, D) along D directions are those of the coordinate, its rate and its second time derivative.
+        `rows` are the indices of the element's bodies, and `number` is the index of the coordinate. `seeds` are
+        additional variations (D,) of inputs of the force law, by index of the input.
         """
         layout = element.layout(1)
         values, deltas = self._law(element, layout, rows)
@@ -110,7 +110,7 @@ class QuantityDerivatives:
         -------
         loads : (frames, 6) force and moment about the center of mass on the body of each frame, inertial frame, N and N
             m
-        moved : (frames, 6, D) derivatives of the loads
+        moved : (frames, 6, D) derivatives of the loads along D directions
         energy : stored energy, J
         change : (D,) derivatives of the energy
         """
@@ -162,7 +162,7 @@ class QuantityDerivatives:
     def last_origin(self, number: int) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of the last frame of a force element, in body coordinates.
 
-        The origin varies only with the parameters of the element itself; `number` is the index of the element.
+        The origin varies only with the parameters of the element; `number` is the index of the element.
         """
         element = self.point.model.forces[number][0]
         layout, last = element.layout(), len(element.acting_ends) - 1
@@ -173,8 +173,8 @@ class QuantityDerivatives:
     def _origin_of_j(self, number: int, placed: PlacedRelation) -> np.ndarray:
         """Return the derivatives (3, D) of the origin of frame j of a constraint, in body coordinates.
 
-        `number` is the index of the constraint among the relations of the model. `placed` is the constraint with its
-        bodies.
+        `number` is the index of the constraint among the relations of the model, and `placed` is the constraint with
+        its bodies.
         """
         layout = layout_of(placed.relation, len(placed.bodies), 2)
         given = self.variation.directions.relations.get(number, {})
@@ -243,7 +243,7 @@ class QuantityDerivatives:
 def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
     """Return, for each input of a force law without time derivatives, its index among the inputs with time derivatives.
 
-    `value_layout` and `layout` are the two layouts of the inputs.
+    `value_layout` and `layout` are the layouts of the inputs without and with time derivatives.
     """
     found = {k: k for k in range(value_layout.first_motion)}
     for m in range(value_layout.motions):
@@ -259,7 +259,7 @@ def _input_map(value_layout: LawLayout, layout: LawLayout) -> dict[int, int]:
 
 
 def _dual_numbers(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
-    """Return arrays of N dual numbers, one array per eight directions, from values (N,) and derivatives (N, D)."""
+    """Return arrays of N dual numbers, one array for each eight directions, from values (N,) and derivatives (N, D)."""
     made = []
     for first in range(0, max(1, deltas.shape[1]), WIDTH):
         taken = np.zeros((len(values), WIDTH))
@@ -270,9 +270,9 @@ def _dual_numbers(values: np.ndarray, deltas: np.ndarray) -> list[DualArray]:
 
 
 def _order_derivative(taylor: list[Any], k: int) -> np.ndarray:
-    """Return the derivatives (8,) along eight directions of the time derivative of order k; NaN if it is not available.
+    """Return the derivatives (8,) along eight directions of the k-th time derivative; NaN if it is not available.
 
-    `taylor` holds Taylor coefficients in time, as dual numbers.
+    `taylor` are Taylor coefficients in time, as dual numbers.
     """
     if k >= len(taylor):
         return np.full(WIDTH, np.nan)

@@ -28,7 +28,7 @@ FREE = (("angle", "rotation", "rad"), ("travel", "translation", "m"))
 
 
 def report(equilibrium: Equilibrium) -> str:
-    """Return the text shown by `print(equilibrium)`, at most about thirty lines."""
+    """Return the text report shown by `print(equilibrium)`, at most about thirty lines."""
     model, count = equilibrium.system.model, len(equilibrium.position)
     errors = residuals(model, Kinematics.of(equilibrium), equilibrium.time, 0)[:, 0] if model.rows else np.zeros(0)
     lines = [
@@ -59,14 +59,14 @@ def _stability(equilibrium: Equilibrium) -> str:
 
 
 def _number(real: float, imaginary: float) -> str:
-    """Return a real eigenvalue, or a conjugate pair, as text."""
+    """Return a real eigenvalue, or a conjugate pair, as a string."""
     if not imaginary:
         return f"{real:.4g}"
     return f"{real:.4g} ± {imaginary:.4g}i" if real else f"± {imaginary:.4g}i"
 
 
 def _pose(equilibrium: Equilibrium) -> list[str]:
-    """Return lines of text with the free joint coordinates, or with positions of bodies if there are no joints."""
+    """Return lines with the free joint coordinates, or with positions of bodies if there are no joints."""
     system = equilibrium.system
     joints = [c for c in system.constraints if isinstance(c, Joint) and system.is_active(c.name)]
     free = [
@@ -85,7 +85,7 @@ def _pose(equilibrium: Equilibrium) -> list[str]:
 
 
 def _loads(equilibrium: Equilibrium) -> list[str]:
-    """Return lines of text with the loads of the constraints, and whether they are unique.
+    """Return lines with the loads of the constraints, and whether they are unique.
 
     If there are many constraints, only the largest loads are listed.
     """
@@ -112,9 +112,9 @@ def _uniqueness(equilibrium: Equilibrium) -> str:
 
 
 def _table(title: str, values_title: str, rows: Sequence[tuple[str, str]], omitted: str) -> list[str]:
-    """Return lines of text with names and values; the last one gives the number of omitted lines.
+    """Return lines with names and values; the last line states the number of omitted entries.
 
-    `title` and `values_title` are the titles of both columns, `omitted` is the name of the omitted entries.
+    `title` and `values_title` are the titles of both columns, `omitted` is the noun for the omitted entries.
     """
     shown = rows[:MOST_LINES]
     width = max(len(title), *(len(name) for name, _ in shown))

@@ -1,4 +1,4 @@
-"""Root loci: eigenvalues of small motions over a parameter."""
+"""Root loci: eigenvalues of small motions as functions of a parameter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RootLocus:
     Attributes
     ----------
     values : (p,) values of the parameter
-    eigenvalues : (p, F) of the F states, complex, 1/s; columns are matched to be as smooth as possible
+    eigenvalues : (p, F) complex, 1/s; each of the F columns is a branch, matched to be as smooth as possible
     """
 
     values: np.ndarray
@@ -44,13 +44,13 @@ class RootLocus:
 
 @explained
 def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLocus:
-    """Return the eigenvalues of small motions of a system over a parameter.
+    """Return the eigenvalues of small motions of a system as functions of a parameter.
 
     Parameters
     ----------
-    build : function of a value
-        Returns the system, which is linearized at its initial state, or a pair of the system and a state.
-    values : (p,) numbers
+    build : function of the parameter
+        ``build(value)`` returns the system, which is linearized at its initial state, or (system, state).
+    values : (p,) values of the parameter
 
     Raises
     ------
@@ -87,9 +87,9 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
 
 
 def _matched(previous: list[np.ndarray], values: np.ndarray) -> np.ndarray:
-    """Return eigenvalues sorted to match the previous ones, or their linear extrapolation if there are two.
+    """Return eigenvalues sorted to match the previous ones or, if there are two sets, their linear extrapolation.
 
-    `previous` are the eigenvalues at earlier values of the parameter, `values` those to be sorted.
+    `previous` are the eigenvalues at earlier values of the parameter, `values` are to be sorted.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -1,7 +1,7 @@
 """Sparse Jacobians of the equations of motion of a large system, from evaluations along few directions.
 
 At fixed multipliers the acceleration of a body depends only on bodies that share a force element or constraint with it.
-Many bodies are therefore varied in one direction, provided that no body depends on two varied bodies (Curtis, Powell
+Many bodies can therefore be varied in one direction, provided that no body depends on two varied bodies (Curtis, Powell
 and Reid, IMA J. Appl. Math. 13 (1974)): 36 directions suffice for a chain of any length.
 """
 
@@ -42,7 +42,7 @@ class Local:
     def at(cls, point: Point, freedoms: int = FREEDOMS) -> Local:
         """Return the Jacobians at an operating point.
 
-        With `freedoms` = 6 the columns of the velocities and internal variables are left empty.
+        If `freedoms` is 6, the columns of velocities and internal variables are left empty.
         """
         from scipy.sparse import csr_array
 
@@ -69,8 +69,8 @@ def _note(
 ) -> None:
     """Evaluate several directions at once, and add the results to the entries of the Jacobians.
 
-    In each direction the coordinates `parts` of many bodies are varied. `owners` are the indices of the varied bodies
-    on which each body, internal variable and row depends, -1 for none.
+    In each direction the coordinates `parts` of many bodies are varied. `owners` contains, for each body, internal
+    variable and row, the index of the varied body on which it depends, -1 for none.
     """
     accelerations, tangent = _free_accelerations(point, directions)
     bodies, internal, rows = owners
@@ -78,7 +78,7 @@ def _note(
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
         """Add derivatives (count, size, directions) of `count` vectors to the entries called `name`.
 
-        `owner` are the varied bodies on which the vectors depend, -1 for none.
+        `owner` contains, for each vector, the index of the varied body on which it depends, -1 for none.
         """
         moved = np.flatnonzero(owner >= 0)
         row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
@@ -92,7 +92,7 @@ def _note(
 
 
 def _note_internal(point: Point, entries: dict[str, Any]) -> None:
-    """Add the derivatives with respect to the internal variables, one after the other, to the entries."""
+    """Add the derivatives with respect to each internal variable to the entries of the Jacobians."""
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0
@@ -106,7 +106,7 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
     """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions, and a tangent.
 
-    The tangent holds the derivatives at multipliers that vary so that the constraints are satisfied.
+    The tangent consists of the derivatives with multipliers that vary so that the constraints are satisfied.
     """
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
@@ -116,7 +116,10 @@ def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarra
 
 
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
-    """Return three sparse matrices that mark the bodies on which each body, row and internal variable depends."""
+    """Return sparse matrices whose nonzero entries mark the bodies on which bodies, rows and variables depend.
+
+    There is one matrix each for bodies, constraint rows and internal variables.
+    """
     from scipy.sparse import csr_array, eye_array
 
     model, n = point.model, point.bodies
@@ -153,7 +156,7 @@ def _pattern(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> Any:
 def _colors(neighbors: Any) -> list[np.ndarray]:
     """Return sets of bodies that can be varied together, because no body depends on two bodies of a set.
 
-    The sets are found by greedy coloring of the distance-2 graph. `neighbors` is a sparse matrix of bodies and the
+    The sets are found by greedy coloring of the distance-2 graph. `neighbors` is the sparse matrix of bodies and the
     bodies on which they depend.
     """
     apart = (neighbors @ neighbors).tocsr()

@@ -1,6 +1,6 @@
-"""The modes of lowest frequency of a large system, by shift-and-invert iteration with sparse matrices.
+"""Modes of lowest frequency of a large system, by shift-and-invert iteration with sparse matrices.
 
-Small motions are the pencil s E y = F y over poses, velocities, internal variables and multipliers,
+Small motions satisfy s E y = F y, a pencil with poses, velocities, internal variables and multipliers as unknowns,
 
  dq' = dv,   dv' = (accelerations at fixed multipliers) z + M^-1 A^T dlambda,   0 = dPhi,
 
@@ -66,8 +66,8 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    The number of eigenvalues is `count` - 2; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians,
-    and `steady` is the steady motion.
+    `count` - 2 eigenvalues are returned; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians, and
+    `steady` is the steady motion.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
@@ -102,7 +102,10 @@ def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float
 
 
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return units of the rows and columns of F with which its entries are of similar size."""
+    """Return units of the rows and columns of F for which its entries have similar magnitudes.
+
+    `rate` is a typical rate of the system, 1/s.
+    """
     from scipy.sparse import diags_array
 
     units = np.ones((point.bodies, FREEDOMS))
@@ -128,9 +131,9 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 
 
 def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
-    """Return whether the modes at one point of a steady motion are still modes at `later`, a time `tau` (s) afterwards.
+    """Return whether the modes at one point of a steady motion are also modes at `later`, a time `tau` (s) afterward.
 
-    `rate` is a typical rate, 1/s, in whose unit rates are compared.
+    `rate` is a typical rate, 1/s, the unit in which rates are compared.
     """
     values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
@@ -185,7 +188,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
 def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
     """Return the kinematic part of F: rates of poses due to velocities, and the rotation of the co-moving axes.
 
-    `size` is the number of rows and columns.
+    `size` is the number of rows and columns of F.
     """
     from scipy.sparse import csr_array
 

@@ -1,14 +1,14 @@
 """Stability of equilibria of large systems with elastic beams, by sparse matrices.
 
-If the loads are conservative or damp the motion, small motions z are M z'' = K z + D z' with K symmetric and z^T D z
-not positive, within the constraints. With an eigenvalue s and its motion z, scaled to z^* M z = 1, the product with
-conj(s) z^* gives
+If the loads are conservative or damp the motion, small motions z satisfy M z'' = K z + D z' with K symmetric and
+z^T D z not positive, within the constraints. For an eigenvalue s and its motion z, scaled to z^* M z = 1, the product
+with conj(s) z^* gives
 
  Re(s) (|s|^2 - z^* K z) = -|s|^2 (damping), damping >= 0,
 
 so that no motion grows if -K is positive definite (theorem of Kelvin, Tait and Chetaev; Merkin, Introduction to the
-Theory of Stability (1997)). If K has a positive eigenvalue, a motion grows whatever the damping. Other systems are left
-to their eigenvalues.
+Theory of Stability (1997)). If K has a positive eigenvalue, a motion grows for any damping. For other systems the
+eigenvalues must be computed.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ ROUND_OFF = 1e-14
 
 
 def stability(system: System, state: State, t: float) -> bool | None:
-    """Return whether an equilibrium at time t (s) is stable, or None if the eigenvalues must decide.
+    """Return whether an equilibrium at time t (s) is stable, or None if eigenvalues must be computed.
 
-    The result is None if the system is small, has other loads than those of beams, springs, dampers, gravity and
-    constant forces, or has prescribed motions that vary. If the stiffness of a motion is zero up to round-off, the
-    result is None if round-off makes it negative, and True if positive.
+    The result is None if the system is small, has loads other than those of beams, springs, dampers, gravity and
+    constant forces, or has prescribed motions that vary. If the stiffness along a motion is zero up to round-off, the
+    result is None if its computed value is negative, and True if it is positive.
     """
     if not suits(system) or not is_conservative_or_damped(system.model):
         return None

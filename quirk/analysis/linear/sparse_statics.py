@@ -5,9 +5,9 @@ mass metric, with the accelerations a, their derivative K at fixed multipliers, 
 
  K z + B^T x = -a,   B z = 0,
 
-so that nothing is eliminated and the matrix is as sparse as the system. The loads of beams in K are those of the
-strains of `mixed_newton`. Systems for which the result could be wrong, such as systems with motions without stiffness
-or with internal variables, are left to the dense search.
+without elimination, so that the matrix is as sparse as the system. Loads of beams in K are evaluated at the strains of
+`mixed_newton`. Systems for which the result could be wrong, such as systems with motions without stiffness or with
+internal variables, are left to the dense search.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
     """Return an equilibrium near `start` at time t (s) and its residual, or None.
 
     The method is that of `mixed_newton`, followed by Newton's method, with sparse matrices. The residual is the norm of
-    the accelerations divided by the norm of the accelerations that the loads alone would cause. The result is None if
-    the system is small or unsuited for sparse matrices, or if the iteration fails.
+    the accelerations relative to the norm of those that uncanceled loads would cause. Returns None if the system is
+    small or unsuited to sparse matrices, or if the iteration fails.
     """
     if not suits(system):
         return None
@@ -62,7 +62,7 @@ def sparse_newton(system: System, start: State, t: float) -> tuple[State, float]
 
 
 def suits(system: System) -> bool:
-    """Whether a system is large, and has beams and no parts for which sparse matrices give wrong results."""
+    """Whether a system is large, has beams, and has no parts for which sparse matrices give wrong results."""
     model = system.model
     return (
         6 * len(model.mass) - model.rows >= LARGE
@@ -112,9 +112,9 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
 
 
 def _moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
-    """Return the operating point after displacements (n, 3) of the bodies, projected onto the constraints.
+    """Return the operating point after displacements of the bodies, projected onto the constraints; None if that fails.
 
-    The result is None if the projection fails.
+    `moves` (n, 3) are translations, m, and `turns` (n, 3) rotations, rad.
     """
     model, solver, state = point.model, point.solver, point.state
     moved = displaced(state, moves, turns)
@@ -181,9 +181,9 @@ class LinearizedStatics:
         return found if onenormest(inverse) * self.size * INDIFFERENT < 1.0 else None
 
     def solved(self, b: np.ndarray) -> np.ndarray | None:
-        """Return the displacement (6 n,) that causes accelerations b (6 n,) up to loads of the constraints.
+        """Return the displacement (6 n,) that causes accelerations b (6 n,), apart from constraint loads.
 
-        The result is None if motions without stiffness leave the displacement undetermined.
+        Returns None if the displacement is undetermined because of motions without stiffness.
         """
         factors = self.factors(0.0)
         return None if factors is None else factors.solve(np.concatenate([b, np.zeros(self.B.shape[0])]))[: len(b)]
@@ -192,8 +192,8 @@ class LinearizedStatics:
         """Return the growing motions as columns (6 n, g), or None if they cannot be found with sparse matrices.
 
         Squared rates have real parts below any shift for which the symmetric part of shift - K is positive definite,
-        and imaginary parts below the norm of the antisymmetric part of K (Bendixson). The squared rates of all growing
-        motions are therefore among the eigenvalues next to the shift.
+        and imaginary parts bounded by the norm of the antisymmetric part of K (Bendixson). The squared rates of all
+        growing motions are therefore among the eigenvalues nearest to the shift.
         """
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
 
@@ -224,9 +224,9 @@ class LinearizedStatics:
         return None
 
     def below(self, shift: float) -> bool:
-        """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below a shift.
+        """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below `shift`.
 
-        False may also be returned if the added stiffness of the motions that the constraints exclude is too small.
+        Excluded motions are penalized by an added stiffness; if this is too small, False may be returned wrongly.
         """
         from scipy.linalg import LinAlgError, cholesky_banded
         from scipy.sparse import csr_array, eye_array

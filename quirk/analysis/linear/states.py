@@ -1,4 +1,4 @@
-"""States x of a linear system: coordinates in an orthonormal basis of free motions, or named coordinates and rates."""
+"""States x of a linear system: coordinates of an orthonormal basis of free motions, or named coordinates and rates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class States:
     ----------
     free : basis of the motions that the constraints allow
     names : name of each state
-    directions : motion of the bodies for a unit of each state
+    directions : motion of the bodies for a unit value of each state
     coordinates : named quantities that define the states; empty for the orthonormal basis
     rates : indices of the coordinates whose rates are states
     """
@@ -99,9 +99,9 @@ class States:
 
 
 def _changes(chosen: list[Named], changes: QuantityDerivatives) -> np.ndarray:
-    """Return the derivatives (c, 3, D) of c coordinates, their rates and second time derivatives, in D directions.
+    """Return the derivatives (c, 3, D) of c coordinates, their rates and second time derivatives, along D directions.
 
-    `chosen` are the coordinates, and `changes` has the derivatives of the motion.
+    `chosen` are the coordinates, and `changes` contains the derivatives of the motion.
     """
     point = changes.point
     found = [changes.coordinate(one.of, rows_of(point, one.of))[1] for one in chosen]  # type: ignore[arg-type]
@@ -141,10 +141,10 @@ def _require_coordinates(chosen: list[Named]) -> None:
 
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
-    """Raise an InputError unless c coordinates determine all poses.
+    """Raise an InputError if c coordinates do not determine all poses.
 
-    `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6, p) are the motions of the bodies
-    along the p free pose coordinates. `chosen` are the coordinates.
+    `chosen` are the coordinates, and `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6,
+    p) are the motions of the bodies along the p free pose coordinates.
     """
     p = moved.shape[2]
     for one, row in zip(chosen, values, strict=True):
@@ -178,9 +178,9 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
 def _upper_bounds(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
     """Return upper bounds (c,) of the variations of c coordinates for any combination of motions of the bodies.
 
-    `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded separately, by the product of the
-    norms of gradient and motion. The bounds therefore do not depend on units or on other bodies. `chosen` are the
-    coordinates.
+    `chosen` are the coordinates, and `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded
+    separately, by the product of the norms of gradient and motion, so that the bounds are independent of units and of
+    other bodies.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))

@@ -1,6 +1,6 @@
-"""Steady motions: a common rigid motion of all n bodies, in which each body may also spin about a body-fixed axis.
+"""Steady motions: a common rigid motion of all n bodies, with an additional spin of each body about a body-fixed axis.
 
-The velocities are those of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
+The velocities are the sum of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
 co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
 variation z that moves along with the bodies.
 """
@@ -38,13 +38,13 @@ SMALL_ANGLE = 1e-4
 
 @dataclass(frozen=True)
 class Steady:
-    """A common rigid motion of n bodies, with a spin of each body.
+    """Common rigid motion of n bodies, with an additional spin of each body.
 
     Attributes
     ----------
     velocity : (3,) V, velocity of the point of the rigid motion at the inertial origin, m/s
     turning : (3,) Omega, angular velocity of the rigid motion, inertial frame, rad/s
-    spin : (n, 3) sigma, further angular velocity of each body, body axes, rad/s
+    spin : (n, 3) sigma, additional angular velocity of each body, body axes, rad/s
     """
 
     velocity: np.ndarray
@@ -53,7 +53,7 @@ class Steady:
 
     @classmethod
     def none(cls, bodies: int) -> Steady:
-        """Return the steady motion of bodies at rest."""
+        """Return the steady motion of `bodies` bodies at rest."""
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
@@ -73,7 +73,7 @@ class Steady:
         return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
-        """Return the state that `state` reaches by this steady motion after a time tau, s."""
+        """Return the state reached from `state` by this steady motion after a time tau, s."""
         spun = rotation.exp(self.spin * tau)
         whole = rotation.exp(self.turning * tau)
         R = rotation.matrix(whole)
@@ -85,7 +85,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return variations after they have moved along with the bodies for a time tau, s."""
+        """Return variations carried along with the bodies for a time tau, s."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):
@@ -96,7 +96,7 @@ class Steady:
 
 
 def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, Steady]:
-    """Return the kind of an operating point, and the axes in which small motions are described.
+    """Return the kind of an operating point, and the steady motion in whose axes small motions are described.
 
     The kind is "equilibrium", "steady motion" or "instant". `variation` contains the time derivatives of the basis
     directions `free`.
@@ -115,7 +115,7 @@ def kind_of(free: NullSpaceBasis, variation: OperatingVariation) -> tuple[str, S
 
 
 def _internal_rests(point: Point) -> bool:
-    """Whether the rates of all internal variables at an operating point are zero up to round-off."""
+    """Whether all internal variables are constant up to round-off at an operating point."""
     size = np.append(_internal_size(point), 1.0).max()
     return bool(np.abs(point.internal_rates).max(initial=0.0) <= AT_REST * size)
 
@@ -126,20 +126,20 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate (1/s) of the motion that loads would cause if they did not cancel.
+    """Return the typical rate (1/s) of the motion that uncanceled loads would cause.
 
-    The rate is the square root of the largest acceleration over the characteristic length of the system.
+    It is the square root of the largest acceleration divided by the characteristic length of the system.
     """
     return _scales(point)[0]
 
 
 def rate_of(point: Point) -> float:
-    """Return a typical rate of the system, 1/s: the larger of the rate of its loads and the rate of its motion."""
+    """Return a typical rate of the system, 1/s: the larger of the rates of the loads and of the motion."""
     return max(_scales(point))
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return typical rates, 1/s, of the loads and of the motion."""
+    """Return the typical rates, 1/s, of the loads and of the motion."""
     linear, angular = gross_accelerations(point.model, point.kin, point.laws)
     length = point.model.length
     state = point.state
@@ -157,7 +157,7 @@ def rests(point: Point) -> bool:
 
 
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
-    """Return the sizes (2, n), 1/s^2, of linear accelerations (n, 3) and angular accelerations (n, 3).
+    """Return the magnitudes (2, n), 1/s^2, of linear accelerations (n, 3) and angular accelerations (n, 3).
 
     Linear accelerations are divided by the characteristic length of the system.
     """
@@ -165,7 +165,7 @@ def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
 
 
 def _stiffness(point: Point) -> np.ndarray:
-    """Return the size (2, n), 1/s^2, of the accelerations that random displacements of all bodies cause.
+    """Return the magnitudes (2, n), 1/s^2, of the accelerations caused by random displacements of all bodies.
 
     Displacements are up to the characteristic length of the system, rotations up to 1 rad.
     """
@@ -190,9 +190,9 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motions of least norm and of least spin that fit velocities and accelerations of a state.
+    """Return the rigid motions that match velocities and accelerations of a state with least norm, or with least spin.
 
-    The list is empty if none fits.
+    The list is empty if there is none.
     """
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)
@@ -228,8 +228,8 @@ def _candidates(point: Point) -> list[Steady]:
 def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
     """Yield the steady motions that match velocities and accelerations of a moving state, now and at a later time.
 
-    With each motion, the later operating point and the time until then (s) are returned. Whether the coefficients of
-    small motions are constant is not tested.
+    Each item consists of the motion, the later operating point, and the time until then (s). Whether the coefficients
+    of small motions are constant is not tested.
     """
     if not _scales(point)[1] > 0 or not _internal_rests(point):
         return
@@ -240,9 +240,9 @@ def frames(point: Point) -> Iterator[tuple[Steady, Point, float]]:
 
 
 def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
-    """Return the operating point that a steady motion reaches after a time tau, and tau, s.
+    """Return the operating point reached by a steady motion after a time tau, and tau, s.
 
-    Returns None if the accelerations at this point do not fit, so that the motion is not steady.
+    Returns None if the accelerations at this point do not match, so that the motion is not steady.
     """
     tau = LATER / max(
         np.abs(point.state.angular_velocity).max(), np.abs(point.state.velocity).max() / point.model.length
@@ -260,7 +260,7 @@ def _later_point(point: Point, steady: Steady) -> tuple[Point, float] | None:
 
 
 def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: Steady, later: Point, tau: float) -> bool:
-    """Whether the coefficients of small motions are the same at a later point of a steady motion.
+    """Whether the coefficients of small motions are equal at a later point of a steady motion.
 
     `variation` contains the time derivatives of the basis directions `free`; `later` is reached after `tau`, s.
     """
@@ -293,7 +293,7 @@ def _coefficients(free: NullSpaceBasis, variation: OperatingVariation) -> np.nda
 
 
 def _rotation_integral(turning: np.ndarray, tau: float) -> np.ndarray:
-    """Return the integral (3, 3), s, over the time from 0 to tau, of the rotation matrix exp(skew(turning) t)."""
+    """Return the integral (3, 3), s, of the rotation matrix exp(skew(turning) t) over the time from 0 to tau, s."""
     angle = float(np.linalg.norm(turning)) * tau
     cross = rotation.skew(turning * tau)
     if angle < SMALL_ANGLE:

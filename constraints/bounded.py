@@ -82,7 +82,7 @@ def _edges(x: Number, y: Number, numbers: Sequence[Number]) -> tuple[Number, ...
 
 
 def _edge(x: Number, a: Number, p: Number) -> Number:
-    """Return the signed distance (m) of the coordinate x from an edge of a rectangle, or from both edges.
+    """Return the signed distance (m) of the coordinate x from an edge of a rectangle.
 
     For p = 1 or -1 the result is the distance from the edge at x = p a, positive outside the rectangle. For p = 0, the
     face, it approximates the distance from the nearer edge.

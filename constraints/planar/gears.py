@@ -48,8 +48,8 @@ class GearPair(PlanarConstraint):
 
     Phi = phi_j - K phi_i - C ("Two-dimensional constraints" notes, gear pair). Only the angles are coupled: bearings
     are separate joints. A ratio of integers (up to 200 teeth per wheel) is imposed on the angles, over any number of
-    turns, up to multiples of a tooth; any other ratio is imposed on the rates, and the angles drift by the integration
-    error.
+    turns, modulo the angle of one tooth; any other ratio is imposed on the rates, and the angles drift by the
+    integration error.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ class ForceElement(Immutable):
 
     @property
     def wakes(self) -> bool:
-        """Whether the load may act in short pulses, as of a one-sided spring or a user function.
+        """Whether the load may act in short pulses, as for a one-sided spring or a user function.
 
         Adaptive integration then also samples the load inside each step, so that no pulse is missed.
         """

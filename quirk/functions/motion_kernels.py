@@ -34,9 +34,7 @@ class MotionTable(NamedTuple):
 
     Attributes
     ----------
-    entries : integers of all motions, MOTION_SIZE each, at the offsets KIND, BREAKS, COEFFICIENTS, COUNT, TERMS,
-    ADDRESS
-        and NEXT
+    entries : MOTION_SIZE integers of each motion, at the offsets KIND to NEXT
     numbers : periods, breaks and coefficients of all motions
     """
 

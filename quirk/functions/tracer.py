@@ -64,9 +64,9 @@ class Tracer(_Opaque):
     Attributes
     ----------
     _quirk_jet : the number with its derivatives
-    _quirk_numpy : whether the number is a numpy.float64 in Python, which raises no errors, instead of a float
-    _quirk_integer : whether the number is an integer in Python, so that its zero has no sign: True, a condition of the
-        machine code, or None for False
+    _quirk_numpy : True if the number is a numpy.float64 in Python, whose operations raise no errors; False for a float
+    _quirk_integer : True if the number is an integer in Python, whose zero has no sign; a condition of the machine code
+        if this is unknown; None otherwise
     """
 
     __slots__ = ("_quirk_integer", "_quirk_jet", "_quirk_numpy")
@@ -273,7 +273,7 @@ def power(a: Any, b: Any) -> Jet:
 def chosen(truth: Any, a: Any, b: Any, numpy: bool) -> Any:
     """Return `a` where a condition is true and `b` otherwise, as a tracer.
 
-    `numpy` is true if the result is a numpy number.
+    `numpy` is true if the result is a numpy scalar.
     """
     x, _, whole = operand(a)
     y, _, other = operand(b)

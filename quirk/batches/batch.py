@@ -46,7 +46,7 @@ class Batch:
     Parameters
     ----------
     system : System
-        The system of all members, which differ by `vary`, `state` and `inputs`.
+        System of all members, with the values of everything that does not differ between members.
     count : int
         Number of members.
     vary : mapping, optional
@@ -183,7 +183,7 @@ class Batch:
         return self.system.bodies.index(self.system[name])
 
     def member(self, k: int) -> System:
-        """Return the system of member k with its present inputs and its own initial state, for single runs."""
+        """Return the system of member k with its present inputs and its initial state, for single runs."""
         k = int(_chosen([k], self.count)[0])
         system, state = self._system(k), self._initial.copy()
         for one in self._varied:
@@ -208,7 +208,7 @@ class Batch:
         return self._systems[k][1]
 
     def advance(self, duration: float) -> None:
-        """Advance each member by a duration from its own time; members that have failed or stopped keep their state.
+        """Advance each member by a duration from its present time; failed or stopped members keep their state.
 
         Parameters
         ----------

@@ -24,7 +24,8 @@ class BatchState:
     velocity : (count, n, 3) of the centers of mass in the inertial frame, m/s
     angular_velocity : (count, n, 3) in body axes, rad/s
     angles : dict
-        Angles (count, 3), rad, by name of the joint. They define the number of full turns, which poses leave open.
+        Angles (count, 3), rad, by name of the joint. They define the number of full turns, which is not determined by
+        poses.
     internal : dict
         Internal variables (count, s) by name of the force element, such as the integral of a `Controller`.
     """

@@ -45,8 +45,8 @@ def join(first: Result, *others: Result) -> Result:
     -------
     Result
         Result with the segments and events of all runs, the sum of their statistics, and the status of the last run.
-        Parameter derivatives are omitted, with a `SensitivityWarning`, because the derivatives of each run refer to
-        its own initial state.
+        Sensitivities are omitted, with a `SensitivityWarning`, because those of each run refer to the initial state of
+        this run.
 
     Raises
     ------

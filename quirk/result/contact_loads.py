@@ -180,7 +180,7 @@ class ContactLoads:
     def _shared(self, group: Sequence[_Contact], opening: Opening, row: int) -> np.ndarray:
         """Return the multipliers of the gaps and slip components of a group of contacts at the output index `row`.
 
-        The last ones are changes of sliding friction relative to the run.
+        The last entries are the changes of the sliding friction forces relative to those computed during the run.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]

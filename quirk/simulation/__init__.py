@@ -1,1 +1,1 @@
-"""Computation of results from a system: runs with events and contacts, prescribed motions, and sensitivities."""
+"""Computation of results: runs with events and contacts, prescribed motions, and sensitivities."""

@@ -1,4 +1,4 @@
-"""Checks of arguments shared by `quirk.simulate` and `quirk.Run`."""
+"""Validation of arguments common to `quirk.simulate` and `quirk.Run`."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def checked_settings(
     projection_interval: Any,
     every: bool,
 ) -> Settings:
-    """Return the settings of a run of a certain duration (s), which may be infinite, or raise an InputError.
+    """Return the settings of a run with a duration (s), which may be infinite, or raise an InputError.
 
-    The caller sets `max_step` itself. The arguments are those of `simulate`; if `every`, the states of all steps are
-    stored. `owner` is the caller's name in errors.
+    The arguments are those of `simulate`, except `max_step`, which the caller sets; if `every`, the states of all steps
+    are stored. `owner` is the caller's name in errors.
     """
     validate.choice(owner, "stabilization", stabilization, STABILIZATIONS)
     alpha, beta = validate.array(owner, "baumgarte", baumgarte, (2,))
@@ -101,9 +101,9 @@ def checked_settings(
 
 
 def check_located(owner: str, system: System, method: str) -> None:
-    """Raise an InputError if a system has events or parts that switch, and the steps of the method are not compiled.
+    """Raise an InputError if steps are not compiled and a system has events or parts that switch.
 
-    `owner` is the name of the caller in errors.
+    `method` is the integration method, and `owner` the name of the caller in errors.
     """
     if method not in STIFF_METHODS:
         return
@@ -127,10 +127,14 @@ def refuse_sampled(owner: str, system: System, **arguments: Any) -> None:
 
 
 def checked_events(owner: str, system: System, events: Any) -> list[Event]:
-    """Return a list of the events of the system, followed by the events `events` of this run.
+    """Return the events of the system, followed by the events `events` of this run.
 
-    An InputError is raised if an item of `events` is not an Event, or if its name is not unique. `owner` is the name of
-    the caller in errors.
+    `owner` is the name of the caller in errors.
+
+    Raises
+    ------
+    InputError
+        If an item of `events` is not an Event, or its name is not unique.
     """
     listed = list(events) if isinstance(events, Iterable) else [events]
     for event in listed:

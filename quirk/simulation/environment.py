@@ -23,7 +23,7 @@ SAME_TIME = 1e-6
 
 
 class Environment(gymnasium.Env):
-    """Gymnasium environment of a system; it is created by `gym_environment`, which describes the arguments.
+    """Gymnasium environment of a system, created by `gym_environment`, where the arguments are described.
 
     Attributes
     ----------
@@ -62,10 +62,9 @@ class Environment(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode.
+        """Begin an episode, and return its first observation and its info.
 
-        `options` may have an "initial_state", a `quirk.State`, that is used in place of the state returned by
-        `initial`.
+        The option "initial_state", a `quirk.State`, replaces the state returned by `initial`.
         """
         super().reset(seed=seed)
         state = None if options is None else options.get("initial_state")
@@ -120,7 +119,7 @@ class Environment(gymnasium.Env):
         return Run(self._system, inputs=list(self._shapes), initial_state=state, **self._options)
 
     def _advance(self) -> str:
-        """Advance by one period, through all events in it; return the reason for the last pause of the run."""
+        """Advance by one period, including all events in it; return the reason for the last pause of the run."""
         self._steps += 1
         self._happened: list[Any] = []
         while True:
@@ -130,6 +129,6 @@ class Environment(gymnasium.Env):
                 return reason
 
     def _info(self, reason: str) -> dict[str, Any]:
-        """Return the time, s, the reason for the last pause of the run, and the names of the events during the step."""
+        """Return the info of a step: time, s, reason for the last pause of the run, and names of events in the step."""
         happened = [] if reason == "reset" else [one.name for one in self._happened]
         return {"time": self.run.time, "reason": reason, "events": happened}

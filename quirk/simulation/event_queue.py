@@ -1,4 +1,4 @@
-"""Events of a run that is advanced by a loop, in the order in which its present time reaches them."""
+"""Queue of the events of a run that is advanced by a loop, up to the present time."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .hybrid.hybrid_run import HybridRun
 
 
 class EventQueue:
-    """Events located by the integration, which may be ahead of the present time of the run.
+    """Queue of the events located by the integration, which may be later than the present time of the run.
 
-    The last step of the integration may extend beyond the present time.
+    The last integration step may extend beyond the present time.
 
     Parameters
     ----------
     run : the integration
     names : names of the events that interrupt the run
-    keeps : whether the integration keeps its past events; otherwise they are forgotten when they are collected
+    keeps : whether the integration keeps past events; otherwise it discards them after their collection
 
     Attributes
     ----------
@@ -43,11 +43,11 @@ class EventQueue:
         return bool(self.reached) and any(event.name in self._names for event in self.reached)
 
     def begin(self) -> None:
-        """Start the list of reached events anew, for the next advance of the run."""
+        """Clear the list of reached events, before the next advance of the run."""
         self.reached = []
 
     def collect(self) -> None:
-        """Collect new events of the integration."""
+        """Add new events of the integration to the queue."""
         located = self._run.happenings
         if len(located) <= self._collected:
             return
@@ -58,12 +58,12 @@ class EventQueue:
             self._collected = 0
 
     def reach(self, time: float) -> None:
-        """Move events up to the present time (s) to those that are reached."""
+        """Move events up to the present time (s) to the list of reached events."""
         while self._ahead and self._ahead[0].time <= time:
             self.reached.append(self._ahead.pop(0))
 
     def reach_all(self) -> None:
-        """Move all events to those that are reached."""
+        """Move all events to the list of reached events."""
         self.reached, self._ahead = self._ahead, []
 
     def discard_ahead(self, time: float) -> None:
@@ -74,10 +74,10 @@ class EventQueue:
             self._ahead.clear()
 
     def snapshot(self) -> tuple[list[EventRecord], list[EventRecord]]:
-        """Return copies of the events ahead and of those reached."""
+        """Return copies of the lists of later events and of reached events."""
         return list(self._ahead), list(self.reached)
 
     def restore(self, saved: tuple[list[EventRecord], list[EventRecord]]) -> None:
-        """Restore a snapshot, after the events of the integration have been restored."""
+        """Restore a snapshot; the events of the integration must already be restored."""
         self._ahead, self.reached = (list(events) for events in saved)
         self._collected = len(self._run.happenings)

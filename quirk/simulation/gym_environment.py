@@ -1,4 +1,4 @@
-"""Environments for reinforcement learning, with the interface of Gymnasium."""
+"""Environments for reinforcement learning with the Gymnasium interface."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def gym_environment(
 ) -> Environment:
     """Return a `gymnasium.Env` of a system, for reinforcement learning; see docs/learning.md.
 
-    This function needs ``pip install "quirk-dynamics[gym]"``. A step of the environment applies constant actions for
-    `period` seconds in a `quirk.Run`, whose integration method chooses its own step size.
+    This function requires ``pip install "quirk-dynamics[gym]"``. A step of the environment applies constant actions for
+    `period` seconds in a `quirk.Run`; the step size of the integration is independent of the period.
 
     Parameters
     ----------
     system : System
     actions : dict, or list of str
-        Lower and upper bounds of each input by name, such as ``{"drive": (-10, 10)}``. Inputs are those of `Run`; the
-        bounds of a `Force` or `Torque` are numbers or (3,), those of `ComputedTorque` numbers or (joints,). A list
-        contains names of actuators, whose limits are the bounds.
+        Lower and upper bounds of each input by name, such as ``{"drive": (-10, 10)}``. Inputs are as for `Run`; the
+        bounds of a `Force` or `Torque` are scalars or (3,), and of a `ComputedTorque` scalars or (joints,). For a list
+        of names, the bounds are the limits of the actuators.
     observations : list of str
         Quantities, as for `Run.observe`, such as "hinge.angle" and "rod.velocity.x", in SI units and rad.
     reward : function of (observation, action)
@@ -60,18 +60,18 @@ def gym_environment(
     duration : float, optional
         Time after which an episode is truncated, s; by default episodes are not truncated.
     terminated : function of (observation), optional
-        Whether the episode has ended in a terminal state. An event with the action "stop" ends the episode, too.
+        Whether the episode has ended in a terminal state. An event with the action "stop" also ends the episode.
     initial : function of a numpy.random.Generator, optional
-        Returns the initial state of an episode; default: that of the system.
+        Function that returns the initial state of an episode; default: the initial state of the system.
     method, rtol, atol, step, max_step
         As for `simulate`.
     render_mode : None or "human"
-        With "human", the browser shows the run.
+        With "human", the run is shown in the browser.
 
     Returns
     -------
     gymnasium.Env
-        Its actions are float32 arrays and its observations float64 arrays, in the order of the names. `env.run` is the
+        Actions are float32 arrays and observations float64 arrays, in the order of the names. `env.run` is the
         `quirk.Run` of the episode. A step that fails raises `SimulationError`.
 
     Raises

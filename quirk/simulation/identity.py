@@ -1,4 +1,4 @@
-"""Digests for checks that saved runs and checkpoints belong to a system."""
+"""Digests by which saved runs and checkpoints are checked against a system."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..util.digest import digest
 
 
 def part_names(system: System) -> dict[int, str]:
-    """Return the names of the ground and of the parts of a system, in a dict with the ids of the objects as keys."""
+    """Return the names of the ground and of the parts of a system, as a dict by id of the object."""
     return {id(part): part.name for part in [GROUND, *system]}
 
 
 def part_digests(system: System, events: Iterable[Event]) -> dict[str, str]:
-    """Return a digest of each part of a system, and of further events of a run, by name.
+    """Return a digest of each part of a system, and of each event of a run, by name.
 
-    Functions are compared by their code and the values they contain, not by global variables of their modules.
+    Functions are compared by their code and the values contained in them, not by global variables of their modules.
     """
     names = part_names(system)
     found = {}

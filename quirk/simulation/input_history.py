@@ -1,4 +1,4 @@
-"""Recorded values of the inputs of a run, used for the loads in its result."""
+"""Recorded values of the inputs of a run, used for loads in its result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class InputHistory:
             self._add(t, name, self._inputs.values_now[name])
 
     def restore(self, t: float) -> None:
-        """Discard the values recorded at time t (s) and later; then record the inputs in effect at this time."""
+        """Discard the values recorded at time t (s) and later, and record the inputs in effect at this time."""
         for name, (times, values) in self._records.items():
             while len(times) > 1 and times[-1] >= t:
                 times.pop()
@@ -84,7 +84,7 @@ def as_driven(
     system : system of the run
     segments, configurations : segments of the run, and the active constraints and forces of each segment
     histories : recorded values
-    changed : titles of parts with user functions that sampled functions may have changed, see `Segment`
+    changed : titles of parts with user functions that may have been changed by sampled functions, see `Segment`
     """
     driven = {name: element for history in histories for name, element in history.driven().items()}
     if not driven and not system.sampled:
@@ -97,7 +97,10 @@ def as_driven(
 
 
 def _moved(segment: Segment, system: System, configuration: Configuration, changed: tuple[str, ...]) -> Segment:
-    """Return a copy of a segment of a result with the compiled model of another system, which has other loads."""
+    """Return a copy of a segment of a result with the compiled model of `system`, which has other loads.
+
+    `configuration` are the active constraints and forces of the segment, and `changed` is as in `as_driven`.
+    """
     plant, changes = system.plant_for(configuration), (segment.switched, segment.replaced)
     affected = tuple(dict.fromkeys((*segment.changed, *changed)))
     return Segment(plant, segment.time, segment.flat, segment.turns, segment.rank, changes, affected)

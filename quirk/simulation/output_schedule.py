@@ -1,4 +1,4 @@
-"""Checks of output times, step sizes and breaks, the times at which steps must end."""
+"""Validation of output times, step sizes and breaks (times at which steps must end)."""
 
 from __future__ import annotations
 
@@ -44,8 +44,12 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
     """Return the fixed step size (s), or None if steps are adaptive.
 
-    An InputError is raised for contradictory arguments. `step`, `method`, `rtol` and `atol` are the user's arguments,
-    and `duration` (s) is the duration of the run.
+    `step`, `method`, `rtol` and `atol` are the user's arguments, and `duration` (s) is the duration of the run.
+
+    Raises
+    ------
+    InputError
+        If the arguments contradict each other.
     """
     if step is None:
         if method in TABLEAUX and not TABLEAUX[method].adaptive:
@@ -109,7 +113,7 @@ def checked_breaks(
 
 
 def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
-    """Warn of breaks that lie outside a run by more than round-off; all times are in seconds."""
+    """Issue a warning about breaks that lie outside a run by more than round-off; all times are in s."""
     end, near = start + duration, SAME_TIME * duration
     idle = times[(times < start - near) | (times > end + near)]
     if idle.size:
@@ -122,7 +126,7 @@ def _warn_of_breaks(times: np.ndarray, start: float, duration: float) -> None:
 
 
 def _check_resolution(breaks: Breaks, duration: float, step: float | None) -> None:
-    """Raise an InputError if steps would be too short for the spacing of floating-point times.
+    """Raise an InputError if steps would be too short for the resolution of floating-point times.
 
     This occurs if a short run starts at a very late time. `breaks` are the times at which steps must end, `duration`
     (s) is the duration of the run, and `step` the fixed step size (s), or None.

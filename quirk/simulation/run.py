@@ -1,4 +1,4 @@
-"""Simulation that is advanced by a loop of the caller."""
+"""Simulation advanced by a loop of the caller."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ SAME_TIME = 1e-9
 
 @explained
 class Run:
-    """A simulation advanced by a loop of the caller, with inputs that the loop can change; see docs/stepping.md.
+    """Simulation advanced by a loop of the caller, with inputs that the loop can change; see docs/stepping.md.
 
-    As long as the inputs are constant, the motion is that of `simulate`: the method chooses the step size, steps extend
+    While the inputs are constant, the motion equals that of `simulate`: the method controls the step size, steps extend
     beyond the times at which `advance` pauses, and the states at these times are computed by dense output. When an
-    input changes, the rest of the step is discarded and a new step begins, with the same step size, without
+    input changes, the rest of the step is discarded and a new step begins, with the same step size and without
     recompilation.
 
     Parameters
@@ -67,17 +67,17 @@ class Run:
     method, rtol, atol, step, max_step, stabilization, baumgarte, projection_interval, impacts
         As in `simulate`; compiled methods only.
     inputs : list of str
-        Names of the force elements whose value the loop sets: the effort of an `Actuator`, `JointTorque` or
+        Names of force elements whose value is set by the loop: the effort of an `Actuator`, `JointTorque` or
         `JointForce`, the vector (3,) of a `Force` or `Torque`, the target of a `Controller`, or the targets (joints,)
         of a `ComputedTorque`; the target rates of a ComputedTorque "control" are the input "control.rates". The
-        elements must be constructed with a number, which is the initial value.
+        elements must be constructed with a constant, which is the initial value.
     initial_state : State, optional
         Default: `system.initial_state()`.
     start : float
         Initial time, s.
     end : float, optional
-        Final time (s) of the run; the motion is then that of ``simulate(system, end - start)``, whose last step ends at
-        this time. By default the run has no end, unless motions are defined for a limited time.
+        Final time (s) of the run, at which the last step ends, as in ``simulate(system, end - start)``. By default the
+        run has no end, unless motions are defined for a limited time.
     events : list of Event
         Events of this run, in addition to those of the system.
     keep : float, optional
@@ -189,7 +189,7 @@ class Run:
 
     @property
     def inputs(self) -> Inputs:
-        """Present value of each input by name, N m, N, or the unit of a target; assign a value to change it."""
+        """Present value of each input by name, N m, N, or the unit of a target; assignment changes it."""
         return self._inputs
 
     @inputs.setter
@@ -206,7 +206,7 @@ class Run:
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model of the constraints and forces that are active now."""
+        """Compiled model of the presently active constraints and forces."""
         return self._run.plant
 
     @property
@@ -217,13 +217,13 @@ class Run:
 
     @property
     def state(self) -> State:
-        """Copy of the present state; another run can start from it."""
+        """Copy of the present state, which can be the initial state of another run."""
         return self._segment.state_at(0)
 
     def __getitem__(self, name: str) -> Any:
         """Return the view of a body, constraint or force element at the present time, like ``result[name]``.
 
-        The name of an event gives its occurrences during the last call of `advance` or `advance_to`.
+        For the name of an event, return its occurrences during the last call of `advance` or `advance_to`.
         """
         own_name = getattr(name, "name", name)
         if own_name in {event.name for event in self._watched}:
@@ -236,19 +236,19 @@ class Run:
         Parameters
         ----------
         duration : float
-            s, positive.
+            Duration, s, positive.
 
         Returns
         -------
         str
-            "time" if the run has reached the requested time. "event" if an event has occurred before or at that time:
-            `time` is then the time of the event, `state` the state after its actions, and `events` contains it.
+            "time" if the run has reached the requested time. "event" if an event has occurred before or at this time:
+            `time` is then the time of the event, `state` the state after its actions, and `events` contains the event.
             "stopped" if an event has stopped the run. Contacts do not interrupt the run, but are listed in `events`.
 
         Raises
         ------
         InputError
-            If the duration is not positive, or the run was stopped or is at its end.
+            If the duration is not positive, or the run has been stopped or is at its end.
         SimulationError
             If the step size becomes too small or the state is no longer finite; the run stays at the last known state.
         """
@@ -262,7 +262,7 @@ class Run:
         return reason
 
     def advance_to(self, time: float) -> str:
-        """Advance to a time (s) later than the present time; return value and errors are those of `advance`."""
+        """Advance to a time (s) later than the present time; return value and errors are as for `advance`."""
         return self._advance("Run.advance_to", validate.number("Run.advance_to", "time", time))
 
     def observe(self, names: Iterable[str]) -> Observation:
@@ -277,9 +277,9 @@ class Run:
         return Observation(self.system, self._run, self._observers, names)
 
     def pace(self, speed: float | None = 1.0) -> None:
-        """Slow `advance` down so that the run is `speed` times as fast as real time; None removes the limit.
+        """Limit the speed of the run to `speed` times real time, by delays in `advance`; None removes the limit.
 
-        If the loop is slower than this speed, later steps are not accelerated to make up for the delay.
+        If the loop is slower than this speed, later steps are not accelerated to compensate for the delay.
         """
         self._pace = None if speed is None else Pace(validate.positive("Run.pace", "speed", speed), self._time)
 
@@ -294,15 +294,15 @@ class Run:
     ) -> LiveView:
         """Show the run in the browser during the loop, with a slider for each input.
 
-        The view is updated by `advance`. A slider sets its input at the next call of `advance`, and shows the value
-        that the loop sets. Use `pace` to run in real time.
+        The view is updated by `advance`. A slider sets its input at the next call of `advance`, and shows values set by
+        the loop. Use `pace` to run in real time.
 
         Parameters
         ----------
         ranges : dict, optional
             Minimum and maximum value of the slider of each input by name; by default the limits of an actuator.
         fps : float
-            Maximum number of pictures per second.
+            Maximum number of frames per second.
         labels : bool
             Whether names of bodies, joints and springs are shown.
         host, port : as for `Result.view`
@@ -310,7 +310,7 @@ class Run:
         Returns
         -------
         LiveView
-            Its `.url` is the address for browsers, and `close()` ends the view.
+            View with the address for browsers, `.url`, and the method `close()`.
 
         Raises
         ------
@@ -325,9 +325,9 @@ class Run:
         return self._view
 
     def save(self) -> SavedRun:
-        """Return a snapshot from which the run can be continued bit for bit.
+        """Return a snapshot from which the run can be continued with bitwise equal results.
 
-        The snapshot can be pickled. States stored so far for `result` are not included.
+        The snapshot can be pickled. It does not include the states stored for `result`.
 
         Examples
         --------
@@ -377,7 +377,7 @@ class Run:
     def result(self) -> Result:
         """Return the motion up to the present time, with the stored states.
 
-        In `result.system`, elements whose inputs have changed follow the recorded values (`Motion.steps`).
+        In `result.system`, elements with changed inputs have the recorded values as functions of time (`Motion.steps`).
 
         Raises
         ------
@@ -401,7 +401,7 @@ class Run:
         return f"<Run: {len(self.system.bodies)} bodies at t = {self._time:.9g} s{stopped}>"
 
     def _advance(self, owner: str, t: float) -> str:
-        """Advance to time t (s); return "time", "event" or "stopped", as `advance` does.
+        """Advance to time t (s); return "time", "event" or "stopped", as for `advance`.
 
         `owner` is the name of the caller in errors.
         """
@@ -458,7 +458,7 @@ class Run:
         self._update_time()
 
     def _advance_to(self, t: float) -> str:
-        """Advance to time t (s) or to an event before it; return "time", "event" or "stopped", as `advance` does."""
+        """Advance to time t (s) or to an event before it; return "time", "event" or "stopped", as for `advance`."""
         run, sampler = self._run, self._sampler
         if self._time >= sampler.next:  # the last call has failed
             self._sample()
@@ -507,15 +507,15 @@ class Run:
 
     @property
     def _segment(self) -> CurrentSegment:
-        """The present time and state as a segment of a result."""
+        """Segment of a result with the present time and state only."""
         return self._present.segments[0]  # type: ignore[return-value]
 
     @property
     def _present(self) -> Result:
-        """A result that contains only the present time."""
+        """Result at the present time only."""
         return self._now.result((self.inputs.version, self._sampler.inputs.version))
 
     def _serve(self, solver: Solver) -> None:
-        """Connect a solver to all inputs of the run, including those that sampled functions set."""
+        """Connect a solver to all inputs of the run, including those set by sampled functions."""
         self.inputs.serve(solver)
         self._sampler.inputs.serve(solver)

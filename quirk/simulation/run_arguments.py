@@ -1,4 +1,4 @@
-"""Checks of the arguments of a `Run`: integration method, inputs and end."""
+"""Validation of the arguments of a `Run`: integration method, inputs and end time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compiled_method(method: Any, step: Any) -> str:
 
 
 def inputs_of(system: System, names: Iterable[str]) -> Inputs:
-    """Return the inputs called `names`; an InputError is raised for an input that a sampled function sets."""
+    """Return the inputs called `names`; an InputError is raised for inputs set by a sampled function."""
     inputs = Inputs(system, names)
     for sampled in system.sampled:
         set_by = {part_of_input(name, system) for name in sampled.inputs}
@@ -40,7 +40,7 @@ def inputs_of(system: System, names: Iterable[str]) -> Inputs:
 
 
 def duration_until(system: System, start: float, end: Any) -> float:
-    """Return the duration (s) until `end` or, if this is None, until the end of the first motion that ends.
+    """Return the duration (s) from `start` to `end` or, if `end` is None, to the end of the first motion that ends.
 
     The result is infinite if no motion ends.
     """

@@ -1,4 +1,4 @@
-"""Inputs of a run: parameters of force elements that the caller's loop or a sampled function sets."""
+"""Inputs of a run: parameters of force elements that are set by the caller's loop or by a sampled function."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class LoopInput:
 
     Attributes
     ----------
-    name : name of the input: that of the element, or "control.rates" for a second parameter
+    name : name of the element, or a name such as "control.rates" for a second parameter
     element : ForceElement
-    argument : name of the attribute that holds the parameter
+    argument : name of the attribute with the parameter
     components : names of the components of a vector; empty for a number
     """
 
@@ -41,12 +41,12 @@ class LoopInput:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the value: () for a number, (n,) for a vector."""
+        """Shape of the value: () for a scalar, (n,) for a vector."""
         return (len(self.components),) if self.components else ()
 
     @property
     def given(self) -> np.ndarray:
-        """Value of the parameter with which the force element was constructed."""
+        """Initial value of the parameter, with which the force element was constructed."""
         held = getattr(self.element, self.argument)
         return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
 
@@ -56,7 +56,7 @@ class LoopInput:
         return getattr(self.element, "limits", None) if isinstance(self.element, Actuated) else None
 
     def own(self) -> Any:
-        """Return a copy of the attribute, whose value `hold` can set."""
+        """Return a copy of the attribute with a value that can be set by `hold`."""
         held = getattr(self.element, self.argument)
         if not isinstance(held, Value):
             return self.given
@@ -71,7 +71,7 @@ class LoopInput:
         array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
-        """Return array views of the entries of a compiled solver that contain the value.
+        """Return array views of the elements of a compiled solver that contain the value.
 
         The list is empty if an event has replaced the force element.
         """
@@ -109,7 +109,10 @@ def place_of(element: ForceElement, argument: str) -> int:
 def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> list[LoopInput]:
     """Return the inputs called `names`; inputs of the same force element refer to the same object.
 
-    An InputError is raised if a force element has no numeric parameter that can be set.
+    Raises
+    ------
+    InputError
+        If a force element has no numeric parameter that can be set.
     """
     settable: dict[str, dict[str, LoopInput]] = {}
     found = []
@@ -140,7 +143,7 @@ def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> 
 
 
 def _example(part: Any) -> str:
-    """Return an example of the argument that makes the parameter of a force element an input, for messages."""
+    """Return an example, for messages, of a constructor argument with which a force element has an input."""
     if isinstance(part, ComputedTorque):
         moving = next(name for name in part.motions if not part.motion(name).constant)
         argument = "rates" if part.own_rates and moving.startswith("speed") else "targets"
@@ -156,7 +159,7 @@ def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
 
 
 def settable_inputs(part: Any) -> dict[str, LoopInput]:
-    """Return the inputs of a force element by name; an empty dict if it has no numeric parameter that can be set."""
+    """Return the inputs of a force element by name; an empty dict if no numeric parameter of it can be set."""
     found: list[LoopInput] = []
     if isinstance(part, Controller) and part.target.constant:
         # A motion with a changing value would also need its rate, so the input is a parameter of the law instead.
@@ -197,20 +200,20 @@ def with_settable(system: System, inputs: Iterable[LoopInput]) -> System:
 
 
 class Inputs(MutableMapping[str, Any]):
-    """Inputs of a run by name: numbers, arrays (3,) for `Force` and `Torque`, or (joints,) for `ComputedTorque`.
+    """Inputs of a run by name: scalars, arrays (3,) for `Force` and `Torque`, or (joints,) for `ComputedTorque`.
 
-    A value applies until it is set again. Arrays that are read cannot be written to: set all components together.
+    A value applies until it is set again. Returned arrays are read-only; set all components together.
 
     Parameters
     ----------
     system : System
     names : names of force elements
     owner : title of the run or sampled function, for messages
-    copies : whether the elements are copied, so that force laws evaluated in Python use the values, too
+    copies : whether the elements are copied, so that force laws evaluated in Python also use the values
 
     Attributes
     ----------
-    system : the system, with elements whose numbers can be set
+    system : the system, with elements whose values can be set
     slots : inputs by name
     initial : values with which the elements were constructed, arrays by name
     values_now : present values, arrays by name
@@ -293,7 +296,7 @@ class Inputs(MutableMapping[str, Any]):
 
     @property
     def changed(self) -> list[str]:
-        """Names of inputs that have changed since the last call of `take_effect`."""
+        """Names of the inputs changed since the last call of `take_effect`."""
         before = self.in_effect
         return [
             name
@@ -302,11 +305,11 @@ class Inputs(MutableMapping[str, Any]):
         ]
 
     def take_effect(self) -> None:
-        """Record that the present values are used by the run from now on."""
+        """Mark the present values as used by the run from now on."""
         self.in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return the present values by name, and the values used by the last step, by name."""
+        """Return two dicts by name: the present values, and the values used by the last step."""
         return dict(self.values_now), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:

@@ -61,16 +61,16 @@ def computed(
     varied: Sequence[Parameter] = (),
     objective: Objective | None = None,
 ) -> Result:
-    """Compute a run, and return its result; after a failure raise a SimulationError with the result so far.
+    """Compute a run and return its result; a failure raises a SimulationError that contains the result so far.
 
     Parameters
     ----------
     system : System
     state : initial state
     factory : factory of run objects, one for each set of active constraints and forces
-    checkpoint : checkpoint from which the run continues, or None
+    checkpoint : checkpoint from which the run is continued, or None
     progress : whether a progress line is shown; None for the default
-    varied : parameters for sensitivities or, with an objective, for its gradient
+    varied : parameters of sensitivities or, with an objective, of its gradient
     objective : Objective, or None
     """
     course = _SimulatedRun(system, state, factory, sampler, checkpoint)
@@ -99,7 +99,7 @@ def computed(
 
 
 class _SimulatedRun:
-    """A run of `simulate`, with its partial result at any time."""
+    """Run of `simulate`, with a partial result at any time."""
 
     def __init__(
         self, system: System, state: State, factory: RunFactory, sampler: Sampler, checkpoint: Checkpoint | None
@@ -148,7 +148,7 @@ class _SimulatedRun:
         return Result(whole, segments, statistics, status, run.happenings, [factory.options])
 
     def unwritten(self, checkpoint: Checkpoint, error: WriteError) -> SimulationError:
-        """Return the error of a run whose checkpoint could not be written."""
+        """Return the error for a run whose checkpoint could not be written."""
         factory, kept = self._factory, checkpoint.segments
         t = factory.settings.start if checkpoint.restart_point is None else checkpoint.restart_point.t
         events, options = checkpoint.happenings, [factory.options]
@@ -159,7 +159,7 @@ class _SimulatedRun:
         )
 
     def failed(self, error: IntegrationError) -> SimulationError:
-        """Return the error of a run that cannot continue, with the result so far."""
+        """Return the error for a run that cannot continue, with the result so far."""
         assert self.run is not None
         partial = self.result("failed")
         last = partial.state_at(-1)
@@ -182,7 +182,7 @@ def described_failure(
     last_state: State,
     error: IntegrationError,
 ) -> tuple[str, str | None]:
-    """Return the error message for a run that cannot continue, and the name of the body concerned, or None.
+    """Return the error message for a run that cannot continue, and the name of the affected body, or None.
 
     `last_state` is the last accepted state, and `error` the failure of the integration.
     """
@@ -206,8 +206,8 @@ def begun(
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.
 
-    `checkpoint` is the checkpoint or None, and `owner` the name of the caller in errors. `factory` is the factory of
-    the runs.
+    `factory` creates the run objects, `checkpoint` is the checkpoint or None, and `owner` the name of the caller in
+    errors.
     """
     run = HybridRun(system, factory) if checkpoint is None else CheckpointedRun(system, factory, checkpoint)
     if checkpoint is not None and checkpoint.restart_point is not None:
@@ -252,6 +252,6 @@ def begun(
 def _needed_end(motion: Motion, start: float, end: float, may_end: bool) -> float:
     """Return the time (s) up to which a motion must be defined at the start of a run from `start` to `end`.
 
-    If `may_end`, events may stop the run or disable the part before the motion ends.
+    If `may_end`, events may stop the run, or disable the part, before the motion ends.
     """
     return min(end, motion.end) if may_end and motion.end > start else end

@@ -1,4 +1,4 @@
-"""Reading of named quantities at the present time of a run, prepared once for repeated use."""
+"""Evaluation of named quantities at the present time of a run, prepared once for repeated use."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ QUARTER = 0.5 * np.pi
 class Observation:
     """Function without arguments that returns the present values (k,) of k quantities of a run, in SI units.
 
-    Names are as for quantities of events, such as "time", "hinge.angle", "hinge.angle_rate", "rod.position.x",
-    "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
+    The names are those of watched quantities of events, such as "time", "hinge.angle", "hinge.angle_rate",
+    "rod.position.x", "rod.velocity.z", "rod.angular_velocity.y", "hinge.force.x", "spring.length" and "energy.total".
 
     Attributes
     ----------
-    names : tuple of str
+    names : tuple of str, names of the quantities
     """
 
     def __init__(self, system: System, run: HybridRun, observers: Observers, names: Iterable[str]) -> None:
@@ -69,7 +69,10 @@ class Observation:
         return f"<Observation: {', '.join(self.names)}>"
 
     def _prepare(self, plant: CompiledModel, current: CompiledRun) -> None:
-        """Prepare the evaluation of the quantities with the constraints and forces that are active now."""
+        """Prepare the evaluation of the quantities for the presently active constraints and forces.
+
+        `plant` is their compiled model, and `current` the run object that integrates the motion.
+        """
         self._plant, self._solver = plant, self._observers.of(plant)
         model, solver = plant.model, self._solver
         active = set(model.joint_rows) | {element.name for element, _ in model.forces}
@@ -99,7 +102,7 @@ class Observation:
 
 
 def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, float, float]:
-    """Return the index of a joint, an axis, a sign, a factor and an offset for a quantity with counted revolutions.
+    """Return the index of a joint, an axis, a sign, a factor and an offset for a quantity with counted turns.
 
     The joint angle about the axis is the sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the
     quantity is the factor times this angle, plus the offset.

@@ -9,7 +9,7 @@ LATEST = 0.1
 
 
 class Pace:
-    """Clock that delays a run until real time has reached the simulated time of the run.
+    """Clock that delays a run so that simulated time does not exceed scaled real time.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The current state of a run: as a result with a single time, and as the argument of sampled functions.
+"""Present state of a run: as a result with a single time, and as the argument of sampled functions.
 
-A sampled function is called by the run at equal intervals of time, and sets inputs of the run.
+A sampled function is called by the run at equal time intervals, and sets inputs of the run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ OF_CONSTRAINTS = {"angle": 1, "angle_rate": 1, "travel": 1, "travel_rate": 1, "d
 
 
 class Present:
-    """The present instant of a run as a result with a single time.
+    """Present state of a run as a result with a single time.
 
     Parameters
     ----------
     system : System
     run : HybridRun
-    observers : solvers for derived quantities, with the present inputs
+    observers : solvers for derived quantities at the present inputs
     """
 
     def __init__(self, system: System, run: HybridRun, observers: Observers) -> None:
@@ -42,7 +42,7 @@ class Present:
         self._shown: tuple[Any, Result] | None = None
 
     def result(self, version: Any) -> Result:
-        """Return the present instant as a result; `version` is a number that changes with the inputs."""
+        """Return the present state as a result; `version` is a number that changes with the inputs."""
         run, current = self.run, self.run.current
         key = current.now, version, run.plant
         if self._shown is None or self._shown[0] != key:
@@ -64,11 +64,11 @@ class Present:
 
 
 class SampledState:
-    """Present state of a run, as it is passed to sampled functions.
+    """Present state of a run, the argument of sampled functions.
 
     ``state["hinge"]`` and ``state["rod"]`` are views as in a result, without time axis; ``state.position`` and the
-    other attributes are those of a `State`. Quantities that a function reads repeatedly are evaluated together, by
-    compiled code. Loads and accelerations are evaluated with the inputs before the call.
+    other attributes are those of a `State`. Quantities read repeatedly are evaluated together by compiled code. Loads
+    and accelerations are evaluated with the inputs before the call.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class SampledState:
     def _add(self, name: str, attribute: str, width: int) -> bool:
         """Add an attribute to the quantities that are evaluated together.
 
-        Returns False if compiled code cannot evaluate the attribute. `width` is its number of components.
+        `width` is its number of components. Returns False if the attribute cannot be evaluated by compiled code.
         """
         more = [f"{name}.{attribute}" + (f".{axis}" if width > 1 else "") for axis in "xyz"[:width]]
         present, names = self._present, [*self._names, *more]

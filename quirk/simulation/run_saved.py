@@ -1,4 +1,4 @@
-"""Snapshots of a run, from which it continues bit for bit."""
+"""Snapshots of a run, from which it can be continued with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ LISTED = "the parts of the system"
 class SavedRun:
     """Snapshot of a run, returned by `Run.save`; it can be pickled.
 
-    A pickle refers to bodies, constraints and forces by name, so that it can be restored in a run of the same system in
-    another process.
+    Pickled snapshots refer to bodies, constraints and forces by name, and can be restored in a run of the same system
+    in another process.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class SavedRun:
         return f"<SavedRun: at t = {self.time:.9g} s>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the data for a pickle, in which bodies, constraints and forces are replaced by their names.
+        """Return the data for a pickle, with bodies, constraints and forces replaced by their names.
 
         Raises
         ------
@@ -77,9 +77,9 @@ class SavedRun:
         return stream.getvalue()
 
     def content_for(self, identity: RunIdentity, names: PartNames) -> Any:
-        """Return the saved data for a run with the given identity, in which `names` finds the objects by name.
+        """Return the saved data for a run with the given identity; `names` maps names to the objects of the run.
 
-        The caller must not change the data.
+        The returned data must not be modified.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class SavedRun:
 
 
 class RunIdentity:
-    """Digests for the check that a snapshot belongs to a run: of the system, and of the arguments of the run.
+    """Digests of the system and of the arguments of a run, which determine whether a snapshot belongs to the run.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class RunIdentity:
 
     @cached_property
     def _parts(self) -> dict[str, str]:
-        """Digests of the system and its parts; computed only if needed, because digests of large meshes take time."""
+        """Digests of the system and its parts, computed on first use because digests of large meshes take time."""
         assert self._of is not None
         system, events = self._of
         return {
@@ -125,13 +125,13 @@ class RunIdentity:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the digests, the only content of a pickle."""
+        """Return the digests, which are the only content of a pickle."""
         return {"_of": None, "_options": self._options, "_parts": self._parts}
 
     def differing(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
         """Return the names of the arguments and parts that differ from those of another run.
 
-        If `same_parts`, parts are compared as objects, not by digests.
+        If `same_parts`, parts are compared by object identity instead of digests.
         """
         options, own, theirs = other._options, {} if same_parts else self._parts, {} if same_parts else other._parts
         found = [name for name in options if self._options[name] != options[name]]
@@ -141,9 +141,9 @@ class RunIdentity:
 
 
 class PartNames:
-    """Names of all objects to which a snapshot refers: bodies, constraints, forces, events, and objects in actions.
+    """Names of all objects referenced by a snapshot: bodies, constraints, forces, events, and objects in actions.
 
-    Sliding or sticking friction has no name of its own, and is described by the friction element and its state.
+    Sliding or sticking friction has no name; it is described by the friction element and its state.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class PartNames:
         self._names = {id(part): name for name, part in self._named.items()}
 
     def same(self, other: PartNames) -> bool:
-        """Whether `other` has the same names for the same objects."""
+        """Whether `other` assigns the same names to the same objects."""
         return self._names == other._names
 
     def name(self, value: Any) -> Any:
@@ -187,7 +187,7 @@ class _Writer(pickle.Pickler):
         self._name = names.name
 
     def persistent_id(self, value: Any) -> Any:
-        """Return the name of an object, or None if the object itself is pickled."""
+        """Return the name of an object, or None if the object is to be pickled."""
         return self._name(value)
 
 

@@ -1,4 +1,4 @@
-"""Views of the present time of a run, such as ``run["rod"]``."""
+"""Views of a run at the present time, such as ``run["rod"]``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..result.segment import Segment
 class Observers:
     """Solvers for views of the present state: one solver for each set of active constraints and forces.
 
-    These solvers have their own arrays, so that views do not affect the run, and use the present inputs.
+    They use the present inputs, and have separate arrays, so that views do not affect the run.
 
     Parameters
     ----------
     serve : function that connects a solver to the present inputs
-    beside : Python functions that are called during the run in addition to the user functions of the model
+    beside : Python functions called during the run in addition to the user functions of the model
     """
 
     def __init__(self, serve: Callable[[Solver], None], functions: list[Any]) -> None:
@@ -28,7 +28,7 @@ class Observers:
         self._solvers: dict[CompiledModel, Solver] = {}
 
     def of(self, plant: CompiledModel) -> Solver:
-        """Return the solver of a compiled model; it is created when first needed."""
+        """Return the solver of a compiled model, created on first use."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._functions)
             self._serve(solver)
@@ -36,7 +36,7 @@ class Observers:
 
 
 class CurrentSegment(Segment):
-    """The present time and state of a run as a segment of a result, with the present inputs."""
+    """Segment of a result with the present time, state and inputs of a run."""
 
     observers: Observers
 
@@ -46,7 +46,7 @@ class CurrentSegment(Segment):
 
 
 class CurrentView:
-    """View of a body, constraint or force element at one time: like the view of a result, but without time axis.
+    """View of a body, constraint or force element at one time: the view of a result without time axis.
 
     ``run["rod"].position`` has shape (3,), ``run["hinge"].angle`` is a float.
     """
@@ -73,7 +73,7 @@ class CurrentView:
 
 
 def without_time(data: Any) -> Any:
-    """Return data for a single time with the time axis removed, in arrays, dicts and tuples."""
+    """Return data for a single time with the time axis removed from all arrays, also in dicts and tuples."""
     if isinstance(data, np.ndarray):
         return data[0] if data.ndim > 1 or data.dtype == object else data[0].item()
     if isinstance(data, dict):

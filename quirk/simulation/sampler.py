@@ -1,7 +1,6 @@
 """Calls of the sampled functions of a system during a run.
 
-A sampled function is called at equal intervals of time, and sets inputs of the system: parameters of force
-elements.
+A sampled function is called at equal time intervals, and sets inputs of the system: parameters of force elements.
 """
 
 from __future__ import annotations
@@ -33,15 +32,15 @@ SAME_ULPS = 8
 
 
 class Sampler:
-    """Sampled functions of a run: the instants of their calls, and the inputs that they set.
+    """Sampled functions of a run: the times of their calls, and the inputs set by them.
 
     Parameters
     ----------
     system : System
     start : initial time, s
-    breaks : breaks of the run, to which the next instant is added
-    marks : (n,) increasing times, s, such as output times; instants that differ from one of these only by round-off are
-        moved to it
+    breaks : breaks of the run, to which the time of the next call is added
+    marks : (n,) increasing times, s, such as output times; times of calls that differ from one of these only by
+        round-off are set equal to it
     copies : whether force laws are evaluated in Python, see `Inputs`
     keep : whether earlier values of inputs are recorded
 
@@ -83,7 +82,7 @@ class Sampler:
         ----------
         run : HybridRun
         serve : function that connects a solver to the inputs
-        functions : user functions that the run calls in addition to those of the model
+        functions : user functions called by the run in addition to those of the model
         """
         self._run = run
         if not self._sampled:
@@ -97,7 +96,7 @@ class Sampler:
         self.sample()
 
     def snap_to(self, t: float) -> None:
-        """Move the next call to time t (s) if the two times differ only by round-off."""
+        """Set the time of the next call to t (s) if both differ only by round-off."""
         if 0.0 < abs(self.next - t) <= SAME_ULPS * np.spacing(abs(t)):
             self.next = t
 
@@ -124,7 +123,7 @@ class Sampler:
         self._run.restart()
 
     def sample_in_run(self) -> None:
-        """Call the functions that are due; for use within a run.
+        """Call the functions that are due; used within a run.
 
         Raises
         ------
@@ -137,7 +136,7 @@ class Sampler:
             raise IntegrationError(str(error), self.next) from error
 
     def changed(self) -> tuple[str, ...]:
-        """Return the titles of parts whose user functions read values that sampled functions may change."""
+        """Return the titles of parts whose user functions read values that may be changed by sampled functions."""
         changes = Changes([function for sampled in self._sampled for function in sampled.user_functions])
         models = [plant.model for _, plant in self.system.plants()]
         titles = [title for model in models for title, function in functions_of(model) if changes(function)]
@@ -164,7 +163,7 @@ class Sampler:
         return self._start + self._counts[k] * self._sampled[k].period
 
     def _marked(self, t: float) -> float:
-        """Return the time (s) among `marks` that differs from t only by round-off, or t if there is none."""
+        """Return the time (s) among `marks` that equals t up to round-off, or t if there is none."""
         if self._marks is None or not len(self._marks):
             return t
         k = int(np.searchsorted(self._marks, t))
@@ -172,7 +171,7 @@ class Sampler:
         return float(nearest) if abs(nearest - t) <= SAME_ULPS * np.spacing(abs(t)) else t
 
     def _values(self, k: int) -> Sequence[Any]:
-        """Return the values that the function with index `k` returns now, one for each of its inputs."""
+        """Return the present values of the function with index `k`, one for each of its inputs."""
         sampled, t = self._sampled[k], self._instant(k)
         title = f"{sampled}, at t = {t:.9g} s"
         try:
@@ -196,7 +195,7 @@ class Sampler:
 
 
 def _holder(sampled: Sampled) -> Any:
-    """Return the object with the attributes that hold the state of a sampled function between calls.
+    """Return the object whose attributes are the state of a sampled function between calls.
 
     For a method this is the object to which the method is bound, otherwise the function itself.
     """
@@ -205,9 +204,9 @@ def _holder(sampled: Sampled) -> Any:
 
 
 def _memory(sampled: Sampled) -> dict[str, Any] | None:
-    """Return a copy of the attributes that hold the state of a sampled function between calls.
+    """Return a copy of the attributes that are the state of a sampled function between calls.
 
-    The result is None for a plain function, which is neither a method nor an object with attributes.
+    Returns None for a plain function, which is neither a method nor an object with attributes.
     """
     holder = _holder(sampled)
     if not sampled.user_functions:

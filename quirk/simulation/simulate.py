@@ -59,9 +59,9 @@ def simulate(
     ----------
     system : System
     duration : float
-        s, positive.
+        Duration, s, positive.
     method : str
-        "auto" (default) is "Vern9", switching to "RadauIIA9" where the system is stiff; with `step`, `objective`
+        "auto" (default) is "Vern9", with a switch to "RadauIIA9" where the system is stiff; with `step`, `objective`
         or ``solver="dense"`` it is "Vern9" throughout (docs/stiff.md). Other methods: "RK4" (fixed steps only, needs
         `step`); "RK45", "Tsit5", "DOP853" and "Vern9" (adaptive, or fixed with `step`); "Taylor" (Taylor series of the
         motion, the fastest for high accuracy, docs/taylor.md); and for stiff systems "RadauIIA9" and "Rodas5P", whose
@@ -83,7 +83,7 @@ def simulate(
         "projection" moves the end of each step to the nearest state on the constraints; "baumgarte" adds
         2 alpha Phi_dot + beta^2 Phi to each constraint equation; with None, states drift off the constraints.
     baumgarte : (alpha, beta)
-        1/s, for stabilization="baumgarte".
+        Coefficients, 1/s, for stabilization="baumgarte".
     solver : "sparse" or "dense"
         "sparse" is compiled, at a cost proportional to the number of bodies; "dense" is the reference solver in NumPy,
         without events, contacts, dry friction and backlash.
@@ -91,7 +91,8 @@ def simulate(
         Number of steps from one projection to the next. Values above 1 save time, but constraint residuals grow between
         projections. Output states are always projected.
     progress : bool, optional
-        Show a progress line on standard error; by default if it is a terminal and the run takes over two seconds.
+        Whether to show a progress line on standard error; by default if it is a terminal and the run takes more than
+        two seconds.
     max_step : float
         Maximum step size of an adaptive method, s.
     breaks : list of times
@@ -102,18 +103,18 @@ def simulate(
     events : list of Event
         Events of this run, in addition to those of the system.
     impacts : "simultaneous" or "sequential"
-        Impacts of bodies that touch several others: "simultaneous" applies Newton's law to all contacts at once, as for
-        bodies that together behave as one rigid body; "sequential" to one contact after the other, in the order in
-        which a shock passes, as for separate balls such as those of Newton's cradle. See docs/events.md.
+        Law for impacts of bodies in contact with several others: "simultaneous" applies Newton's law to all contacts at
+        once, "sequential" to one contact after the other, in the order in which a shock propagates, as in Newton's
+        cradle. See docs/events.md.
     checkpoint : path, optional
-        Folder in which the run saves its results, about every second; memory then does not grow with the output. If
-        the run is killed, the same call continues it, bit-identical with an uninterrupted run; if it is complete,
-        the call returns its result. `quirk.read_checkpoint` returns the result so far.
+        Folder in which the results are saved about every second; memory then does not grow with the output. After an
+        interruption, the same call continues the run, with results bitwise equal to an uninterrupted run; if the run is
+        complete, the call returns its result. `quirk.read_checkpoint` returns the result so far.
     sensitivities : list of pairs (part, parameter)
-        Parameters, such as ("rod", "mass"); `result.sensitivity` then returns derivatives of the motion with respect
-        to these. For compiled methods only; see docs/sensitivities.md.
+        Parameters, such as ("rod", "mass"); `result.sensitivity` then contains the derivatives of the motion with
+        respect to these parameters. For compiled methods only; see docs/sensitivities.md.
     objective : Objective
-        Scalar function of the run. `result.gradient` then has its value and its derivatives with respect to all
+        Scalar function of the run. `result.gradient` then contains its value and its derivatives with respect to all
         parameters in `sensitivities`, at a cost almost independent of their number; `result.sensitivity` is not
         available. Steps end at the output times.
 

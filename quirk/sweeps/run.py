@@ -38,7 +38,7 @@ class Job:
     options : options of `simulate`
     quantities : groups of `Result.to_xarray` to be stored
     reduce : function of a result that returns the data to be stored instead, or None
-    times : (nt,) s, common output times, or None if each run has its own
+    times : (nt,) s, common output times, or None if output times differ
     taken : names of parameters and coordinates, which values returned by `reduce` must not have
     """
 
@@ -80,7 +80,7 @@ class Outcome:
     ----------
     number : index of the run
     status : status of its result, or "failed"
-    error : reason of a failure, else ""
+    error : reason of a failure, otherwise ""
     table : stored data
     """
 

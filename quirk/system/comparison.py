@@ -65,8 +65,8 @@ def _part(part: Any, ends: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def differences(saved: Any, current: Any, location: str = "") -> list[str]:
     """Return a message for each difference between two descriptions from `likeness`.
 
-    `saved` is the description from the file, `current` that of the user's system; `location` names the entry of the
-    description that is compared.
+    `saved` is the description in the file, `current` the description of the user's system; `location` names the entry
+    of the description that is compared.
     """
     if isinstance(saved, dict) and isinstance(current, dict) and saved.keys() == current.keys():
         return [

@@ -54,9 +54,9 @@ class System(Renamed):
     Parameters
     ----------
     items : iterable of Body, Constraint, ForceElement, Event and Sampled
-        In any order; the order of the bodies is that of the rows of all arrays.
+        In any order; rows of all arrays are in the order of the bodies.
     gravity : (3,)
-        Gravitational acceleration in the inertial frame, m/s^2; default: none.
+        Gravitational acceleration in the inertial frame, m/s^2; default: zero.
     load_length : float
         Length, m, by which torques are divided when the loads of redundant constraints are minimized.
         Default: the largest joint arm or radius of gyration.
@@ -631,8 +631,8 @@ class System(Renamed):
         ----------
         names : names of bodies, constraints and force elements
         dependents : bool
-            Whether dependent parts are removed, too: constraints and forces on a body, and drivers and forces of a
-            joint.
+            Whether dependent parts are also removed: constraints and forces on a removed body, and drivers and forces
+            of a removed joint.
 
         Raises
         ------

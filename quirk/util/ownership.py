@@ -60,7 +60,7 @@ def _check(path: Path, status: os.stat_result, *, sticky: bool) -> None:
 def _own_group(group: int, user: int) -> bool:
     """Whether the group with number `group` is the private group of the user with number `user`.
 
-    Such a group has the user's name and no other members.
+    A private group has the user's name and no other members.
     """
     import grp
     import pwd

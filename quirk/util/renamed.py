@@ -12,7 +12,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Renamed:
-    """Base class of classes with renamed attributes; access by a deprecated name raises a DeprecationWarning."""
+    """Base class of classes with renamed attributes; the deprecated names still work, with a DeprecationWarning."""
 
     # Present names by deprecated name.
     _earlier_names: ClassVar[Mapping[str, str]] = {}

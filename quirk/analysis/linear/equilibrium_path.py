@@ -85,7 +85,7 @@ def equilibrium_path(
     Raises
     ------
     InputError
-        If an argument is invalid, or `build` returns something else.
+        If an argument is invalid, or the return value of `build` is invalid.
     ConvergenceError
         If there is no equilibrium at `start`, or the path cannot be continued; the error has its last state.
 

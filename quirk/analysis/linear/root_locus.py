@@ -55,7 +55,7 @@ def root_locus(build: Callable[[float], Any], values: Iterable[float]) -> RootLo
     Raises
     ------
     InputError
-        If `build` returns something else, or the number of states changes with the parameter.
+        If the return value of `build` is invalid, or the number of states changes with the parameter.
 
     Examples
     --------

@@ -57,9 +57,9 @@ class Steady:
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def carried(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the rates dXi z (n, 12, D) of D variations z that move along with the bodies.
+        """Return the rates (n, 12, D) of D variations that are carried along with the bodies by this motion.
 
-        `bodies` (n, 12, D) are the variations z.
+        `bodies` (n, 12, D) are the variations.
         """
         found = np.empty_like(bodies)
         for part in (SHIFT, VELOCITY):

@@ -1,4 +1,4 @@
-"""Jumps of stiffness between two neighboring states, such as one-sided springs that engage."""
+"""Jumps of stiffness between two neighboring states, for example where a one-sided spring engages."""
 
 from __future__ import annotations
 

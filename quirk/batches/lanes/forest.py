@@ -140,7 +140,7 @@ def invert(work: np.ndarray, o: int, axis: int, rows: int) -> None:
 def inertia_at(array: Any, o: Any) -> Any:
     """Return the inertia that begins at element o of `array`, as three blocks (3, 3).
 
-    The blocks are those of translations, of translations with rotations, and of rotations.
+    The blocks are translation-translation, translation-rotation, and rotation-rotation.
     """
     numbers = [load(array, o + 8 * k) for k in range(21)]
     return (
@@ -244,9 +244,10 @@ def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
 
 @kernel
 def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
-    """Eliminate the degrees of freedom of joint t, and add the reduced inertia of its child to that of its parent.
+    """Eliminate the degrees of freedom of joint t from the inertia of its child, and add the rest to the parent.
 
-    Nothing is added to the ground, the body with index `ground`.
+    Nothing is added to the ground, the body with index `ground`. `joints` are the integers of the joints, `inertia` the
+    articulated inertias of the bodies, and `work` the quantities computed for the joints.
     """
     e, o, n = JOINT_ENTRIES * t, 8 * JOINT_WORK * t, 8 * BODY_INERTIA
     rows, f, coincides = at(joints, e + ROTATIONS), o + 8 * freedoms_at(joints, e), at(joints, e + COINCIDES) != 0
@@ -274,7 +275,10 @@ def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int
 
 @kernel
 def prescribe(work: np.ndarray, t: int) -> None:
-    """Compute the load that gives the child body of joint t the relative acceleration that the joint prescribes."""
+    """Compute the load that gives the child body of joint t the relative acceleration prescribed by the joint.
+
+    The result is stored in `work`, the quantities computed for the joints.
+    """
     o = 8 * JOINT_WORK * t
     store_bias(work, o, inertia_at(work, o + 8 * INERTIA))
 
@@ -355,7 +359,11 @@ def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
 
 @kernel
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
-    """Compute the accelerations of the child of joint t from those of its parent; `prescribed` as in `gather_loads`."""
+    """Compute the accelerations of the child of joint t from the accelerations of its parent, in `motion`.
+
+    `joints` are the integers of the joints, `work` the quantities computed for them; `prescribed` is as in
+    `gather_loads`.
+    """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
     coincides, rows = at(joints, e + COINCIDES) != 0, at(joints, e + ROTATIONS)

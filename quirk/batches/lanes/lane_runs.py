@@ -162,10 +162,11 @@ class LaneRuns:
 
 
 def _shares(groups: int, threads: int, steps: int) -> list[tuple[int, int]]:
-    """Return the first group, and the one after the last, of each share of the work, in the order of computation.
+    """Return the work items for several threads, as pairs (first group, last group + 1), in the order of computation.
 
-    Threads take one share after the other. The shares become smaller towards the end, X
-    by other programs take fewer of them, and all threads end at nearly the same time.
+    Each idle thread takes the next item. The items become smaller toward the end, so that threads slowed down by other
+    programs compute fewer of them, and all threads end at nearly the same time. `groups` is the number of groups, and
+    `steps` the number of steps.
     """
     smallest = -(-SMALLEST_SHARE // max(steps, 1))
     bounds = [0]

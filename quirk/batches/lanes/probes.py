@@ -31,7 +31,7 @@ class LaneProbes(NamedTuple):
 
     Attributes
     ----------
-    asked : functions of one member, into which the data of each member are copied
+    asked : working record of one member's functions, to which the data of each member are copied
     memory : (members, size) changes, inputs and outputs of the functions of each member, see `Asked`
     gap : maximum interval between two calls of a function, s
     stages : number of stages of a step

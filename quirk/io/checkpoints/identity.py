@@ -14,7 +14,7 @@ from quirk.util.digest import digest
 def identity(system: System, state: State, factory: RunFactory) -> dict[str, str]:
     """Return digests of all parts of a system, of the initial state, and of the options of a run, by name.
 
-    `factory` has the options of the run.
+    `factory` contains the options of the run.
     """
     names, changed = part_names(system), [state.angles, state.internal, state.switched, state.replaced]
     whole = {

@@ -57,7 +57,7 @@ def _ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose]
     ----------
     model : compiled model
     kind : MuJoCo's number of the object type, body or site
-    numbers : numbers of the objects
+    numbers : indices of the objects in the MuJoCo model
     local : poses of the frames in these bodies or sites
     bodies : bodies of the import
     """

@@ -105,7 +105,7 @@ def model_of(text: str, where: str = "the model") -> ModelText:
 def _check_events(system: System, run: Mapping[str, Any], maker: PartMaker, mistakes: Mistakes) -> None:
     """Record an error for each event that depends on a quantity that does not exist in the system.
 
-    `run` contains the arguments of the run, with its own events.
+    `run` contains the arguments of the run, with additional events.
     """
     of_run = [(event, ("run", "event", k)) for k, event in enumerate(run.get("events", ()))]
     for event, path in [*((event, maker.declared.get(event.name, ())) for event in system.events), *of_run]:

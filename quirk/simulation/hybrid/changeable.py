@@ -1,7 +1,7 @@
-"""User functions that read data which event actions change.
+"""User functions that read data modified by event actions.
 
-A result evaluates user functions only when it is read, with the data at that moment. Results that depend on user
-functions with changing data are therefore computed during the run.
+A result evaluates user functions only on access, with the data at that moment. Results that depend on user functions
+with changing data are therefore computed during the run.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from .event_functions import called_beside
 
 
 class Changeable:
-    """User functions of a system that read data which event actions change.
+    """User functions of a system that read data modified by event actions.
 
-    A segment of the result that contains such a function is evaluated when it ends, before later events change the
-    data.
+    A segment of the result with one of these functions is evaluated when it ends, before later events modify the data.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ class Changeable:
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
     def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
-        """Return the titles of constraints and forces with a function whose data an event may change.
+        """Return the titles of constraints and forces with a function whose data may be modified by an event.
 
         Constraints and forces of the compiled model, and all contacts, are considered. `event` is the name of the
         event.
@@ -65,7 +64,7 @@ class Changeable:
         return self._parts[key]
 
     def record(self, segment: Segment) -> None:
-        """Compute the quantities of a segment that depend on user functions whose data later events may change."""
+        """Compute the quantities of a segment that depend on user functions with data modified by later events."""
         titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
         if not titles:
             return

@@ -1,4 +1,4 @@
-"""A run with checkpoints: the results so far are saved at each restart point."""
+"""Run with checkpoints: the results so far are saved at each restart point."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class CheckpointedRun:
     def start(self, point: RestartPoint) -> None:
         """Start from a restart point.
 
-        Only the data of the restart point are used, so that a resumed run is identical with an uninterrupted one.
+        Only the data of the restart point are used, so that a resumed run is identical to an uninterrupted one.
         """
         factory = replace(self._factory, breaks=deepcopy(self._breaks))
         run = HybridRun(self._system, factory, self._checkpoint.rows)
@@ -60,7 +60,7 @@ class CheckpointedRun:
         self._run.keep_start()
 
     def proceed(self) -> bool:
-        """Advance the run for a fraction of a second of computing time; return False at its end."""
+        """Advance the run for a fraction of a second of computing time; return False at the end of the run."""
         run, statistics = self._run, self._factory.statistics
         if not run.proceed(self._steps):
             run.check_reads()
@@ -82,7 +82,7 @@ class CheckpointedRun:
         return not self._written
 
     def check_reads(self) -> None:
-        """Do nothing: values that user functions read are checked at each restart point."""
+        """Do nothing: the values read by user functions are checked at each restart point."""
 
     def close(self) -> None:
         """Store the final state of the run."""
@@ -110,7 +110,7 @@ class CheckpointedRun:
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model of the constraints and forces that are active now."""
+        """Compiled model of the presently active constraints and forces."""
         return self._run.plant
 
     @property

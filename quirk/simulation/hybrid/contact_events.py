@@ -1,15 +1,15 @@
 """Unilateral constraints during a run: impacts, resting contact and separation.
 
-A gap is the distance that a unilateral constraint keeps nonnegative; there are c gaps. The rows w (c, n, 6)
-of all closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the bilateral
-constraints, are evaluated at one state. Complementarity problems then determine
+A gap is the distance that a unilateral constraint keeps nonnegative; there are c gaps. The rows w (c, n, 6) of all
+closed gaps, and the matrix W = w M_c^-1 w^T, with the inverse mass matrix M_c^-1 under the bilateral constraints, are
+evaluated at one state. Complementarity problems then determine
 
 * the impulses x >= 0: the rates after an impact are v+ = v + W x >= -e min(v, 0), with coefficient of restitution e,
   and the jump of v is the smallest in the mass metric (Newton's law for simultaneous impacts); or the impulses of a
   sequence of such impacts, see `impact_sequence`;
 * the loads x >= 0 of resting contacts: accelerations are a + W x >= 0.
 
-Loaded contacts are rows of the equation of motion until their multiplier falls to zero.
+Loaded contacts are constraint rows of the equation of motion until their multiplier falls to zero.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ TOUCHING = 1e-12
 
 
 class Contacts:
-    """The unilateral constraints and friction elements of a system during a run.
+    """Unilateral constraints and friction elements of a system during a run.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Contacts:
 
     Attributes
     ----------
-    parts : unilateral constraints, one entry per gap, and force elements whose switching runs locate in time
+    parts : unilateral constraints, one entry per gap, and force elements with switching that is located in time
     """
 
     def __init__(self, system: System, factory: RunFactory) -> None:
@@ -80,7 +80,7 @@ class Contacts:
         return frozenset(touch.constraint.name for touch in self._touches)
 
     def configured(self, base: Configuration, resting: ContactState) -> Configuration:
-        """Return a configuration with rows for the loaded contacts, and with friction that slides or sticks.
+        """Return a configuration with rows for the loaded contacts, and with sliding or sticking friction.
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
@@ -93,7 +93,7 @@ class Contacts:
         return base.with_constraints(on=frozenset(rows)).with_others(rows)
 
     def guards(self, base: Configuration, resting: ContactState) -> list[EventFunction]:
-        """Return the event functions to monitor in a contact state, without those of disabled constraints.
+        """Return the event functions to monitor in a contact state, except those of disabled constraints.
 
         `base` is the configuration without contacts, `resting` the contact state.
         """
@@ -123,10 +123,10 @@ class Contacts:
         return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:
-        """Raise an InputError if an event function depends on a load that several contacts share.
+        """Raise an InputError if an event function depends on a load that is shared by several contacts.
 
-        The equations of rigid bodies determine only sums of such loads. `guards` are the event functions, and `resting`
-        is the contact state.
+        Only sums of these loads are determined by the equations of rigid bodies. `guards` are the event functions, and
+        `resting` is the contact state.
         """
         for guard in guards:
             of = guard.quantity.of if isinstance(guard.quantity, Reading) else None
@@ -149,7 +149,7 @@ class Contacts:
         return name in resting.rubbing and resting.rubbing[name].held is not None
 
     def first_of(self, names: Iterable[str]) -> str:
-        """Return the first name in `names` that belongs to a unilateral constraint or friction element."""
+        """Return the first name in `names` that is the name of a unilateral constraint or friction element."""
         own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own_names)
 
@@ -187,7 +187,7 @@ class Contacts:
     ) -> ContactState:
         """Return the contact state after an action has changed values on which gaps depend.
 
-        Contacts whose gap has become positive are open.
+        Contacts whose gap is positive after the action are open.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Contacts:
         t, y, angles : time, s, state vector and joint angles
         configuration : configuration without contacts
         names : names of the contacts
-        tolerance : largest interpenetration that is removed, m; by default NEAR times the length of the system
+        tolerance : largest interpenetration that is removed, m; by default NEAR times the characteristic length
 
         Raises
         ------
@@ -282,7 +282,7 @@ class Contacts:
         t, y, angles : time, s, state vector and joint angles before the impacts
         base : configuration without contacts
         resting : contact state before the impacts
-        hit : keys of the event functions that are zero: gaps that close, slip that ends, friction at its limit, flanks
+        hit : keys of the event functions that are zero: closing gaps, slip that ends, friction at its limit, and flanks
             that come into contact or separate
         """
         state = self._system.model.carried.state(y)

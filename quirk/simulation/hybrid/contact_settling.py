@@ -1,4 +1,4 @@
-"""Outcome of impacts: the state after the impacts, and the contacts that then rest, carry load, slide or stick."""
+"""Outcome of impacts: the state after them, and the contacts that are then at rest, loaded, sliding or sticking."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ FLAT_ANGLE = 1e-6
 
 @dataclass(frozen=True)
 class ClosedGaps:
-    """The closed gaps of a system before impacts.
+    """Closed gaps of a system before impacts.
 
     Attributes
     ----------
     numbers : indices of the closed gaps
     opening : values, rates and rows of all gaps
     speeds : speed limits of the closed gaps
-    least : approach speeds up to which there is no impact, m/s or rad/s
+    least : approach speeds below which there is no impact, m/s or rad/s
     parting : mask of the closed gaps whose load has just fallen to zero
     """
 
@@ -63,7 +63,7 @@ class ClosedGaps:
 
 
 class ImpactSettling:
-    """Solver for the impacts of all gaps that are closed and whose surfaces approach each other.
+    """Solver for simultaneous impacts at all closed gaps with approaching surfaces.
 
     Parameters
     ----------
@@ -127,7 +127,11 @@ class ImpactSettling:
     def _numbers_of_closed(
         self, opening: Opening, closing: list[tuple[str, int]], base: Configuration, resting: ContactState
     ) -> list[int]:
-        """Return the indices of the closed gaps; `closing` are the keys of the gaps that have just closed."""
+        """Return the indices of the closed gaps.
+
+        `closing` are the keys of the gaps that have just closed, `base` is the configuration without contacts, and
+        `resting` the contact state.
+        """
         constraints = {touch.constraint.name: touch.constraint for touch in self._touches}
         pushing = {(name, constraints[name].gap_of_row(row)) for name, (row, _) in resting.pushing.items()}
         known = {*pushing, *closing}
@@ -145,7 +149,7 @@ class ImpactSettling:
         return {self._touches[c].constraint.name for c in numbers}
 
     def _check_rims(self, closed: list[int], state: State) -> None:
-        """Raise a SwitchingError if the rim of a disk lies flat on the plane that it touches.
+        """Raise a SwitchingError if the rim of a disk lies flat on the plane in contact.
 
         `closed` are the indices of the closed gaps.
         """
@@ -188,9 +192,9 @@ class ImpactSettling:
         return ImpactOutcome(struck.y, at_rest, struck.impulse, struck.restitution_kept)
 
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
-        """Return the outcome of the impacts of closed gaps one after the other.
+        """Return the outcome of sequential impacts at closed gaps.
 
-        `strike` is a function that computes the outcome of simultaneous impacts at some of the gaps; see `in_sequence`.
+        `strike` is a function that returns the outcome of simultaneous impacts at some of the gaps; see `in_sequence`.
         """
 
         def rates(y: np.ndarray) -> np.ndarray:
@@ -207,7 +211,10 @@ class ImpactSettling:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the outcome of impacts in which the friction elements `acting` are active."""
+        """Return the outcome of impacts with the active friction elements `acting`.
+
+        `hit` are the keys of the event functions that are zero, and `resting` is the contact state before.
+        """
         speeds = closed.speeds
         struck = self._struck_with_friction(moment, y, closed, acting)
         still = struck.rates[: len(closed.numbers)] <= np.maximum(speeds.noise, speeds.slow)
@@ -223,7 +230,7 @@ class ImpactSettling:
     def _struck_with_friction(
         self, moment: Moment, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
     ) -> Struck:
-        """Return the outcome of impacts with the friction elements `acting`; rates of closed gaps come first."""
+        """Return the outcome of impacts with the active friction elements `acting`; rates of closed gaps come first."""
         rough, t, solver, numbers = self._frictional, moment.t, moment.solver, closed.numbers
         limits, noise = closed.speeds.limits, closed.speeds.noise.max(initial=0.0)
         rows = rough.rows(solver, t, y, closed.opening, numbers, acting, False)
@@ -256,10 +263,9 @@ class ImpactSettling:
     ) -> tuple[np.ndarray, ContactState]:
         """Return the state vector and the contact state after an impact.
 
-        The rates of gaps that stay closed with a load, and of slip that ends, are set to zero.
-
-        `numbers` are the indices of the closed gaps, `parting` is a mask of the closed gaps whose load has just fallen
-        to zero, and `acting` are the active friction elements.
+        The rates of gaps that stay closed with a load, and of slip that ends, are set to zero. `numbers` are the
+        indices of the closed gaps, `parting` is a mask of the closed gaps whose load has just fallen to zero, and
+        `acting` are the active friction elements.
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)
@@ -278,10 +284,10 @@ class ImpactSettling:
         return y, ContactState(pushing, idle, rubbing, loads, returns=returns, patched=patched)
 
     def _let_below(self, moment: Moment, closed: ClosedGaps, settled: ImpactOutcome) -> None:
-        """Store the tolerated negative gaps of contacts that open slowly or that close by round-off in `settled`.
+        """Store in `settled` the tolerated negative gaps of contacts that open slowly or that close by round-off.
 
-        A contact closes by round-off if its gap is within round-off of zero and its rate is negative, but without
-        impact, or with one at a speed of round-off. `settled` is the outcome of the impacts.
+        A contact closes by round-off if its gap is zero up to round-off, its rate is negative, and there is no impact,
+        or an impact with a speed of round-off. `settled` is the outcome of the impacts.
         """
         names = [touch.constraint.name for touch in self._touches]
         values, before = closed.opening.value, closed.opening.rate
@@ -307,7 +313,7 @@ class ImpactSettling:
         """Return the loads to be monitored, by gap: loads of loaded contacts, and of closed contacts without load.
 
         `closed` are the indices of the closed gaps, and `found` is the solution of the contact problem. A load below
-        its value in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.
+        its threshold in `weak` (r,) is round-off of larger loads. `shares` expresses loads by multipliers.
         """
         largest, loads, returns = found.z[: len(closed)].max(initial=0.0), dict[Any, Shared](), dict[Any, Shared]()
         for row, c in enumerate(closed):
@@ -332,11 +338,10 @@ class ImpactSettling:
 
         Returns
         -------
-        pushing : for each contact with rows, by name, the index of its row and the multiplier below which the contact
-            opens
+        pushing : pairs (index of the row, multiplier below which the contact opens) by name of each contact with a row
         idle : keys of the closed gaps without rows that stay closed
-            The relative acceleration or velocity of such a gap, `found.w`, is at most its limit of rest. Gaps that open
-            faster are in neither result.
+            The acceleration or velocity of these gaps is at most their limit of rest. Gaps that open faster are in
+            neither result.
         """
         count = len(closed)
         touches, z, w = [self._touches[c] for c in closed], found.z[:count], found.w[:count]

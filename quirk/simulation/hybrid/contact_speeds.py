@@ -45,7 +45,7 @@ class Moment:
         return self.gaps.at(self.solver, self.t, y, self.angles)
 
     def accelerations(self, y: np.ndarray, numbers: list[int]) -> np.ndarray:
-        """Return the accelerations of the gaps and slip components `numbers` under all loads, for a state vector."""
+        """Return the accelerations of the gaps and slip components `numbers` under all loads, at a state vector y."""
         slots = self.solver.slots
         rates = slots.body_states(self.solver.rates(self.t, slots.state_to_lanes(y)))[:, 7:]
         return self.gaps.accelerations(self.t, y, self.angles, numbers, rates)
@@ -54,8 +54,8 @@ class Moment:
 def fastest(model: Model, y: np.ndarray) -> float:
     """Return an estimate of the largest speed of points of the bodies, m/s.
 
-    The estimate is the largest speed of a center of mass, plus the largest angular velocity times the length of the
-    system.
+    It is the largest speed of a center of mass, plus the largest angular velocity times the characteristic length of
+    the system.
     """
     state = model.carried.state(y)
     turning = model.length * np.sqrt((state.angular_velocity**2).sum(axis=1)).max()
@@ -63,10 +63,10 @@ def fastest(model: Model, y: np.ndarray) -> float:
 
 
 def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
-    """Return an estimate of the largest acceleration that loads and rotation cause at points of the bodies, m/s^2.
+    """Return an estimate of the largest acceleration of points of the bodies due to loads and rotation, m/s^2.
 
     `rates` (n, 6) are the accelerations (m/s^2) and angular accelerations (rad/s^2) of the bodies at state vector y.
-    Gravity is included also if the bodies are at rest.
+    Gravity is included even if the bodies are at rest.
     """
     turning = (model.carried.state(y).angular_velocity ** 2).sum(axis=1).max()
     linear, angular = (np.sqrt((rates[:, part] ** 2).sum(axis=1)).max() for part in (slice(3), slice(3, 6)))
@@ -76,9 +76,9 @@ def strongest(model: Model, y: np.ndarray, rates: np.ndarray) -> float:
 def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     """Return the slip (m/s) below which a contact or joint with friction counts as not slipping.
 
-    The limit is the fraction REST of the speed after a free fall over the length of the system. The acceleration is the
-    largest of gravity, the accelerations of the rows, and the accelerations due to friction with a constant limit, as
-    this may be the only load that decelerates a body. FLOOR times the result is at least the round-off of the fastest
+    The limit is the fraction REST of the speed after a free fall over the characteristic length. The acceleration is
+    the largest of gravity, the accelerations of the rows, and the accelerations due to friction with a constant limit,
+    which may be the only load that decelerates a body. FLOOR times the result is at least the round-off of the fastest
     body.
     """
     model = moment.solver.model
@@ -96,9 +96,10 @@ def speed_limits(
 ) -> Speeds:
     """Return the speed limits of closed gaps that separate rest from motion; see `Speeds`.
 
-    The default limit is the fraction REST of the speed after a free fall over the length of the system, under gravity
-    or, without gravity, with the acceleration at which the gap closes. `opening` has the values of the gaps, `units`
-    (c,) their characteristic sizes, m or rad, and `rest_speed` (c,) the limits chosen by the user, or NaN.
+    The default limit is the fraction REST of the speed after a free fall over the characteristic length, under gravity
+    or, without gravity, with the acceleration at which the gap closes. `closed` are the indices of the gaps, `opening`
+    contains their values, `units` (c,) are their characteristic sizes, m or rad, and `rest_speed` (c,) the user's
+    limits, or NaN.
     """
     model = moment.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length

@@ -1,4 +1,4 @@
-"""State of contacts and friction during a run, and speed limits that separate rest from motion."""
+"""State of contacts and friction during a run, and speed limits between rest and motion."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class ContactState:
 
     Attributes
     ----------
-    pushing : for each constraint that carries a load, by name: index of its row, and the multiplier below which the
-        contact opens, which is zero up to round-off
-    idle : closed gaps without a row, because the row would depend on other rows
+    pushing : pairs (index of the row, multiplier below which the contact opens) by name of each loaded constraint; the
+        multiplier is zero up to round-off
+    idle : closed gaps without a row, which would depend on other rows
     rubbing : state of friction elements, by name
     loads : watched loads by gap; a contact with friction opens when its load falls below zero
     below : tolerated negative value by gap, m or rad, for contacts that open from slight interpenetration
-    parts : index of the touched face or edge of a bounded surface, by name of contact
-    returns : watched loads by gap: a closed contact without load, next to sliding contacts, becomes loaded again when
-        this load becomes positive
-    sides : flank in contact, 1, -1 or 0 for none, of elastic meshes with free play, by name
+    parts : index of the face or edge in contact of a bounded surface, by name of contact
+    returns : watched loads by gap of closed contacts without load; the contact becomes loaded again when this load
+        becomes positive, next to sliding contacts
+    sides : flank in contact (1, -1, or 0 for none) of elastic meshes with free play, by name
     ropes : state of elastic ropes with friction, by name
     patched : gaps of sticking contacts that share a load; their common margin to the friction cones is monitored
     """
@@ -65,7 +65,7 @@ class ContactState:
     def at_limit(self, name: str) -> tuple[str, ...]:
         """Return the names of the friction elements that reach the limit of sticking together with the element `name`.
 
-        These friction elements share a load.
+        They share a load with this element.
         """
         cone = self.rubbing[name].cone if name in self.rubbing else None
         return cone.members if isinstance(cone, Patch) else (name,)
@@ -79,7 +79,7 @@ class ContactState:
 
     @property
     def key(self) -> Hashable:
-        """Hashable key that determines, with the configuration, which event functions are monitored."""
+        """Hashable key that determines, together with the configuration, the monitored event functions."""
         return (
             self.idle,
             tuple(sorted(self.pushing.items())),
@@ -95,14 +95,14 @@ class ContactState:
 
 
 class Struck(NamedTuple):
-    """State vector after an impact.
+    """Outcome of an impact: state vector, impulses and rates.
 
     Attributes
     ----------
     y : (13 n + k,) state vector after the impact
     impulse : impulses by name of constraint
-    rates : rates of gaps, and of slip components where friction acts, after the impact, m/s or rad/s
-    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
+    rates : rates of gaps, and of slip components with friction, after the impact, m/s or rad/s
+    restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
     """
 
     y: np.ndarray
@@ -120,7 +120,7 @@ class ImpactOutcome:
     y : (13 n + k,) state vector after the impacts
     resting : contact state after the impacts
     impulse : impulses by name of constraint
-    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
+    restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
     """
 
     y: np.ndarray
@@ -131,14 +131,14 @@ class ImpactOutcome:
 
 @dataclass(frozen=True)
 class Speeds:
-    """Speed limits (c,) of c gaps that separate rest from motion, m/s or rad/s.
+    """Speed limits (c,) of c gaps between rest and motion, m/s or rad/s.
 
     Attributes
     ----------
-    limits : impacts below this approach speed have no rebound
-    slow : contacts that separate more slowly stay closed
-    noise : approach speeds below this are round-off and cause no impact
-    free : speeds after a free fall over the length of the system
+    limits : approach speeds below which an impact has no rebound
+    slow : separation speeds below which a contact stays closed
+    noise : approach speeds below which there is no impact (round-off)
+    free : speeds after a free fall over the characteristic length
     """
 
     limits: np.ndarray
@@ -148,9 +148,9 @@ class Speeds:
 
 
 def opens(x: float, largest: float) -> float:
-    """Return the multiplier below which a contact opens: zero minus the round-off of the largest multiplier.
+    """Return the multiplier below which a contact opens: zero up to the round-off of the largest multiplier.
 
-    `x` is the present multiplier of the contact, and `largest` the largest multiplier of all.
+    `x` is the present multiplier of the contact, and `largest` the largest multiplier of all contacts.
     """
     if not largest > 0:
         return 0.0

@@ -64,8 +64,8 @@ class EventState:
     y : (13 n + k,) state vector
     configuration : active constraints and forces, without contacts
     impulse : impulses so far by name of constraint
-    restitution_kept : factor, at most 1, by which coefficients of restitution are lowered so that no energy is gained
-    stopped : whether the run must end
+    restitution_kept : factor, at most 1, on coefficients of restitution, which ensures that no energy is gained
+    stopped : whether an action has ended the run
     """
 
     t: float
@@ -82,17 +82,17 @@ class ActionExecutor:
     Parameters
     ----------
     system : System
-    solver_of : function of a compiled model, a state vector and a time, s, which returns a solver with the independent
-        rows chosen at that state
+    solver_of : function of a compiled model, a state vector and a time, s, that returns a solver with the independent
+        rows selected at this state
     """
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
         self.system, self._solver_of = system, solver_of
 
     def check(self, title: str, action: Any) -> None:
-        """Raise an InputError if an action names an unknown object, or one of the wrong kind.
+        """Raise an InputError if an action refers to an unknown object, or to an object of the wrong kind.
 
-        `title` names the event in the message.
+        `title` is the title of the event in the message.
         """
         kinds: tuple[tuple[Any, Any, str], ...] = (
             (Enable | Disable, Constraint | ForceElement, "constraint or force"),
@@ -145,12 +145,12 @@ class ActionExecutor:
             )
 
     def do(self, action: Action, now: EventState) -> EventState:
-        """Return the state after an action that was executed in the state `now`.
+        """Execute an action in the state `now`, and return the state after it.
 
         Raises
         ------
         SwitchingError
-            If no poses or velocities satisfy the constraints that are active afterwards.
+            If no poses or velocities satisfy the constraints that are active afterward.
         """
         if isinstance(action, StopRun):
             return replace(now, stopped=True)
@@ -194,16 +194,16 @@ class ActionExecutor:
         return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
 
     def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violations of the active constraints in the state `now`: at position and velocity level.
+        """Return the largest violations of the active constraints in the state `now`: of poses, and of velocities.
 
-        The former is in m or rad, the latter in m/s or rad/s.
+        The units are m or rad, and m/s or rad/s.
         """
         system = self.system.as_computed_by(self.system.plant_for(now.configuration))
         amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
     def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
-        """Return the state with velocities that satisfy constraints whose functions an action may have changed.
+        """Return the state with velocities that satisfy constraints whose functions may have been changed by an action.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class ActionExecutor:
         parts : titles of the constraints and forces with changed functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
         before : violations before the action, see `missed`
-            Velocities are kept if the violations have not grown.
+            Velocities are unchanged if the violations have not grown.
         """
         changed = [
             constraint
@@ -237,8 +237,8 @@ class ActionExecutor:
     ) -> EventState:
         """Return the state `now` with its poses and velocities projected onto the active constraints.
 
-        No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` contains
-        two texts for the error message: the kind of failure, and advice.
+        No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` are two
+        phrases of the error message: the kind of failure, and advice.
         """
         plant = self.system.plant_for(now.configuration)
         solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
@@ -259,7 +259,7 @@ class ActionExecutor:
         return now
 
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
-        """Raise a SwitchingError if a redundant row, which the solver omits, is violated at the state vector y.
+        """Raise a SwitchingError if a redundant row, omitted by the solver, is violated at the state vector y.
 
         Poses are checked or, if `before` is given, velocities; `before` is the state vector before a velocity jump.
         """
@@ -280,10 +280,10 @@ class ActionExecutor:
             )
 
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
-        """Return a mask (n,) of the bodies that are connected by constraints to the bodies of the constraints `names`.
+        """Return a mask (n,) of the bodies connected by constraints to the bodies of the constraints `names`.
 
-        The connection may be through other bodies. If any of the connected bodies is connected to the ground, the mask
-        is False everywhere: their angular momentum is then not conserved.
+        Connections through other bodies are included. If one of these bodies is connected to the ground, the mask is
+        False everywhere, because angular momentum is not conserved.
         """
         n = len(plant.model.mass)
         group = np.arange(n + 1)
@@ -300,7 +300,7 @@ class ActionExecutor:
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
         """Return the state `now` with the nearest velocities, in the mass metric, that satisfy the active constraints.
 
-        The impulses of the constraints are added to the impulses of the state.
+        The impulses of the constraints are added to those in `now`.
         """
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
@@ -321,7 +321,7 @@ class ActionExecutor:
 
 
 def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
-    """Return a copy of a joint whose frame i is moved to the present pose of frame j.
+    """Return a copy of a joint whose frame i has the present pose of frame j.
 
     Raises
     ------
@@ -353,9 +353,9 @@ def _sum(one: Impulse | None, other: Impulse) -> Impulse:
 
 
 def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
-    """Return the checked actions that a user function has returned.
+    """Return the validated actions returned by a user function.
 
-    `found` is the value returned, `title` names the event in errors, and `check` checks an action.
+    `found` is the returned value, `title` is the title of the event for errors, and `check` validates an action.
     """
     listed = list(checked_actions(title, found))
     for action in listed:

@@ -1,4 +1,4 @@
-"""Numbers of occurrences of events, and the guard against events that follow each other endlessly."""
+"""Event counter with a guard against infinite sequences of events (Zeno guard)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST_AT_ONCE, AT_ONCE = 200, 1e-9
 
 
 class EventCounter:
-    """Counts the occurrences of each event, and detects endless sequences.
+    """Counter of the occurrences of each event, which detects infinite sequences.
 
     Parameters
     ----------
-    sources : number of events and contacts, each of which may legitimately occur a few times at one time
+    sources : number of events and contacts, each of which may occur a few times at one time
 
     Attributes
     ----------
@@ -27,9 +27,12 @@ class EventCounter:
         self._recent: deque[tuple[float, str]] = deque(maxlen=MOST_AT_ONCE + 4 * sources)
 
     def count(self, t: float, name: str, duration: float) -> None:
-        """Count an event at time t (s) of a run of a duration (s).
+        """Count an event called `name` at time t (s) of a run with a duration (s).
 
-        Raises an IntegrationError if events follow each other endlessly.
+        Raises
+        ------
+        IntegrationError
+            If events follow each other without end.
         """
         self.occurrences[name] += 1
         self._recent.append((t, name))
@@ -44,11 +47,11 @@ class EventCounter:
 
     @property
     def recent(self) -> list[tuple[float, str]]:
-        """Times (s) and names of the latest events."""
+        """Times (s) and names of the last events."""
         return list(self._recent)
 
     def recall(self, occurrences: Counter[str], recent: list[tuple[float, str]]) -> None:
-        """Restore the numbers of occurrences and the latest events."""
+        """Restore the numbers of occurrences and the last events."""
         self.occurrences = Counter(occurrences)
         self._recent.clear()
         self._recent.extend(recent)

@@ -1,4 +1,4 @@
-"""Event functions of a run for the events declared by the user."""
+"""Event functions of a run for user-declared events."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:
-    """Return the user functions of events and the sampled functions that a run calls in addition to those of loads."""
+    """Return the functions of events and sampled functions, which a run calls in addition to load functions."""
     parts: list[Event | Sampled] = [*events, *system.sampled]
     return [function for part in parts for function in part.user_functions]
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
-    """Return a function that calls a user function once and returns the names of bodies and joints it reads."""
+    """Return a function that calls a user function once and returns the names of the bodies and joints it has read."""
 
     def probe(function: Any) -> list[str]:
         parts = {part.name: part for part in system if isinstance(part, Body | Constraint)}

@@ -42,9 +42,9 @@ class FrictionRows:
     opening : values, rates and force directions of the rows
     W : (r, r) jumps of the rates of rows due to unit impulses along the rows
     grips : friction elements in terms of these rows
-    frictions : the friction elements of the system, in the same order
+    frictions : the corresponding friction elements of the system
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
-    compliance : (r,) relative compliances of the rows, which determine how dependent rows share a load
+    compliance : (r,) relative compliances of the rows, which determine the distribution of loads over dependent rows
     units : (r,) characteristic sizes of the rows, m or rad
     """
 
@@ -84,9 +84,9 @@ class FrictionRowSource:
     ) -> FrictionRows:
         """Return the rows of closed gaps and of friction elements.
 
-        `closed` are the indices of the closed gaps, `acting` the friction elements. If `loads`, the dependence of the
-        normal loads of joints on the row forces is included. `opening` has the values, rates and force directions of
-        all gaps and slip components.
+        `closed` are the indices of the closed gaps, `acting` the active friction elements. If `loads`, the dependence
+        of the normal loads of joints on the row forces is included. `opening` contains the values, rates and force
+        directions of all gaps and slip components.
         """
         numbers, grips, sides = self._grips(solver.model.carried.state(y), opening, closed, acting)
         opening = opening.of(numbers)
@@ -138,9 +138,9 @@ class FrictionRowSource:
         return numbers, grips, sides
 
     def _compliance(self, length: float, numbers: Sequence[int], grips: Sequence[Grip]) -> np.ndarray:
-        """Return the compliances (r,) of the rows, of which only ratios matter: rows share load as by springs of these.
+        """Return the relative compliances (r,) of the rows; dependent rows share loads like springs in parallel.
 
-        `length` is the characteristic length of the system, m.
+        `length` is the characteristic length of the system, m; `numbers` and `grips` are as in `FrictionRows`.
         """
         touches = self._gaps.touches
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
@@ -166,8 +166,8 @@ class FrictionRowSource:
     ) -> None:
         """Compute the dependence of the normal loads of joint friction on forces along the rows; store it in `rows`.
 
-        `joints` are the indices of the joint friction elements, and `response` the joint loads for a unit force on each
-        row.
+        `joints` are the indices of the joint friction elements, and `response` are the joint loads due to a unit force
+        along each row.
         """
         state = solver.model.carried.state(y)
         solver.rates(t, solver.slots.state_to_lanes(y))
@@ -194,7 +194,7 @@ class FrictionRowSource:
 def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray) -> None:
     """Raise a SwitchingError if the normal load of a joint with friction is not unique.
 
-    `difference` computes the normal loads for the difference of two distributions of loads; `forces` are the row forces
+    `difference` computes the normal loads of the difference between two load distributions; `forces` are the row forces
     for comparison.
     """
     off, _ = difference(np.zeros(0))
@@ -208,7 +208,7 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
 def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
     """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints.
 
-    `opening` has the force directions of the rows.
+    `opening` contains the force directions of the rows.
     """
     push, model = opening.push_in_body, solver.model
     by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)

@@ -55,10 +55,10 @@ class Frictional:
     ) -> Struck:
         """Return the outcome of an impact, with the rates of all rows.
 
-        Newton's law applies to each gap that closes faster than its limit in `limits` (c,), and Coulomb's law to the
-        impulses of friction in contacts; impulses of joint friction are neglected. Slip with infinite friction
-        coefficient is stopped even if no gap closes. Coefficients of restitution are lowered by a factor so that no
-        energy is gained. The rates of the outcome are (r,).
+        Newton's law applies to each gap with an approach speed above its limit in `limits` (c,), and Coulomb's law to
+        the friction impulses of contacts; impulses of joint friction are neglected. Slip with infinite friction
+        coefficient is stopped even if no gap closes. Coefficients of restitution are reduced by a common factor so that
+        no energy is gained. The rates of the outcome are (r,).
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -89,13 +89,13 @@ class Frictional:
     def held_back(self, rows: FrictionRows, noise: float) -> bool:
         """Whether a contact with infinite friction coefficient slips faster than `noise`, m/s.
 
-        Impulses must then stop the slip.
+        An impulse must then stop the slip.
         """
         never = [row for grip in rows.grips if grip.static == np.inf for row in grip.rows]
         return bool((np.abs(rows.opening.rate[never]) > noise).any())
 
     def stopped(self, solver: Solver, t: float, y: np.ndarray, rows: FrictionRows, held: np.ndarray) -> np.ndarray:
-        """Return the state vector after the impulses that make the rates of the rows in the mask `held` (r,) zero."""
+        """Return the state vector after impulses that reduce the rates of the rows in the mask `held` (r,) to zero."""
         return self._pushed(solver, t, y, rows, np.zeros(len(held)), held, np.zeros(len(held)))[0]
 
     def _pushed(
@@ -110,7 +110,7 @@ class Frictional:
     ) -> tuple[np.ndarray, dict[str, Impulse], np.ndarray]:
         """Return the state vector after impulses x (r,) along the rows, the impulses by name, and the rates (r,).
 
-        The impulses of the rows in the mask `held` are corrected so that these rows have the rates `goal` (r,).
+        The impulses of the rows in the mask `held` are corrected so that their rates are `goal` (r,).
         """
         lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
         opening, change, multipliers = rows.opening, np.zeros((solver.slots.bodies, 6)), none
@@ -139,9 +139,9 @@ class Frictional:
         limits: Sequence[str],
         parting: np.ndarray,
     ) -> tuple[ContactModes, np.ndarray]:
-        """Return loads and accelerations of the rows with the modes of contacts and friction, and weak loads (r,).
+        """Return loads and accelerations of the rows, modes of contacts and friction, and round-off thresholds (r,).
 
-        A load below its weak load is round-off of larger loads. Contacts whose gaps accelerate by no more than the
+        A load below its threshold is round-off of larger loads. Contacts whose gaps accelerate by no more than the
         round-off of the bodies' accelerations carry no load, except those in the mask `parting`.
 
         Parameters

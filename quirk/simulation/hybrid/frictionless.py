@@ -1,4 +1,4 @@
-"""Impacts and rest of contacts without friction, at one state; there are c closed gaps."""
+"""Impacts and rest of frictionless contacts at one state; c is the number of closed gaps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = 10
 
 
 class Frictionless:
-    """Solver for impacts and loads of contacts without friction.
+    """Solver for impacts and loads of frictionless contacts.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Frictionless:
         speeds: tuple[np.ndarray, np.ndarray, np.ndarray],
         solver: Solver,
     ) -> Struck:
-        """Return the outcome of an impact, with the rates of the gaps.
+        """Return the outcome of an impact, with the rates (c,) of the gaps.
 
-        `speeds`, (c,) each, are the limits of rebound, of separation and of approach; see `Speeds`. Coefficients of
-        restitution are lowered by a factor so that no energy is gained. `closed` are the indices of the closed gaps,
-        `opening` contains the values and rates of all gaps, and W (c, c) is the jump of each rate due to a unit impulse
-        at each gap. The rates of the outcome are (c,).
+        `closed` are the indices of the closed gaps, `opening` contains the values and rates of all gaps, and W (c, c)
+        is the jump of each rate due to a unit impulse at each gap. `speeds`, (c,) each, are the limits of rebound, of
+        separation and of approach; see `Speeds`. Coefficients of restitution are reduced by a common factor so that no
+        energy is gained.
         """
         rates, (limits, at_rest, noise) = opening.rate, speeds
         if not (rates < -noise).any():
@@ -81,12 +81,12 @@ class Frictionless:
         solver: Solver,
         parting: np.ndarray,
     ) -> ContactState:
-        """Return the contact state, with the contacts that stay closed and those of them that carry a load.
+        """Return the contact state: the contacts that stay closed, and those of them that carry a load.
 
-        W (c, c) are the accelerations of the gaps for unit forces. Contacts whose gaps accelerate by no more than the
-        round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose
-        load has just fallen to zero. Constraint rows hold the contacts with a load and, if there are any, also the
-        closed contacts without load that are not in `parting`.
+        W (c, c) are the accelerations of the gaps due to unit forces. Contacts whose gaps accelerate by no more than
+        the round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,),
+        whose load has just fallen to zero. Loaded contacts get constraint rows; if there are any, so do closed contacts
+        without load that are not in `parting`.
         """
         if not closed:
             return ContactState()
@@ -114,7 +114,7 @@ class Frictionless:
 def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.ndarray:
     """Return W (c, c): the jump of the rate of each gap due to a unit impulse at each gap.
 
-    `opening` has the force directions of the gaps.
+    `opening` contains the force directions of the gaps.
     """
     lanes, none = solver.slots.state_to_lanes(y), np.zeros(solver.model.rows)
     W = np.array([opening.changed(solver.respond(lanes, t, none, push)[0]) for push in opening.push])
@@ -122,11 +122,10 @@ def response(opening: Opening, solver: Solver, t: float, y: np.ndarray) -> np.nd
 
 
 def _bounced(W: np.ndarray, rates: np.ndarray, e: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, float]:
-    """Return impulses (c,) by Newton's law, the rates (c,) afterwards, and the factor on coefficients of restitution.
+    """Return the impulses (c,) by Newton's law, the rates (c,) after them, and a factor on coefficients of restitution.
 
-    `e` (c,) are these coefficients; the factor lowers them so that the impact gains no energy. The impulses
-    are None if no impulses prevent interpenetration. `W` (c, c) is the jump of each rate due to a unit impulse at each
-    gap.
+    `e` (c,) are these coefficients; the factor reduces them so that no energy is gained. The impulses are None if
+    interpenetration cannot be prevented. `W` (c, c) is the jump of each rate due to a unit impulse at each gap.
     """
     for part in np.linspace(1.0, 0.0, PARTS + 1):
         wanted = -part * e * np.minimum(rates, 0.0)

@@ -1,4 +1,4 @@
-"""A run across events and contacts, at which the active constraints and forces change."""
+"""Run across events and contacts, at which the active constraints and forces change."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ MOST_RUNS = 16
 
 @dataclass(frozen=True)
 class HybridMemory:
-    """All data from which a run continues, except the stored output states; parts are constraints and forces.
+    """Snapshot of a run, from which it can be continued, without the stored output states.
 
     Attributes
     ----------
-    base, resting, configuration : active parts without contacts; contact state; and active parts with contacts and
-        friction
-    often, recent, stopped : number of occurrences of each event, the latest events, and whether the run was stopped
-    factory, current : data of the run factory, and of the run object with the present active parts
-    idle : for each run object with other active parts: its parts, its contact state, and data such as its step size
+    base, resting, configuration : active constraints and forces without contacts; contact state; and active constraints
+        and forces with contacts and friction
+    often, recent, stopped : number of occurrences of each event, the last events, and whether the run was stopped
+    factory, current : data of the run factory, and of the run object for the present configuration
+    idle : configuration, contact state, and data such as the step size of each other run object
     """
 
     base: Configuration
@@ -108,7 +108,7 @@ class HybridRun:
         self._counter = EventCounter(len(self._events) + len(self._contacts))
 
     def start(self, point: RestartPoint) -> None:
-        """Start from a restart point, after the impacts of contacts that are closed and approaching at this point."""
+        """Start from a restart point, and process the impacts of closed contacts with approaching surfaces."""
         t, y, angles = point.t, point.y, point.angles
         self._base, self._resting = point.base, ContactState()
         self._counter.occurrences = Counter(point.often)
@@ -131,9 +131,9 @@ class HybridRun:
         self._begin(t, settled.y, angles, point.pace)
 
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
-        """Continue with the active constraints and forces, from a state vector y that satisfies the constraints.
+        """Continue with the active constraints and forces from a state vector y that satisfies the constraints.
 
-        `pace` holds the step size and the cost statistics for method switching.
+        `pace` contains the step size and the cost statistics for method switching.
         """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
@@ -157,8 +157,7 @@ class HybridRun:
     ) -> Any:
         """Return the run of a configuration, prepared to continue from a state vector y.
 
-        The run is created when it is first needed. `pace` holds its step size and its cost statistics for method
-        switching.
+        The run is created on first use. `pace` contains the step size and the cost statistics for method switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
@@ -201,7 +200,7 @@ class HybridRun:
 
     @property
     def altering(self) -> list[str]:
-        """Titles of events with functions that may change values which other Python functions read."""
+        """Titles of events with functions that may change values read by other Python functions."""
         return self._factory.altering()
 
     @property
@@ -211,7 +210,7 @@ class HybridRun:
 
     @property
     def plant(self) -> CompiledModel:
-        """Compiled model of the constraints and forces that are active now."""
+        """Compiled model of the presently active constraints and forces."""
         return self._plant
 
     @property
@@ -229,19 +228,19 @@ class HybridRun:
 
     @property
     def segments(self) -> list[Segment]:
-        """All segments of the result so far; the present segment is ended."""
+        """All segments of the result so far; access ends the present segment."""
         self._close_segment()
         return list(self._completed.segments)
 
     def end_segment(self) -> None:
-        """End the present segment, and evaluate its quantities that later events may change."""
+        """End the present segment, and evaluate the quantities that later events may change."""
         before = len(self._completed.segments)
         self._close_segment()
         for segment in self._completed.segments[before:]:
             self._changeable.record(segment)
 
     def _close_segment(self) -> None:
-        """End the present segment; states that are stored later belong to the next one."""
+        """End the present segment; states stored later belong to the next segment."""
         current, kept = self._current, self._current.kept
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
@@ -269,10 +268,7 @@ class HybridRun:
         return self._completed.configurations
 
     def restart_is_due(self, steps: int) -> bool:
-        """Whether a restart point is due.
-
-        A restart point is due after at least `steps` steps since the last one, when no step is in progress.
-        """
+        """Whether at least `steps` steps have been taken since the last restart point, and no step is in progress."""
         return self._current.between and self._tried - self._before >= steps
 
     @property
@@ -286,9 +282,9 @@ class HybridRun:
         return self._base
 
     def restart(self) -> None:
-        """Continue with a new step after the caller has changed loads; the rest of the present step is discarded.
+        """Begin a new step after the caller has changed loads; the rest of the present step is discarded.
 
-        Contacts may open, and sticking friction may slip, at once.
+        Contacts may open, and sticking friction may slip, immediately.
         """
         current = self._current
         current.restart()
@@ -303,7 +299,7 @@ class HybridRun:
             self._contacts.head(self._plant, self._resting)
 
     def snapshot(self) -> HybridMemory:
-        """Return all data from which the run can continue, except the stored output states."""
+        """Return a snapshot from which the run can be continued, without the stored output states."""
         idle = [
             (configuration, resting, run_snapshot.learned(current))
             for (configuration, _), (current, resting) in self._runs.items()
@@ -332,7 +328,7 @@ class HybridRun:
         run_snapshot.recall(self._current, saved.current)
 
     def drop_after(self, t: float) -> None:
-        """Discard states and events that were stored for times after t, s."""
+        """Discard states and events stored for times after t, s."""
         self.end_segment()
         self._completed.drop_after(t)
         self.happenings[:] = [event for event in self.happenings if event.time <= t]
@@ -345,7 +341,7 @@ class HybridRun:
             self._current.kept.take()
 
     def proceed(self, steps: int | None = None) -> bool:
-        """Advance the run for a fraction of a second of computing time; return False at its end.
+        """Advance the run for a fraction of a second of computing time; return False at the end of the run.
 
         If `steps` is given, the run advances by at most this number of steps beyond the last restart point.
         """
@@ -364,7 +360,7 @@ class HybridRun:
         return more and not self.stopped
 
     def _process_events(self, hit: Sequence[tuple[Any, int]]) -> None:
-        """Process all event functions that are zero: contacts first, then the user's events in order of declaration.
+        """Process all event functions that are zero: contacts first, then user-declared events in order of declaration.
 
         `hit` are the keys of these functions, with the directions of their crossings.
         """
@@ -425,8 +421,8 @@ class HybridRun:
         y : (13 n + k,) state vector before the events
         angles : (K, 3) joint angles, rad
         changed : whether the set of active constraints and forces has changed
-        altered : whether values that user functions read may have changed
-        ended : whether user functions of active constraints or forces are affected, so that the segment has been ended
+        altered : whether values read by user functions may have changed
+        ended : whether the segment has been ended because user functions of active constraints or forces are affected
         """
         current = self._current
         jumped = not np.array_equal(now.y, y)
@@ -452,7 +448,7 @@ class HybridRun:
     def _update_contacts(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
-        `keys` identifies the event functions of contacts that are zero, and `now` is the state before.
+        `keys` are the keys of the contacts' event functions that are zero, and `now` is the state before.
         """
         before = total_energy(self._system, now)
         now = self._settle_contacts(now, angles, keys)
@@ -471,7 +467,7 @@ class HybridRun:
     def _internal(self, key: tuple[str, int, str]) -> bool:
         """Whether a zero of an event function only changes the set of monitored functions.
 
-        Such an event is not reported to the user.
+        It is then not reported to the user.
         """
         if key[2] == "border":
             return self._resting.closed(key[0])
@@ -492,7 +488,7 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _execute(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """Execute an action, or the actions returned by a user function, and return the state afterwards.
+        """Execute an action, or the actions returned by a user function, and return the state after them.
 
         `now` is the state before the action.
         """
@@ -519,7 +515,7 @@ class HybridRun:
         return now
 
     def _count_event(self, t: float, name: str) -> None:
-        """Count an event at time t, s; an IntegrationError is raised if events follow each other endlessly."""
+        """Count an event at time t, s; an IntegrationError is raised if events follow each other without end."""
         settings, output_times = self._factory.settings, self._factory.asked
         # In a run without an end the requested time replaces the end.
         end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end

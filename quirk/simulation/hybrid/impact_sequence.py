@@ -1,4 +1,4 @@
-"""Impacts of several contacts one after the other, in the order in which a shock propagates."""
+"""Sequential impacts of several contacts, in the order in which a shock propagates."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def in_sequence(
 ) -> Struck:
     """Return the outcome of a sequence of impacts, with the sums of their impulses and the rates of all closed gaps.
 
-    The sequence consists of rounds. In each round impulses act at all closing gaps at once. Contacts at rest
-    take part in the next round if the impulses of this round make their gaps close. When all approach speeds have
-    fallen below the limits of rebound, all contacts are brought to rest at once. In each round coefficients of
-    restitution are multiplied by a factor, so that no energy is gained; the smallest of these factors is returned.
+    The sequence consists of rounds. In each round impulses act at all closing gaps simultaneously. Contacts at rest
+    take part in the next round if the impulses of this round make their gaps close. When all approach speeds are below
+    the limits of rebound, all contacts are brought to rest simultaneously. In each round coefficients of restitution
+    are reduced by a factor, so that no energy is gained; the smallest of these factors is returned.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def in_sequence(
     rates : function of the state that returns the rates (c,) of all closed gaps
     least : (c,) approach speeds below which there is no impact
     limits : (c,) approach speeds below which there is no rebound
-    strike : function that computes the outcome of simultaneous impacts of some contacts
+    strike : function that returns the outcome of simultaneous impacts of some contacts
     """
     impulse: dict[str, Impulse] = {}
     kept, first = 1.0, None

@@ -1,4 +1,4 @@
-"""Loads shared by several contacts: the uniquely determined loads, as functions of multipliers of constraint rows."""
+"""Uniquely determined loads of contacts that share loads, as functions of multipliers of constraint rows."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ STILL = 1e6
 class Shares:
     """Loads of contacts and friction elements as linear combinations of the multipliers of constraint rows.
 
-    The combinations are valid until a contact opens or closes, or friction begins to slide or to stick.
+    The combinations are valid until a contact opens or closes, or a friction element begins to slide or to stick.
 
     Parameters
     ----------
     rows, found : rows, and solution of the contact problem at a state
-    weak : (r,) forces along the rows below which a force is round-off of larger forces
+    weak : (r,) thresholds of the forces along the rows, below which they are round-off of larger forces
     contacts : names of the closed contacts, in the order of their rows
     """
 
@@ -68,10 +68,10 @@ class Shares:
         return bool(grips) and not sliding and (of_contacts or of_joints)
 
     def _with_sliding(self) -> list[list[int]]:
-        """Return groups of connected contacts in which contacts that stick share a load with contacts that slide.
+        """Return groups of connected contacts in which sticking contacts share a load with sliding contacts.
 
-        Each group contains the constrained rows of all contacts that bodies connect, as sliding friction that follows
-        its normal load changes all of their loads.
+        Each group consists of the constrained rows of all contacts connected by bodies, because sliding friction, which
+        is proportional to its normal load, affects all their loads.
         """
         grips, mixed = self._rows.grips, [group for group in self._sharing.groups if self._slides_in_part(group)]
         regions = []
@@ -90,10 +90,10 @@ class Shares:
         return row not in self._slides and any(row in group for group in self._patches)
 
     def patch_of(self, k: int) -> Patch | tuple[()] | None:
-        """Return the common margin of sticking contacts that share a load, which an event function monitors.
+        """Return the common margin of sticking contacts that share a load, monitored by an event function.
 
-        `k` is the index of a friction element. The result is () if another friction element of the group monitors it,
-        and None if no load is shared.
+        `k` is the index of a friction element. The result is () if the margin is monitored for another friction element
+        of the group, and None if no load is shared.
         """
         row = self._rows.grips[k].rows[0]
         group = next((group for group in self._patches if row in group), None)
@@ -140,18 +140,18 @@ class Shares:
         )
 
     def of(self, row: int, level: float) -> Shared:
-        """Return the force along a row as a monitored load; an event occurs when it reaches the value `level`."""
+        """Return the force along a row as a monitored quantity; an event occurs when it reaches `level`."""
         weights, offset = self._terms([row])
         return Shared(
             None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
         )
 
     def cone(self, friction: StickSlip, which: Sequence[int], load: NormalLoad | ConstantLoad | None) -> Shared:
-        """Return the margin of a sticking friction element to its limit, as a quantity that a run can monitor.
+        """Return the margin of a sticking friction element to its limit, as a monitored quantity.
 
-        `which` are the indices of its rows: for a contact the first row is that of the normal load, and the others are
-        those of the friction forces. For friction in a joint `load` is the normal load, constant or a function of the
-        joint's load.
+        `which` are the indices of its rows: for a contact the row of the normal load, followed by the rows of the
+        friction forces. For joint friction, `load` is the normal load: constant, or a function of the load of the
+        joint.
         """
         weights, offset = self._terms(which)
         if isinstance(load, ConstantLoad):
@@ -162,7 +162,7 @@ class Shares:
         )
 
     def _terms(self, which: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weights (k, h) of h multipliers, and the constants (k,), of the forces along k rows `which`."""
+        """Return weights (k, h) of h multipliers, and constants (k,), of the forces along k rows `which`."""
         weights, offset = self._sharing.weights[list(which)].copy(), self._sharing.offset[list(which)].copy()
         # Sliding friction is proportional to loads of minimum norm.
         offset[[k for k, row in enumerate(which) if row < self._rows.contacts and row in self._sliding]] = 0.0
@@ -171,16 +171,16 @@ class Shares:
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
         """Return the rows whose multipliers determine the normal load of a contact.
 
-        Each row is given by the name of its constraint, its index, and its weight.
+        Each item consists of the name of the constraint, the index of the row, and its weight.
         """
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
         return tuple((name, row, weight) for (name, row), weight in terms if abs(weight) > NO_WEIGHT)
 
     def returns(self, row: int) -> Shared | None:
-        """Return the monitored load of a closed contact that carries no load, next to sliding contacts.
+        """Return the monitored load of a closed contact without load, next to sliding contacts.
 
-        The contact becomes loaded again when this load is positive. The result is None if the load stays zero.
+        The contact becomes loaded again when this load is positive. Returns None if the load stays zero.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]
@@ -201,8 +201,8 @@ def rubbing_of(
     """Return the state of each friction element after a change of contacts, by name.
 
     `slow` (r,) is the slip, m/s, below which friction counts as not slipping; `before` are the previous states. `rows`
-    are those of gaps and slip components, `found` is the solution of the contact problem, and `shares` expresses loads
-    by multipliers.
+    are the rows of gaps and slip components, `found` is the solution of the contact problem, and `shares` expresses
+    loads by multipliers.
     """
     rubbing = {}
     for k, (grip, friction) in enumerate(zip(rows.grips, rows.frictions, strict=True)):

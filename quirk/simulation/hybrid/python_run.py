@@ -1,6 +1,6 @@
-"""A run whose steps are taken in Python, with the dense reference solver or with SciPy's integrators.
+"""Runs whose steps are taken in Python, by the dense reference solver or by SciPy's integrators.
 
-Such runs have no events, contacts or dry friction.
+These runs have no events, contacts or dry friction.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SteppedRun:
     Parameters
     ----------
     solver : Solver
-    steps : function that yields steps from a time and a state, with the step size of a resume point
+    steps : function of a time, a state and a resume point (with the step size) that yields steps
     settings, asked, statistics : settings, requested output times and statistics, as in `CompiledRun`
 
     Attributes
@@ -54,7 +54,7 @@ class SteppedRun:
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue from a state vector y that satisfies the constraints at time t (s), with joint angles (K, 3), rad.
 
-        `flow` is the right-hand side of the equations of motion; `pace` has the step size.
+        `flow` is the right-hand side of the equations of motion; `pace` contains the step size.
         """
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
@@ -77,7 +77,7 @@ class SteppedRun:
 
     @property
     def pace(self) -> ResumePoint:
-        """Data for the continuation with other constraints or forces: step size and index of the next output."""
+        """Data for a continuation with other constraints or forces: step size and index of the next output."""
         asked = self._behind + self._recorder.behind
         return ResumePoint(self._h, self._grid, asked)
 
@@ -88,7 +88,7 @@ class SteppedRun:
 
     @property
     def angles(self) -> np.ndarray:
-        """Present 1-2-3 angles (K, 3) of K joints, rad, with all revolutions counted."""
+        """Present 1-2-3 angles (K, 3) of K joints, rad, with all turns counted."""
         joints = self._model.joints
         vectors = joints.plane_vectors(self._model.carried.state(self._state).orientation)
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
@@ -114,7 +114,7 @@ class SteppedRun:
         return self._counter.quadrants
 
     def events(self) -> tuple[()]:
-        """Return no events: these runs have no event functions."""
+        """Empty tuple: these runs have no event functions."""
         return ()
 
     @property
@@ -128,18 +128,18 @@ class SteppedRun:
         return self._flow.trouble
 
     def undefined(self, t: float) -> Exception | None:
-        """Return None: for a force element with non-finite loads, `trouble` is the exception."""
+        """Return None: for a force element with non-finite loads, the exception is in `trouble`."""
         return None
 
     @property
     def between(self) -> bool:
-        """True, because no step is in progress between two calls of `proceed`."""
+        """True: no step is in progress between two calls of `proceed`."""
         return True
 
     def proceed(self, most: int | None = None) -> bool:
         """Take one step; return False at the end of the run.
 
-        The argument `most` has no effect.
+        The argument `most` is unused.
         """
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
         # at the end when all results are stored.
@@ -168,7 +168,7 @@ class SteppedRun:
         self.kept.add(np.array([t]), np.array(y)[None], quadrants)
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
-        """Count the revolutions of joints in a step that ends at (t_new, y_new), and at each output within it."""
+        """Count full turns of joints in a step that ends at (t_new, y_new), and at each output in the step."""
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
         look_ahead(counter, y, end, t_new - t)
@@ -179,6 +179,6 @@ class SteppedRun:
         turn_on(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
-        """Set the present joint angles (K, 3), rad, as the reference for counting revolutions."""
+        """Set the present joint angles (K, 3), rad, as the reference for counting full turns."""
         if self._model.reads_angles:
             self._flow.refer(self.reached, angles, self._model.joints.rates(self._model.carried.state(self._state)))

@@ -1,8 +1,8 @@
-"""Restart points of runs with checkpoints: states from which the rest of a run is computed.
+"""Restart points of runs with checkpoints: states from which the rest of a run can be computed.
 
-A run that is resumed after it was killed is bit-identical with an uninterrupted one if both restart at the same points.
-Therefore restart points are a fixed number of steps apart, and results do not depend on the number of processes that
-compute a run.
+A run that is resumed after an interruption is bitwise identical to an uninterrupted one if both restart at the same
+points. Therefore restart points are a fixed number of steps apart, and results do not depend on the number of
+processes that compute a run.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ COMPILED_STEPS, LEAST_STEPS, MOST_STEPS, PYTHON_STEPS = 400_000, 50, 20_000, 100
 
 @dataclass(frozen=True)
 class RestartPoint:
-    """All data from which a run is restarted.
+    """Data from which a run is restarted.
 
     Attributes
     ----------
     t : time, s
     y : (13 n + k,) state vector, which satisfies the constraints
-    angles : (K, 3) 1-2-3 angles of K joints with all revolutions counted, rad
+    angles : (K, 3) 1-2-3 angles of K joints with all turns counted, rad
     base : active constraints and forces, without contacts and without the state of friction
     pace : step size, and cost statistics for method switching
     often : number of occurrences of each event
@@ -43,10 +43,7 @@ class RestartPoint:
 
 
 def steps_between_restarts(bodies: int, compiled: bool) -> int:
-    """Return the number of steps between restart points.
-
-    The number depends on the number of bodies, and on whether steps are compiled.
-    """
+    """Return the number of steps between restart points, for a number of bodies and compiled or Python steps."""
     if not compiled:
         return PYTHON_STEPS
     return max(LEAST_STEPS, min(COMPILED_STEPS // max(bodies, 1), MOST_STEPS))

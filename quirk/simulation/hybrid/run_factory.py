@@ -61,12 +61,12 @@ AUTO, EXPLICIT = "auto", "Vern9"
 
 @dataclass(frozen=True)
 class FactoryMemory:
-    """Snapshot of the data that the runs of a factory share.
+    """Snapshot of the data shared by the runs of a factory.
 
     Attributes
     ----------
     breaks, statistics : times at which steps must end, and numbers of steps and evaluations
-    solvers : for each solver its active constraints and forces, whether its independent rows were chosen, and its data
+    solvers : active constraints and forces, selection of independent rows, and data of each solver
     """
 
     breaks: tuple[Any, ...]
@@ -90,7 +90,7 @@ class RunFactory:
     events : events of the run
     options : arguments of `simulate`, which are stored in the result
     trailing : whether runs record all steps
-    pausing : whether runs pause at output times, which then change during the run
+    pausing : whether runs pause at output times, which may change during the run
     prepare : function that is called with each compiled solver after its creation, before the first evaluation
     """
 
@@ -121,7 +121,7 @@ class RunFactory:
         return self.solver == "sparse" and self.method not in STIFF_METHODS
 
     def solver_of(self, plant: CompiledModel) -> Solver:
-        """Return the solver of a compiled model; it is created when first needed."""
+        """Return the solver of a compiled model, created on first use."""
         if plant not in self._solvers:
             self._solvers[plant] = solver = plant.solver(self._beside)
             if self.prepare is not None:
@@ -153,7 +153,7 @@ class RunFactory:
         return self._solvers
 
     def snapshot(self) -> FactoryMemory:
-        """Return the data that the runs share, such as breaks and the data of the solvers."""
+        """Return a snapshot of the data shared by the runs, such as breaks and the data of the solvers."""
         configurations = {id(plant): configuration for configuration, plant in self.system.plants()}
         solvers = [
             (configurations[id(plant)], plant in self._settled, solver.snapshot())
@@ -174,14 +174,14 @@ class RunFactory:
                 self._settled.add(plant)
 
     def altering(self) -> list[str]:
-        """Return the titles of events with functions that may change values which other Python functions read."""
+        """Return the titles of events with functions that may change values read by other Python functions."""
         changes = [solver.refuse for solver in self._solvers.values()]
         return [
             f"{event}" for event in self.events if any(c.may_alter(f) for c in changes for f in event.user_functions)
         ]
 
     def check_reads(self, t: float) -> None:
-        """Raise an IntegrationError at time t (s) if a value that is compiled into a user function has changed."""
+        """Raise an IntegrationError at time t (s) if a value compiled into a user function has changed."""
         found = [name for solver in self._solvers.values() for name in solver.refuse.unforeseen()]
         if found:
             raise IntegrationError(
@@ -192,7 +192,7 @@ class RunFactory:
             )
 
     def settled(self, plant: CompiledModel, y: np.ndarray, t: float) -> Solver:
-        """Return the solver of a compiled model with its independent rows chosen for a state vector y and time t, s."""
+        """Return the solver of a compiled model with independent rows selected at a state vector y and time t, s."""
         solver = self.solver_of(plant)
         # Without redundant rows there is no choice, at any state.
         if plant not in self._settled or solver.redundant:
@@ -215,7 +215,7 @@ class RunFactory:
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
     def make(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
-        """Return a run of a compiled model that monitors the user's events and the event functions `guards`."""
+        """Return a run of a compiled model that monitors user-declared events and the event functions `guards`."""
         guards = [*self.guards, *guards]
         if self.compiled:
             switching = self.method == AUTO
@@ -242,7 +242,7 @@ class RunFactory:
             raise unlocated("simulate", part, self.method)
 
     def check_motions(self, plant: CompiledModel, t: float) -> None:
-        """Raise an IntegrationError if the run of a compiled model has ended at time t (s) because a motion ends."""
+        """Raise an IntegrationError if the run of a compiled model ends at time t (s) because a motion ends."""
         if t >= self.settings.end:
             return
         owner, motion = min(motions_of(plant.model), key=lambda pair: pair[1].end)
@@ -277,7 +277,7 @@ class RunFactory:
     ) -> None:
         """Start or continue a run from a state vector y on the constraints at time t (s).
 
-        The joint angles are `angles` (K, 3), rad.
+        The joint angles are `angles` (K, 3), rad, and `pace` contains the step size.
         """
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
@@ -285,7 +285,7 @@ class RunFactory:
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
         """Yield steps from time t (s) and state vector y to the end of the run.
 
-        `pace` holds the size of the first step.
+        `pace` contains the size of the first step.
         """
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol
@@ -317,7 +317,7 @@ class RunFactory:
 
 
 def unlocated(owner: str, part: str, method: str) -> InputError:
-    """Return the error for an event, contact or other part that switches, if steps are not compiled.
+    """Return the error for an event, contact or other part that switches while steps are not compiled.
 
     `owner` is the name of the caller, `part` the title of the part.
     """
@@ -330,7 +330,7 @@ def unlocated(owner: str, part: str, method: str) -> InputError:
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:
-    """Return the motions that the active constraints and forces of a model follow, with their titles for errors."""
+    """Return the prescribed motions of the active constraints and forces of a model, with their titles for errors."""
     motions = [(f"{placed.owner}, motion", motion) for placed in model.relations for motion in placed.relation.motions]
     return motions + [
         (f"{element}, {name}", element.motion(name)) for element, _ in model.forces for name in element.motions

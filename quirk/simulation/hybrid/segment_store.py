@@ -42,7 +42,7 @@ class SegmentStore:
 
 
 def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to time t (s); t is not before the start of the segment."""
+    """Return the part of a segment up to time t (s), which must not be before the start of the segment."""
     count = int(np.searchsorted(segment.time, t, side="right"))
     if count == len(segment.time):
         return segment

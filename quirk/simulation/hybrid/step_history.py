@@ -1,7 +1,7 @@
 """Record of all accepted steps of a run, and of the events between them, for sensitivities.
 
-An interval of the record is a sequence of steps with the same active constraints and forces and without a jump of the
-state.
+An interval of the record is a sequence of steps without a jump of the state and with constant sets of active
+constraints and forces.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .contact_states import ContactState
 
 @dataclass
 class Stretch:
-    """Interval of a run without jumps of the state and with the same active constraints and forces.
+    """Interval of a run without jumps of the state and with constant sets of active constraints and forces.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Stretch:
     base, resting : active constraints and forces without contacts, and contact state
     t : start time, s
     start, end : (13 n + k,) state vectors at the start and at the end
-    angles : (K, 3) 1-2-3 angles of K joints at the start, with all revolutions counted, rad
+    angles : (K, 3) 1-2-3 angles of K joints at the start, with all turns counted, rad
     reached : end time, s
     parts : groups of steps, each with one method, see `Steps`
     hit : event functions that are zero at the end and may change the motion
@@ -74,7 +74,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals in groups, so that there are no jumps between intervals of a group."""
+    """Return the indices of intervals in groups without jumps between the intervals of a group."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].goes_on(stretches[k]):
@@ -89,7 +89,7 @@ class StepHistory:
 
     Attributes
     ----------
-    stretches : intervals without jumps, in order of time
+    stretches : intervals without jumps, in chronological order
     """
 
     def __init__(self) -> None:
@@ -107,20 +107,20 @@ class StepHistory:
     ) -> None:
         """Begin a new interval at time t (s) and state vector y; `segment` is the index of its segment of the result.
 
-        `base` holds the active constraints and forces without contacts, `resting` is the contact state, and `angles`
+        `base` contains the active constraints and forces without contacts, `resting` is the contact state, and `angles`
         (K, 3), rad, are the joint angles.
         """
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
     def take(self, run: CompiledRun) -> None:
-        """Move the steps that a run object has recorded to the present interval."""
+        """Move the steps recorded by a run object to the present interval."""
         stretch = self.stretches[-1]
         stretch.parts += run.output.parts
         run.output.parts = []
         stretch.end, stretch.reached = run.state.copy(), run.reached
 
     def happen(self, run: CompiledRun) -> None:
-        """Record which event functions are zero at the end of the present interval."""
+        """Record the event functions that are zero at the end of the present interval."""
         self.take(run)
         keys = [key for key, _ in run.hit]
         self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

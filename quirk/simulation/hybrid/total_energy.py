@@ -24,7 +24,7 @@ def total_energy(system: System, event: EventState) -> float:
 
 
 def stored_energy(stores: Sequence[Any], t: float, state: State) -> float:
-    """Return the sum of the energies (J) that force elements store at a state.
+    """Return the total energy (J) stored in force elements at time t (s) and a state.
 
     `stores` are pairs of an element and the indices of its bodies.
     """

@@ -1,4 +1,4 @@
-"""Actuators of inverse dynamics: force elements whose effort over time is unknown.
+"""Actuators of inverse dynamics: force elements with unknown effort over time.
 
 An effort is a force (N) or a torque (N m).
 """
@@ -29,14 +29,14 @@ KINDS = "an Actuator, Controller, JointTorque, JointForce, Force, Torque or Thru
 
 @dataclass(frozen=True)
 class Actuation:
-    """An actuator with unknown effort.
+    """Actuator with unknown effort.
 
     Attributes
     ----------
     name : name given by the user
     element : name of the force element that exerts the effort
     replaces : whether this force element replaces an element of the same name in the system
-    torque : whether the effort is a torque, N m, otherwise a force, N
+    torque : True if the effort is a torque, N m, False if it is a force, N
     exerting : function that returns the force element for an effort over time
     """
 
@@ -50,7 +50,10 @@ class Actuation:
 def actuations(system: System, names: Any) -> list[Actuation]:
     """Return the actuators with the given names.
 
-    An InputError is raised if a name is unsuitable or occurs twice.
+    Raises
+    ------
+    InputError
+        If a name is unsuitable or occurs twice.
     """
     listed = [names] if isinstance(names, str) or not isinstance(names, Sequence) else list(names)
     if not listed:
@@ -89,7 +92,7 @@ def _actuation(system: System, name: Any) -> Actuation:
 
 
 def follows_motions(constraint: Constraint) -> bool:
-    """Whether a constraint is a driver, which prescribes a coordinate as a function of time."""
+    """Whether a constraint is a driver, that is, prescribes a coordinate as a function of time."""
     return any(relation.motions for relation in constraint.primitives if isinstance(relation, Relation))
 
 
@@ -132,7 +135,7 @@ def actuated(system: System, actuators: Sequence[Actuation], efforts: Sequence[E
 
 
 def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
-    """Return an effort over time, as a spline through `values` (nt,) at `times` (nt,), s."""
+    """Return an effort over time as a spline through `values` (nt,) at `times` (nt,), s."""
 
     def effort(factor: float) -> Motion:
         return Motion.polynomial(factor * values) if len(times) == 1 else Motion.spline(times, factor * values)
@@ -141,9 +144,9 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 
 
 def costs(actuators: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
-    """Return the weights (k,) of the squares of k efforts; their weighted sum is minimized.
+    """Return the weights (k,) of the squares of k efforts in the minimized sum.
 
-    By default a weight is 1 for a force and 1 / length^2 for a torque.
+    By default a weight is 1 for a force and 1 / length^2 for a torque; `length` is in m.
     """
     if weights is None:
         return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in actuators])

@@ -1,4 +1,4 @@
-"""Inverse dynamics: efforts of actuators that move a mechanism as its drivers prescribe."""
+"""Inverse dynamics: actuator efforts that produce a motion prescribed by drivers."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ GROWN = 1e3
 
 @explained
 class InverseDynamicsResult(KinematicResult):
-    """A prescribed motion of a system with actuator efforts that produce it, and with its drivers disabled.
+    """Prescribed motion of a system, with the actuator efforts that produce it without the drivers.
 
     Attributes
     ----------
     system : System
-        With the computed efforts at its actuators, as Motions over time, and the drivers disabled: it can be simulated.
+        System with the computed efforts at its actuators, as functions of time (`Motion`), and with the drivers
+        disabled; it can be simulated.
     effort : dict of arrays (nt,)
         Force (N) or torque (N m) of each actuator, by the name passed as `actuators`.
     """
@@ -57,7 +58,7 @@ def inverse_dynamics(
     drivers: str | Constraint | Iterable[str | Constraint] | None = None,
     progress: bool = False,
 ) -> InverseDynamicsResult:
-    """Compute the actuator efforts that move a mechanism as its drivers prescribe.
+    """Compute the actuator efforts that produce the motion prescribed by the drivers of a mechanism.
 
     The drivers must prescribe all degrees of freedom, as for `quirk.kinematics`, at any joints. The actuators produce
     the same motion without the drivers; serial chains, loops and redundant constraints are allowed.
@@ -66,24 +67,25 @@ def inverse_dynamics(
     ----------
     system : System
     times : (nt,)
-        Increasing, s.
+        Increasing times, s.
     actuators : names of force elements and joints
-        The effort of an `Actuator`, `Controller`, `JointTorque` or `JointForce` is along its coordinate, that of a
-        `Force`, `Torque` or `Thruster` along its direction, that of a joint along its only free axis. The element's
-        own effort and its limits are ignored.
+        Actuators with unknown effort: along the coordinate of an `Actuator`, `Controller`, `JointTorque` or
+        `JointForce`, along the direction of a `Force`, `Torque` or `Thruster`, and along the single free axis of a
+        joint. The present effort and the limits of an element are ignored.
     weights : dict by name or list of positive numbers, optional
         With more actuators than degrees of freedom the sum of weights times squared efforts is minimized. Default: 1
         for forces, and 1 / L^2 for torques, with L the `load_length` of the system.
     drivers : names of constraints, optional
-        Drivers that the actuators replace; all other drivers stay enabled. Default: all constraints that follow a
-        Motion.
+        Drivers to be replaced by the actuators; all other drivers stay enabled. Default: all constraints with a
+        prescribed `Motion`.
     progress : bool
-        Show a progress line on standard error.
+        Whether to show a progress line on standard error.
 
     Returns
     -------
     InverseDynamicsResult
-        `.effort["motor"]` (nt,), and all results of `quirk.kinematics`, with the joint loads under these efforts.
+        Result with `.effort["motor"]` (nt,), and all results of `quirk.kinematics`, with the joint loads under these
+        efforts.
 
     Raises
     ------
@@ -119,7 +121,7 @@ def inverse_dynamics(
 
 
 class _Problem:
-    """An inverse-dynamics problem: a motion, and k actuators whose efforts produce it.
+    """Inverse-dynamics problem: a motion, and k actuators whose efforts are to produce it.
 
     Attributes
     ----------
@@ -175,10 +177,9 @@ class _Problem:
         return Segment(system.plant, motion.time, motion.flat, motion.turns, self.reach.rank)
 
     def _remaining_loads(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
-        """Return the loads (nt, n, 6), inertial frame, that actuators and constraints must exert on n bodies.
+        """Return the loads (nt, n, 6), inertial frame, to be exerted on n bodies by actuators and constraints.
 
-        These loads are the inertial loads minus gravity and the loads of all force elements, except those named in
-        `but`.
+        They are the inertial loads minus gravity and the loads of all force elements, except those named in `but`.
         """
         return self.required_loads - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 
@@ -189,7 +190,7 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Return an error message that names the motions that no actuator can produce."""
+        """Return an error message that names the motions that cannot be produced by any actuator."""
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (
@@ -207,7 +208,7 @@ class _Problem:
 
 
 def _replaced(system: System, names: Any) -> list[str]:
-    """Return the names of the drivers that the actuators replace; by default all enabled drivers."""
+    """Return the names of the drivers to be replaced by actuators; by default all enabled drivers."""
     active = [constraint for constraint in system.constraints if constraint.name in system.model.joint_rows]
     if names is None:
         return [constraint.name for constraint in active if follows_motions(constraint)]

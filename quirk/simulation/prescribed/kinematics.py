@@ -38,7 +38,7 @@ MOST_NAMED, MOST_ROWS = 6, 1000
 
 @explained
 class KinematicResult(Result):
-    """Motion prescribed by constraints and drivers, with the same views as the result of a simulation."""
+    """Motion prescribed by constraints and drivers, with the same views as a simulation result."""
 
     _prescribed = True
 
@@ -50,7 +50,7 @@ class KinematicResult(Result):
 
     @property
     def work(self) -> dict[str, np.ndarray]:
-        """Always empty, because work is not integrated in kinematics."""
+        """Empty dict: work is not integrated in kinematic analyses."""
         return {}
 
     @property
@@ -64,24 +64,24 @@ class KinematicResult(Result):
 def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> KinematicResult:
     """Compute the motion of a mechanism whose degrees of freedom are all driven.
 
-    Positions are computed by Newton's method, continued from one time to the next; velocity, acceleration, jerk and
-    snap by linear solves with the same rows; loads of joints and drivers by inverse dynamics. The mechanism may have
-    loops and redundant constraint rows.
+    Positions are computed by Newton's method, continued from one time to the next; velocities, accelerations, jerk and
+    snap follow from linear equations with the same rows, and loads of joints and drivers from inverse dynamics. The
+    mechanism may have loops and redundant constraint rows.
 
     Parameters
     ----------
     system : System
-        Its initial poses need not satisfy the drivers; they are the start of the assembly at the first time.
+        Its initial poses, which need not satisfy the drivers, are the initial guess for the assembly at the first time.
     times : (nt,)
-        Increasing, s.
+        Increasing times, s.
     progress : bool
-        Show a progress line on standard error.
+        Whether to show a progress line on standard error.
 
     Returns
     -------
     KinematicResult
-        ``result["rod"].jerk``, ``result["hinge"].force()`` and all views of simulation results. If the analysis is
-        interrupted from the keyboard, it holds the results so far, and ``result.status == "interrupted"``.
+        Result with all views of simulation results, such as ``result["rod"].jerk`` and ``result["hinge"].force()``. If
+        the analysis is interrupted by Ctrl-C, it contains the results so far, with ``result.status == "interrupted"``.
 
     Raises
     ------
@@ -90,8 +90,8 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     AssemblyError
         If there is no position at the first time.
     SimulationError
-        If a time cannot be reached from the previous one, or only in too many steps, or if it is at a branch point of
-        the mechanism; the error carries the partial result.
+        If a time cannot be reached from the previous one within the maximum number of steps, or is at a branch point of
+        the mechanism; the error contains the partial result.
 
     Examples
     --------
@@ -145,7 +145,11 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
 
 
 def _check_motions(system: System, start: float, end: float) -> None:
-    """Raise an InputError if the motion is not determined by constraints or not defined from `start` to `end`, s."""
+    """Raise an InputError if the kinematic analysis from `start` to `end`, s, is impossible.
+
+    Reasons are force elements with internal variables, constraints on velocities only, and motions that are undefined
+    in this interval.
+    """
     for force in system.forces:
         if force.internal:
             raise InputError(
@@ -198,7 +202,7 @@ def _checked_rank(system: System, solver: Solver, state: State, t: float) -> int
 
 
 def moving_bodies_text(system: System, motions: np.ndarray) -> str:
-    """Return a text for messages: the names of the bodies that move in any of f motions (f, n, 6)."""
+    """Return a phrase for messages: the names of the bodies that move in any of f motions (f, n, 6)."""
     sizes = np.linalg.norm(motions[..., :3], axis=2) / system.model.length + np.linalg.norm(motions[..., 3:], axis=2)
     moving = [system.bodies[k].name for k in np.flatnonzero(sizes.max(axis=0) > STANDS_STILL * sizes.max())]
     return ", ".join(f'"{name}"' for name in moving[:MOST_NAMED]) + (", ..." if len(moving) > MOST_NAMED else "")
@@ -207,7 +211,7 @@ def moving_bodies_text(system: System, motions: np.ndarray) -> str:
 def _unreached_message(system: System, error: UnreachedError, reached: float, target: float, rank: int) -> str:
     """Return an error message for a time `target` (s) that cannot be reached from the time `reached` (s).
 
-    The message gives the reason if it is known. `error` is the error of the computation, and `rank` the number of
+    The message states the reason if it is known. `error` is the error of the computation, and `rank` the number of
     independent rows.
     """
     state = system.model.carried.state(error.state)
@@ -233,9 +237,9 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
 
 
 def _too_fast_message(system: System, error: UnreachedError, reached: float, target: float) -> str:
-    """Return an error message for a time interval that requires too many steps; the message names the fastest driver.
+    """Return an error message for a time interval that requires too many steps; it names the fastest driver.
 
-    The interval reaches from the time `reached` to `target`, s; `error` is the error of the computation.
+    The interval is from `reached` to `target`, s; `error` is the error of the computation.
     """
     model, fastest, who = system.model, 0.0, "the mechanism"
     for placed in model.relations:
@@ -255,7 +259,7 @@ def _too_fast_message(system: System, error: UnreachedError, reached: float, tar
 
 
 def _singularity_text(system: System, state: State, t: float, rank: int) -> str:
-    """Return a text that names the kind of a singular configuration and the rows that have become dependent.
+    """Return a phrase with the type of a singular configuration and the rows that have become dependent.
 
     `rank` is the number of rows that are independent at neighboring states.
     """

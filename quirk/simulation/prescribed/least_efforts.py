@@ -1,10 +1,10 @@
-"""Least efforts of actuators that move a mechanism as prescribed.
+"""Actuator efforts of least norm that produce a prescribed motion.
 
 A motion requires the loads M a - Q on the n bodies. The passive constraints A carry a part A^T lambda of them, and the
-k actuators must exert the remaining part. The part that constraints cannot carry accelerates the mechanism: an impulse
-on the mechanism at rest changes its velocities by W z, with z the projection, in the mass metric, of W^T times the
-impulse onto the motions allowed by the constraints. So the efforts u solve Z u = z, with a column of Z for each
-actuator, of rank f if the actuators reach all f degrees of freedom.
+k actuators must exert the remaining part. The part that is not carried by constraints accelerates the mechanism: an
+impulse on the mechanism at rest changes its velocities by W z, where W W^T = M^-1 and z is the projection of W^T times
+the impulse onto the motions allowed by the constraints, in coordinates of the mass metric. Therefore the efforts u
+solve Z u = z, with a column of Z for each actuator; Z has rank f if the actuators reach all f degrees of freedom.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from quirk.dynamics.plant import CompiledModel
 
 
 class UnreachedFreedomsError(Exception):
-    """Error raised if the actuators cannot move the mechanism in all its degrees of freedom.
+    """Error raised if the actuators cannot move all degrees of freedom of the mechanism.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 
 
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
-    """Return the sum of gravity and all force elements, as loads (nt, n, 6) on n bodies, inertial frame.
+    """Return the sum of gravity and of the loads of all force elements, (nt, n, 6) on n bodies, inertial frame.
 
     `count` is the number nt of times. Elements named in `but` are omitted.
     """
@@ -61,7 +61,7 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
 
 
 class Push:
-    """Loads on the frames of an actuator for a unit effort, at nt times.
+    """Loads of an actuator with unit effort, at nt times.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Push:
 
 
 class ActuatorMap:
-    """Map from required loads to efforts of the actuators, along a motion.
+    """Solver for the actuator efforts that produce required loads along a motion.
 
     Attributes
     ----------
@@ -94,10 +94,10 @@ class ActuatorMap:
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
     def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the k efforts (nt, k) of least weighted sum of squares that produce required loads (nt, n, 6).
+        """Return k efforts (nt, k) with the least weighted sum of squares that produce the required loads (nt, n, 6).
 
-        Loads are in the inertial frame. The constraints carry the difference between the required loads and those of
-        the efforts. `pushes` are the loads of the actuators for unit efforts.
+        Loads are in the inertial frame. The difference between the required loads and the loads of the actuators is
+        carried by the constraints. `pushes` are the loads of the actuators for unit efforts.
 
         Raises
         ------

@@ -5,6 +5,6 @@ number of scalar parameters. A variation is the derivative of the state vector w
 13 n + k); as motions of bodies it is (n, 12, D): displacement, rotation, and variations of velocity and angular
 velocity, see `quirk.dynamics.model.directions`. An interval (class `Stretch`) is a sequence of steps without jumps of
 the state and with the same active constraints and forces. A course is the integrator of variations for one compiled
-model. The derivatives of the system (`ParameterChange`) are those of its constants and initial state with respect to
-parameters.
+model. The derivatives of the system (`ParameterChange`) are the derivatives of its constants and initial state with
+respect to parameters.
 """

@@ -34,7 +34,7 @@ DIFFERENT, OVER_RTOL = 1e-6, 1e3
 
 @explained
 class Gradient:
-    """A scalar function of a run and its derivatives with respect to parameters.
+    """Scalar function of a run and its derivatives with respect to parameters.
 
     ``result.gradient[("rod", "mass")]`` is the derivative with respect to a mass.
 
@@ -57,7 +57,7 @@ class Gradient:
         return list(self._found)
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """Return the derivative with respect to a parameter, as an array of the parameter's shape."""
+        """Return the derivative with respect to a parameter, as an array with the shape of the parameter."""
         named = tuple(key) if isinstance(key, list) else key
         if named not in self._found:
             listed = ", ".join(repr(parameter) for parameter in self._found)
@@ -85,7 +85,7 @@ def gradient_of(
 
     Parameters
     ----------
-    result : result of the run; all output times must be ends of steps
+    result : result of the run; steps must end at all output times
     stretches : intervals of steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the gradient
@@ -118,8 +118,8 @@ def gradient_of(
 def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[list[int]]:
     """Return, for each segment, the indices of the outputs at which the objective is evaluated.
 
-    Each output time is used once; if two states are stored for the time of an event, the last one is used.
-    `output_times` are the output times, (nt,), s, or None to use all stored times.
+    Each output time is used once; of two states at the time of an event, the last one is used. `output_times` (nt,), s,
+    are the output times, or None for all stored times.
     """
     rows = [(t, s, row) for s, segment in enumerate(result.segments) for row, t in enumerate(segment.time)]
     if output_times is not None:
@@ -132,7 +132,7 @@ def _evaluated_rows(result: Result, output_times: np.ndarray | None) -> list[lis
 def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> None:
     """Warn if steps are too long for accurate variations; each interval is tested with a random variation.
 
-    `stretches` are the intervals of steps, and `backwards` computes the derivatives.
+    `stretches` are the intervals of steps; `backwards` provides the integrators of variations.
     """
     if any(not _serve(stretch, backwards) for stretch in stretches if stretch.steps):
         warnings.warn(
@@ -144,10 +144,10 @@ def _warn_of_long_steps(stretches: Sequence[Stretch], backwards: Backwards) -> N
 
 
 def _serve(stretch: Stretch, backwards: Backwards) -> bool:
-    """Whether the steps of an interval are short enough to compute variations accurately.
+    """Whether the steps of an interval are short enough for accurate variations.
 
-    A random variation along the steps is compared with that along subdivided steps. `stretch` is the interval, and
-    `backwards` provides the integrators.
+    A random variation along the steps is compared with that along subdivided steps. `stretch` is the interval;
+    `backwards` provides the integrators of variations.
     """
     model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
@@ -180,7 +180,7 @@ def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
 
 
 def _check(stretch: Stretch, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
-    """Raise an InputError if redundant rows contradict each other initially when a parameter varies.
+    """Raise an InputError if redundant rows contradict the independent rows initially when a parameter varies.
 
     `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
     """

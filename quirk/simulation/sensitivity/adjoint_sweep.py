@@ -1,4 +1,4 @@
-"""Backward computation of derivatives with respect to states along a run, over its steps and events."""
+"""Adjoint sweep: backward propagation of derivatives with respect to states, over the steps and events of a run."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ class Backwards:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of a scalar function with respect to the initial state vector and to D parameters.
 
-        The two results have the shapes (13 n + k,) and (D,).
+        The shapes of the two results are (13 n + k,) and (D,).
 
         Parameters
         ----------
         result : result of the run
         output_rows : for each interval, the indices of the outputs of its segment that lie in the interval
-        counted : for each segment, the indices of the outputs that enter the scalar function
+        counted : for each segment, the indices of the outputs on which the scalar function depends
         sources : for each segment, the partial derivatives (nt, 13 n + k) with respect to its states
         """
         counts = [set(rows) for rows in counted]
@@ -116,8 +116,8 @@ class Backwards:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the scalar function with respect to the state at the start of a sequence of steps.
 
-        The derivatives are (13 n + k,), for n bodies and k auxiliary states. The derivatives with respect to D
-        parameters, (D,), are returned as well.
+        Returns these derivatives, (13 n + k,) for n bodies and k auxiliary states, and those with respect to D
+        parameters, (D,).
 
         Parameters
         ----------
@@ -142,10 +142,10 @@ class Backwards:
     def _over(self, k: int, derivatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
-        `derivatives` (13 n + k,) are the derivatives with respect to the state after the event. The derivatives with
-        respect to the state before the event (13 n + k,) and with respect to the D parameters (D,) are returned. The
-        jump is linear in variations that the constraints allow. It is therefore evaluated for a basis of these
-        variations, and for each parameter together with the smallest compatible variation of the state.
+        `derivatives` (13 n + k,) are the derivatives with respect to the state after the event. Returns the derivatives
+        with respect to the state before the event, (13 n + k,), and to the D parameters, (D,). Since the jump is linear
+        in variations allowed by the constraints, it is evaluated for a basis of these variations, and for each
+        parameter together with the smallest compatible variation of the state.
         """
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
@@ -166,9 +166,9 @@ class Backwards:
 
     @staticmethod
     def _by_state(free: NullSpaceBasis, by_basis: np.ndarray) -> np.ndarray:
-        """Return the derivatives of a scalar with respect to a state vector (13 n + k,).
+        """Return the gradient of a scalar with respect to a state vector, (13 n + k,).
 
-        `by_basis` are its derivatives along the basis of allowed motions `free`.
+        `by_basis` are its derivatives along the basis `free` of allowed motions.
         """
         point, size = free.point, FREEDOMS * free.point.bodies
         count = size + point.internal
@@ -180,7 +180,7 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to the step that ends at time t (s), but at least the first step."""
+    """Return the steps up to the one that ends at time t (s), at least the first step."""
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
@@ -192,9 +192,9 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 
 
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
-    """Return groups of steps, each with the output indices at the ends of its steps, -1 for ends without output.
+    """Return groups of steps, each with the output index at the end of each step, -1 for no output.
 
-    The output `times` (s) are all different.
+    The output `times` (s) must be distinct.
     """
     with_rows, left = [], 0
     for steps in parts:

@@ -37,7 +37,7 @@ class Instant:
         self._point, self.variation, self._by = point, variation, changes
 
     def read(self, names: Sequence[str]) -> np.ndarray:
-        """Return the derivatives (q, D) of q quantities, given by name."""
+        """Return the derivatives (q, D) of q quantities with the given names."""
         point = self._point
         listed = quantities(OWNER, "a quantity", point.system, names)
         return np.array([self._read(quantity) for quantity in listed])
@@ -60,7 +60,7 @@ class Instant:
     def _explicit(self, quantity: Named) -> np.ndarray:
         """Return the derivatives (D,) of a quantity at constant state.
 
-        The derivatives differ from zero if parameters displace joint frames on which the quantity depends.
+        They are nonzero if parameters displace joint frames on which the quantity depends.
         """
         if not isinstance(quantity.of, Quantity) or not any(
             isinstance(part, Constraint) for part in quantity.of.parts.values()
@@ -74,7 +74,8 @@ def instants(
 ) -> Iterator[Instant]:
     """Yield the states of a segment at all its output times, with their derivatives.
 
-    `variations` (nt, D, 13 n + k) are the derivatives of its state vectors, and `changes` those of the system.
+    `variations` (nt, D, 13 n + k) are the derivatives of the state vectors, and `changes` the derivatives of the
+    system.
     """
     solver, model = segment.plant.solver(), segment.model
     changes = in_force(changes, system, segment.replaced)

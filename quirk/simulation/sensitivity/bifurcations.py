@@ -1,7 +1,7 @@
 """Detection of singular configurations in a run, at which the motion branches when a parameter varies.
 
 The m constraint rows of n bodies, scaled to unit length, form a matrix A with the singular value decomposition U S V^T.
-Its smallest singular value, tracked along the motion with its vectors, passes through zero at a singular configuration.
+The smallest singular value, tracked along the motion with its vectors, passes through zero at a singular configuration.
 The variations dq of poses satisfy A dq = -Phi_p, where Phi_p is the derivative of the residuals with respect to a
 parameter. If the left singular vector of the smallest singular value has a component along Phi_p, there is no solution
 at the singular configuration, and dq becomes unbounded near it.
@@ -45,7 +45,7 @@ class SingularRows:
     t : time, s
     value : the smallest singular value, relative to the largest one
     left, right : (m,) and (6 n,) singular vectors
-    missed : (D,) components along `left` of Phi_p, the derivatives of the residuals, over the norm of Phi_p
+    missed : (D,) components along `left` of Phi_p, the derivatives of the residuals, relative to the norm of Phi_p
     """
 
     t: float
@@ -62,7 +62,7 @@ def warn_of_splits(
     motions: Sequence[ChangedMotion],
     names: Sequence[str],
 ) -> None:
-    """Warn if the motion branches in steps for some parameters, so that no derivatives exist afterwards.
+    """Warn if the motion branches in steps when a parameter varies, so that its derivatives do not exist afterward.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def _shapes(directions: Directions, motions: Sequence[ChangedMotion]) -> np.ndar
 def _candidates(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
     """Return the indices of states near which there may be a singular configuration.
 
-    At these states the size of the variation, `extents`, has a local maximum, or the smallest pivot a local minimum.
+    These are local maxima of the magnitude of the variation, `extents`, and local minima of the smallest pivot,
+    `pivots`.
     """
     large, small = (np.concatenate([[-np.inf], x, [-np.inf]]) for x in (extents, -pivots))
     peaks = (extents >= large[:-2]) & (extents >= large[2:]) & (extents > GROWN * extents.min())
@@ -124,7 +125,7 @@ def _candidates(extents: np.ndarray, pivots: np.ndarray) -> np.ndarray:
 
 
 def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float | None:
-    """Return the time (s) between two states at which the motion branches if parameter d varies, or None.
+    """Return the time (s) between two states at which the motion branches if parameter d varies; None if it does not.
 
     `first` and `second` are the smallest singular values, with their vectors, at the two states.
     """
@@ -139,7 +140,7 @@ def _branching_time(first: SingularRows, second: SingularRows, d: int) -> float 
 def _rows(
     steps: Steps, n: int, course: Varied, rank: int, directions: Directions, motions: Sequence[ChangedMotion]
 ) -> SingularRows:
-    """Return the smallest singular value of the constraint rows at the start of step n.
+    """Return the smallest singular value of the constraint rows at the start of step n, with its vectors.
 
     If n is the number of steps, the rows are evaluated at the end of the last step. `course`, `directions` and
     `motions` are as for `warn_of_splits`; `rank` is the number of independent rows.

@@ -1,6 +1,6 @@
 """Derivatives of a system and of its initial state with respect to parameters.
 
-The derivatives are expressed as directions of the compiled model, i.e. variations of its state and constants, see
+The derivatives are expressed as directions of the compiled model: variations of its state and constants, see
 `quirk.dynamics.model.directions`. "Parts" are bodies, constraints and force elements.
 """
 
@@ -46,7 +46,7 @@ class ParameterChange:
         `quirk.simulation.sensitivity.part_parameters`
     start : derivatives (12,) of the initial states of bodies, by name
     motions : derivatives of prescribed motions, by the names of the constraint or force and of the motion
-    size : magnitude of the parameter, or of the vector it belongs to; 0 if unknown
+    size : magnitude of the parameter, or of the vector of which it is an element; 0 if unknown
     """
 
     numbers: Mapping[Key, np.ndarray] = field(default_factory=dict)
@@ -66,8 +66,7 @@ def in_force(
     """Return the derivatives that apply after events have replaced constraints or forces.
 
     `replacements` are the new constraints and forces, by name. A parameter belongs to the original object: a force
-    element that replaces this object does not depend on the parameter, nor does a motion that replaces that of a
-    driver.
+    element that replaces it does not depend on the parameter, nor does a new motion of a driver.
     """
     replaced = {
         name for name, part in replacements.items() if isinstance(part, ForceElement) and _is_new(part, system[name])
@@ -90,15 +89,15 @@ def in_force(
 
 
 def _is_new(part: ForceElement, original: Any) -> bool:
-    """Whether a force element was constructed independently of the system's element `original`, not copied from it."""
+    """Whether a force element was constructed independently of the system's element `original`, not copied."""
     return made_with(part) is None or made_with(part) is not made_with(original)
 
 
 def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Directions:
     """Return the variations of the constants of a compiled model for unit changes of D parameters.
 
-    Column d of the result holds the derivatives of the model's masses, inertias, gravity, and inputs of force laws and
-    relations with respect to parameter d. Constraints and forces that are not in the model contribute nothing.
+    Column d of each array contains the derivatives of the model's masses, inertias, gravity, and inputs of force laws
+    and relations with respect to parameter d. Constraints and forces that are not in the model are ignored.
 
     Raises
     ------
@@ -132,7 +131,7 @@ def directions_of(model: Model, changes: Sequence[ParameterChange]) -> Direction
 
 
 def with_motions(directions: Directions, motions: Sequence[ChangedMotion], t: float) -> Directions:
-    """Return directions to which the derivatives of prescribed motions at time t (s) have been added."""
+    """Return directions with the derivatives of prescribed motions at time t (s) added."""
     laws, relations = (
         {number: dict(inputs) for number, inputs in inputs_of_all.items()}
         for inputs_of_all in (directions.laws, directions.relations)
@@ -156,7 +155,7 @@ def directions_at(model: Model, changes: Sequence[ParameterChange], t: float) ->
 
 
 def start_of(model: Model, changes: Sequence[ParameterChange]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the derivatives of the initial state: of n bodies (n, 12, D), and of k auxiliary states (k, D)."""
+    """Return the derivatives of the initial states of n bodies, (n, 12, D), and of k auxiliary states, (k, D)."""
     bodies = np.zeros((len(model.mass), FREEDOMS, len(changes)))
     internal = np.zeros((model.carried.size, len(changes)))
     for c, change in enumerate(changes):
@@ -221,8 +220,8 @@ def as_motions(model: Model, y: np.ndarray, changes: np.ndarray) -> tuple[np.nda
 def as_weights(orientation: np.ndarray, by_motions: np.ndarray, by_internal: np.ndarray) -> np.ndarray:
     """Return the gradient (13 n + k,) of a scalar with respect to a state vector, from its derivatives along motions.
 
-    `by_motions` (n, 12) are its derivatives with respect to motions of n bodies, `by_internal` (k,) with respect to k
-    auxiliary states; `orientation` (n, 4) are the quaternions.
+    `by_motions` (n, 12) are the derivatives with respect to motions of n bodies, `by_internal` (k,) those with respect
+    to k auxiliary states; `orientation` (n, 4) are the quaternions.
     """
     n = len(orientation)
     of_bodies = np.zeros((n, STATE_SIZE))

@@ -1,8 +1,8 @@
-"""Detection of jumps of accelerations within steps of a run, due to loads that are discontinuous in the state.
+"""Detection of acceleration jumps within steps of a run, due to loads that are discontinuous in the state.
 
-The variation of the time of such a jump is not known, so its contribution to derivatives is missing. The jump is
-visible in the velocities at the ends of steps: error control makes the step across the jump so short that accelerations
-change much faster in this step than in its neighbors.
+The variation of the time of a jump within a step is unknown, and its contribution to derivatives is missing. Jumps are
+detected from the velocities at the ends of steps: error control makes the step across a jump so short that
+accelerations change much faster in this step than in its neighbors.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
     Parameters
     ----------
-    owner : name of the caller, with which the message begins
-    remedy : advice at the end of the message
+    owner : name of the caller, at the beginning of the message
+    remedy : advice, at the end of the message
     parts : steps of one interval of a run
     solver : solver of the model of these steps
     """
@@ -78,10 +78,10 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
 
 
 def times_met(steps: Steps, solver: Solver) -> np.ndarray:
-    """Return the times (k,), s, of k jumps of the accelerations, located by sequences of ever shorter steps.
+    """Return the times (k,), s, of k acceleration jumps, located by sequences of ever shorter steps.
 
-    The last step of such a sequence crosses the jump: the accelerations at its ends differ much more than those at the
-    ends of the neighboring steps.
+    The last step of a sequence crosses the jump: the accelerations at its ends differ much more than at the ends of the
+    neighboring steps.
     """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     length = end - start
@@ -101,7 +101,7 @@ def times_met(steps: Steps, solver: Solver) -> np.ndarray:
 def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
     """Return the accelerations of n bodies as one array (6 n,), 1/s^2, for a state in the solver's memory layout.
 
-    Linear accelerations are divided by the length of the system.
+    Linear accelerations are divided by the characteristic length of the system.
     """
     y = y.copy()
     solver.settle(y, float(t))
@@ -113,7 +113,7 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
     """Return the velocities of n bodies at both ends of all s steps, (s + 1, 6 n), 1/s.
 
-    Linear velocities are divided by the length of the system.
+    Linear velocities are divided by the characteristic length of the system.
     """
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])

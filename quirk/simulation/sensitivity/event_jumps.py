@@ -1,10 +1,10 @@
 """Variations of a state across an event, including the variation of the event's time.
 
-At an event the quantity g is zero. With a variation d of the state the event is later by d_tau = -dg / g', where g' is
-the rate of g along the motion before the event. The state at the event varies by d + f- d_tau. This variation passes
-the jump, and is referred back to the original time by subtracting f+ d_tau, with f- and f+ the rates of the state
-before and after (the saltation matrix; see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth Mechanical
-Systems, 2004, section 7). Variations are taken with respect to D parameters.
+At an event the quantity g is zero. With a variation d of the state the event is delayed by d_tau = -dg / g', where g'
+is the rate of g along the motion before the event. The state at the event varies by d + f- d_tau. This variation is
+mapped across the jump, and referred back to the original time by subtracting f+ d_tau, with f- and f+ the rates of the
+state before and after (the saltation matrix; see Leine and Nijmeijer, Dynamics and Bifurcations of Non-Smooth
+Mechanical Systems, 2004, section 7). Variations are taken with respect to D parameters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MOVED = 1e-8
 
 
 class Jump:
-    """The event between two intervals of a run.
+    """Event between two intervals of a run, with the variation of its time.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Jump:
         return as_changes(model, after.start, bodies, internal)
 
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variations after an event at which loads may jump, but not the state.
+        """Return the variations after an event at which loads may jump, while the state is continuous.
 
         `bodies` (n, 12, D) and `internal` (k, D) are the variations of bodies and internal variables before the event.
         """
@@ -131,7 +131,7 @@ class Jump:
         return bodies - moved, internal
 
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates of bodies' states (n, 12) and of internal variables (k,) at a time h (s) after the event.
+        """Return the rates of the states of bodies (n, 12) and of internal variables (k,) at time h (s) from the event.
 
         The state at this time is extrapolated linearly from the state before the event; h may be negative.
         """
@@ -143,7 +143,7 @@ class Jump:
         return _flow(there), there.internal_rates
 
     def _continuous(self, guard: EventFunction) -> bool:
-        """Whether loads are continuous at the event, as when a contact opens because its load falls to zero.
+        """Whether loads are continuous at the event, for example because a contact opens when its load falls to zero.
 
         `guard` is the event function.
         """
@@ -170,8 +170,8 @@ class Jump:
     ) -> np.ndarray:
         """Return the variations (D,) of the time of the event, s.
 
-        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, `event_functions` the event functions
-        that are zero.
+        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, and `event_functions` are the event
+        functions that are zero.
         """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
@@ -197,7 +197,7 @@ class Jump:
     def _quantity(self, derivatives: QuantityDerivatives, guard: EventFunction) -> tuple[float, np.ndarray]:
         """Return the rate of an event function along the motion, and the variations (D,) of its value.
 
-        `derivatives` has the derivatives of the motion, and `guard` is the event function.
+        `derivatives` contains the derivatives of the motion, and `guard` is the event function.
         """
         quantity = guard.quantity
         if isinstance(quantity, Reading):
@@ -219,7 +219,7 @@ class Jump:
     def _of_element(derivatives: QuantityDerivatives, reading: Reading) -> tuple[float, np.ndarray] | None:
         """Return the rate and the variations (D,) of a force element's coordinate.
 
-        The result is None if the element is disabled, or the quantity is not a coordinate. `derivatives` has the
+        Returns None if the element is disabled, or the quantity is not a coordinate. `derivatives` contains the
         derivatives of the motion, and `reading` names the element and its coordinate.
         """
         for element, rows in derivatives.point.model.forces:
@@ -229,7 +229,10 @@ class Jump:
         return None
 
     def _of_friction(self, derivatives: QuantityDerivatives, guard: EventFunction) -> np.ndarray:
-        """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking."""
+        """Return the variation (D,), s, of the time at which slip ends, or friction reaches the limit of sticking.
+
+        `derivatives` contains the derivatives of the motion, and `guard` is the event function.
+        """
         assert isinstance(guard.key, tuple)
         if guard.key[2] == "slip":
             return slip_end_time(derivatives, str(guard.key[0]))
@@ -244,7 +247,7 @@ class Jump:
         )
 
     def _of_gap(self, gap: Gap) -> tuple[Inputs, np.ndarray]:
-        """Return the derivatives of a gap's frames, by index of the function input, and of its k parameters, (k, D)."""
+        """Return the derivatives of a gap's frames, by index of the input, and of its k parameters, (k, D)."""
         key, layout = (GAP + gap.label, gap.name, 0), gap.layout()
         count = len(gap.numbers_of_gap)
         numbers = [change.numbers.get(key, np.zeros(count + FRAME * layout.frames)) for change in self._changes]
@@ -260,7 +263,7 @@ def _of_slip(guard: EventFunction) -> bool:
 
 
 def _of_border(guard: EventFunction) -> bool:
-    """Whether, at an event, a sphere moves from one face or edge of a bounded surface to another."""
+    """Whether an event is the passage of a sphere from one face or edge of a bounded surface to another."""
     return isinstance(guard.key, tuple) and guard.key[2] == "border"
 
 
@@ -269,7 +272,7 @@ def _jump_between(
 ) -> np.ndarray:
     """Return the jump of rates at an event, extrapolated linearly from two values on each side of the event.
 
-    The jump counts as zero if it is no larger than the smooth changes between the two values. `far_before` and
+    The jump counts as zero if it is no larger than the change between the two values on a side. `far_before` and
     `rate_before` are rates before the event, `rate_after` and `far_after` rates after it.
     """
     jump = (2.0 * rate_after - far_after) - (2.0 * rate_before - far_before)

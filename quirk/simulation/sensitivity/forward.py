@@ -82,11 +82,11 @@ def _along(
     ----------
     result : result of the run
     stretches : the intervals
-    rows : for each interval, the indices of its outputs in the segment
+    rows : indices of the outputs of each interval in the segment
     course : integrator of variations
     variations : (D, 13 n + k) variations at the start
     changes, names : derivatives of the system with respect to the D parameters, and their names
-    out : array of the segment's variations, which is filled
+    out : array of the segment's variations, which is written to
     is_start : whether the intervals are the first of the run
 
     Returns
@@ -125,11 +125,11 @@ def _along(
 def _requested(
     result: Result, stretches: Sequence[Stretch], rows: Sequence[list[int]]
 ) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """Return times (nt,), s, and state vectors (nt, 13 n + k) at which variations are needed.
+    """Return times (nt,), s, and state vectors (nt, 13 n + k) at which variations are required.
 
-    The times are the start of the first interval and, for one interval after the other, its output times and its end;
-    the end of the last interval is omitted. The third result contains the indices of the ends of intervals.
-    `stretches` are the intervals, and `rows` the indices of the outputs in each interval.
+    The times are the start of the first interval and, for each interval, its output times and its end; the end of the
+    last interval is omitted. The third result contains the indices of the ends of intervals. `stretches` are the
+    intervals, and `rows` the indices of the outputs in each interval.
     """
     times, states, ends = [np.array([stretches[0].t])], [stretches[0].start[None]], list[int]()
     for stretch, held in zip(stretches, rows, strict=True):
@@ -145,7 +145,7 @@ def _requested(
 
 
 def _warn_of_fast_changes(t: float) -> None:
-    """Warn that from time t (s) on variations change too fast to be resolved."""
+    """Warn that variations change too fast to be resolved from time t (s) on."""
     if t < np.inf:
         warnings.warn(
             f"{OWNER}: from t = {t:.6g} s on derivatives change too fast to be resolved, for example near a singular "
@@ -200,7 +200,7 @@ def check_rows(
 
 
 def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return, for each interval of steps, the indices of the outputs of its segment that lie in the interval."""
+    """Return, for each interval of steps, the indices of those outputs of its segment that lie in the interval."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):
         mine = [k for k, stretch in enumerate(stretches) if stretch.segment == number]
@@ -213,7 +213,7 @@ def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
 
 
 def _follows(stretch: Stretch, following: Stretch, t: float, y: np.ndarray) -> bool:
-    """Whether a state vector y at time t (s) belongs to the interval `following` instead of the interval `stretch`."""
+    """Whether a state vector y at time t (s) belongs to the interval `following` and not to the interval `stretch`."""
     if t != stretch.reached:
         return t > stretch.reached
     return not np.array_equal(y, stretch.end) and np.array_equal(y, following.start)

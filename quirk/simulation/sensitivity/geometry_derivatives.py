@@ -1,4 +1,4 @@
-"""Derivatives of quantities at constant state, with respect to joint frames and parameters of gaps.
+"""Derivatives of quantities at constant state with respect to joint frames and parameters of gaps.
 
 Notation: D is the number of parameters.
 """
@@ -30,7 +30,8 @@ STEP, HALVINGS = 1e-2, 4
 def gap_changes(gap: Gap, derivatives: QuantityDerivatives, numbers: np.ndarray) -> np.ndarray:
     """Return the variations (D,) of a gap at constant state.
 
-    `numbers` (k, D) are the variations of the k parameters of the gap.
+    `derivatives` contains the derivatives of the motion, and `numbers` (k, D) are the variations of the k parameters of
+    the gap.
     """
     total = np.zeros(numbers.shape[1])
     for k, change in enumerate(numbers):
@@ -60,9 +61,9 @@ def _extrapolated(table: list[float]) -> float:
 def explicit_changes(
     quantity: Quantity, derivatives: QuantityDerivatives, changes: Sequence[ParameterChange]
 ) -> np.ndarray:
-    """Return the variations (D,) of a quantity at constant state, if parameters displace its joint frames.
+    """Return the variations (D,) of a quantity at constant state, due to parameters that displace its joint frames.
 
-    `changes` are the derivatives of the system.
+    `derivatives` contains the derivatives of the motion, and `changes` are the derivatives of the system.
     """
     total = np.zeros(len(changes))
     for d, change in enumerate(changes):
@@ -77,7 +78,7 @@ def explicit_changes(
 def _frames(constraint: Constraint, change: ParameterChange) -> np.ndarray | None:
     """Return the variations (24,) of both frames of a constraint, or None if neither frame varies.
 
-    The variations of each frame are those of its origin (3) and of its axes (9, by rows), in body coordinates.
+    For each frame they are the variations of the origin (3) and of the axes (9, by rows), in body coordinates.
     """
     for (kind, name, _), numbers in change.numbers.items():
         if kind == RELATION and name == constraint.name and len(constraint.ends) == 2:

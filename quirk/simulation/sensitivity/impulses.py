@@ -1,8 +1,8 @@
 """Variations of velocities across impulses of contacts and of constraints that are enabled.
 
 The velocities v before and w after impulses L satisfy M (w - v) = A^T L, where the rates A w of the rows are zero or,
-for contacts with rebound, -e times the rates before. The derivatives of these equations are a linear system with the
-same matrix. There are n bodies, m rows and D parameters.
+for contacts with rebound, -e times the rates before. Differentiation of these equations gives a linear system
+with the same matrix. There are n bodies, m rows and D parameters.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def _bounces(
     """Return the coefficient of restitution (m,) of each row, and the effect of its variation.
 
     The coefficient is -1 for bilateral constraints. The effect (m, D) is the variation of the rates after the impulse.
-    Contacts in `resting` have no rebound, because their rate before is round-off. `states` are those before and after
-    the impulse, `multipliers` the impulses of the rows, and `changes` the derivatives of the system.
+    Contacts in `resting` have no rebound, because their rate before is round-off. `states` are the states before and
+    after the impulse, `multipliers` the impulses of the rows, and `changes` the derivatives of the system.
     """
     before, after = (residuals(model, Kinematics.of(state), t, 1)[:, 1] for state in states)
     bounce, by_restitution = -np.ones(model.rows), np.zeros((model.rows, len(changes)))
@@ -155,9 +155,9 @@ def _bounces(
 
 
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
-    """Raise an InputError if a variation of the poses violates constraints that the event has enabled.
+    """Raise an InputError if a variation of the poses violates constraints enabled by the event.
 
-    `missed` are the violations of the rows, `bodies` (n, 12, D) the variations.
+    `missed` are the variations of the rows' residuals, and `bodies` (n, 12, D) the variations of the bodies.
     """
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)
@@ -176,7 +176,7 @@ def _free(
     bodies: np.ndarray,
     directions: Directions,
 ) -> np.ndarray:
-    """Return the variations (n, 6, D) of velocities after the impulse that would result if the impulses were constant.
+    """Return the variations (n, 6, D) of the velocities after the impulse if the impulses are kept constant.
 
     Parameters
     ----------

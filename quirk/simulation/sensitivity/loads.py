@@ -1,6 +1,6 @@
 """Derivatives of accelerations and loads along a segment of a run, computed together for all outputs.
 
-There are nt output times, n bodies, and D parameters.
+In shapes, nt is the number of output times, n the number of bodies, and D the number of parameters.
 """
 
 from __future__ import annotations
@@ -81,10 +81,7 @@ class SegmentLoads:
         return not isinstance(element, Friction) and reading.what not in element.coordinates
 
     def of(self, reading: Reading) -> np.ndarray:
-        """Return the derivatives (nt, D) of a load or energy; zero for disabled constraints and forces.
-
-        `reading` is the quantity.
-        """
+        """Return the derivatives (nt, D) of the load or energy `reading`; zero for disabled constraints and forces."""
         model, none = self._model, np.zeros(self._variations.shape[:2])
         if isinstance(reading.of, Constraint):
             names = list(model.joint_rows)
@@ -120,15 +117,15 @@ class SegmentLoads:
     def _inputs(self, derivatives: Mapping[int, np.ndarray], first: int) -> np.ndarray:
         """Return the derivatives (3, D) of three consecutive inputs of a force law or relation, from index `first` on.
 
-        `derivatives` has the derivatives of inputs by index.
+        `derivatives` are the derivatives of inputs by index.
         """
         return np.array([derivatives.get(first + c, np.zeros(self._directions.count)) for c in range(3)])
 
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return loads with their derivatives (nt, 6, 1 + D), with moments about a point of the body.
 
-        `loads` have moments about the center of mass. The point is at `origin` (3,) in the body, with derivatives
-        `moved` (3, D).
+        The moments in `loads` are about the center of mass. The point has the coordinates `origin` (3,) in the body,
+        with derivatives `moved` (3, D).
         """
         count = len(self._variations)
         if body == len(self._model.mass):
@@ -151,10 +148,10 @@ class SegmentLoads:
 def loads_along(
     system: System, segment: Segment, variations: np.ndarray, changes: Sequence[ParameterChange]
 ) -> SegmentLoads | None:
-    """Return the derivatives of accelerations and loads along a segment, with respect to D parameters.
+    """Return the derivatives of accelerations and loads along a segment with respect to D parameters.
 
-    The result is None if a derivative is not finite or a function fails. `variations` (nt, D, 13 n + k) are the
-    derivatives of the state vectors, and `changes` those of the system.
+    `variations` (nt, D, 13 n + k) are the derivatives of the state vectors, and `changes` the derivatives of the
+    system. Returns None if a derivative is not finite or a function fails.
     """
     try:
         loads = SegmentLoads(system, segment, variations, changes)
@@ -166,7 +163,7 @@ def loads_along(
 def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
     """Return the derivatives (nt, D) of a component of a load, or of its magnitude.
 
-    `load` (nt, 6, 1 + D) holds the load and its derivatives; `reading` selects the component.
+    `load` (nt, 6, 1 + D) contains the load and its derivatives; `reading` selects the component.
     """
     vector = load[:, MOMENT if reading.what == "torque" else FORCE]
     if reading.axis is not None:

@@ -16,7 +16,7 @@ Judged = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 @explained
 class Objective:
-    """A scalar function of quantities along a run, for `simulate(..., objective=, sensitivities=)`.
+    """Scalar function of quantities along a run, for `simulate(..., objective=, sensitivities=)`.
 
     Parameters
     ----------
@@ -24,8 +24,8 @@ class Objective:
         Quantities that depend on poses and velocities, such as "rod.position.x", "hinge.angle" or
         "hinge.angle_rate".
     function : callable
-        ``f(values)`` with the quantities (nt, q) at all output times, SI units; returns the value and its derivatives
-        (nt, q). For example, a sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
+        ``f(values)`` returns the scalar and its derivatives (nt, q); `values` (nt, q) are the quantities at all output
+        times, SI units. For example, a sum of squares: ``lambda x: (np.sum((x - seen) ** 2), 2 * (x - seen))``.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Objective:
         return f"Objective({list(self.quantities)!r})"
 
     def judged(self, values: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its derivatives (nt, q), for the values (nt, q) of q quantities at nt times."""
+        """Return the objective and its derivatives (nt, q) for the values (nt, q) of q quantities at nt times."""
         try:
             returned: Any = self.function(values.copy())
         except Exception as error:  # user functions may raise any exception

@@ -1,4 +1,4 @@
-"""The quantities of an objective at the output times, with derivatives with respect to states and parameters."""
+"""Quantities of an objective at the output times, with derivatives with respect to states and parameters."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OWNER, ARGUMENT = "simulate: objective", "a quantity"
 
 
 class ObjectiveDerivatives:
-    """The quantities of an objective along one segment of a run.
+    """Quantities of an objective along one segment of a run, with their derivatives.
 
     Parameters
     ----------
     system : System
     segment : segment of the result
-    rows : output indices that enter the objective
+    rows : indices of the outputs on which the objective depends
     solver : solver of the segment's model
     changes : derivatives of the system with respect to the D parameters
     """
@@ -96,7 +96,7 @@ class ObjectiveDerivatives:
             )
 
     def _by_state(self, point: Point, quantity: Named, slope: float, out: np.ndarray) -> None:
-        """Add `slope` times the derivatives (13 n + k,) of a quantity with respect to the state vector to `out`.
+        """Add `slope` times the gradient (13 n + k,) of a quantity with respect to the state vector to `out`.
 
         `point` is the operating point at this state.
         """
@@ -118,7 +118,7 @@ class ObjectiveDerivatives:
         return [d for d, change in enumerate(self._changes) if any(name in names for _, name, _ in change.numbers)]
 
     def _by_parameters(self, point: Point, quantity: Named, changes: Sequence[ParameterChange]) -> np.ndarray:
-        """Return the derivatives of a quantity with respect to parameters, at constant state.
+        """Return the derivatives of a quantity with respect to the parameters, at constant state.
 
         `point` is the operating point, and `changes` are the derivatives of the system.
         """
@@ -128,7 +128,7 @@ class ObjectiveDerivatives:
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Return the variations of poses and velocities along given directions, without variations of accelerations."""
+    """Return the variations of poses and velocities along given directions; accelerations are omitted."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(
@@ -146,5 +146,5 @@ def _element(quantity: Named) -> Any:
 
 
 def _rows(point: Point, quantity: Named) -> list[int]:
-    """Return the indices of the bodies on which a quantity depends, in increasing order and without repetition."""
+    """Return the indices of the bodies on which a quantity depends, in increasing order without repetition."""
     return sorted(set(rows_of(point, _element(quantity))))

@@ -1,6 +1,6 @@
 """Parameters of sensitivities by name, such as ("rod", "mass"), and the derivatives of the system for each.
 
-"Parts" are bodies, constraints and force elements. The numbers of a part are its constants in the equations of motion.
+"Parts" are bodies, constraints and force elements, whose constants appear in the equations of motion.
 """
 
 from __future__ import annotations
@@ -95,8 +95,12 @@ def checked_parameters(
 ) -> list[Parameter]:
     """Return the parameters for the user's list of pairs (part, parameter).
 
-    An InputError is raised if the run does not support derivatives. If `judged`, the run must support the gradient of
-    an objective, which is computed by the adjoint method.
+    If `judged`, the run must support the gradient of an objective, which is computed by the adjoint method.
+
+    Raises
+    ------
+    InputError
+        If the run does not support derivatives.
     """
     parameters = parameters_of(system, start, pairs)
     methods = (*TABLEAUX, TAYLOR, *(() if judged else (*IMPLICIT_METHODS, "auto")))
@@ -175,8 +179,8 @@ def _of_body(system: System, start: State, body: Body, parameter: str) -> tuple[
 def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a body's inertia parameter, and the derivatives with respect to its elements.
 
-    The elements are the principal moments if the body was constructed with them, otherwise those of the tensor; each of
-    two equal off-diagonal elements then contributes half.
+    The elements are the principal moments if the body was constructed with them, otherwise the elements of the tensor;
+    the derivative with respect to an off-diagonal element is divided equally between it and its symmetric counterpart.
     """
     constructed = made_with(body)
     inertia = None if constructed is None else constructed.arguments.get("inertia")
@@ -199,7 +203,7 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
     """Return the derivatives for a displacement of the center of mass along a body axis, with all other points fixed.
 
-    Loads applied at the center of mass itself move with it. `row` is the index of the body.
+    Loads applied at the center of mass move with it. `row` is the index of the body.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])
@@ -224,7 +228,7 @@ def _center_moved(system: System, start: State, body: Body, row: int, axis: np.n
 def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a parameter of a constraint or force, and the derivatives with respect to its elements.
 
-    The parameter may be a number, a parameter of a motion, or the pose of a frame.
+    The parameter is a number, a parameter of a motion, or the pose of a frame.
     """
     frame, _, of_frame = parameter.partition(".")
     if isinstance(part, Constraint) and frame in ("frame_i", "frame_j") and of_frame in ("origin", "rotation"):
@@ -244,7 +248,7 @@ def _of_part(system: System, part: Any, parameter: str) -> tuple[tuple[int, ...]
 def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a parameter of a force law, and the derivatives with respect to its elements.
 
-    Other constants that the element computes from this parameter are included.
+    Other constants computed from this parameter by the element are included.
     """
     constructed, constant = made_with(element), _constant(element, parameter)
     argument = None if constructed is None else constructed.arguments.get(parameter)
@@ -259,7 +263,7 @@ def _of_law(system: System, element: ForceElement, parameter: str) -> tuple[tupl
 def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of a force law parameter, and the derivatives with respect to its elements.
 
-    The parameter must be an input of the force law by itself, so that each element has one constant.
+    The parameter must be an input of the force law, with one constant for each element.
     """
     place = 0
     for name in element.parameters:
@@ -280,8 +284,8 @@ def _law_numbers(element: ForceElement, parameter: str) -> tuple[tuple[int, ...]
 def _frame_moved(system: System, part: Constraint, frame: str, displacement: str) -> list[ParameterChange]:
     """Return the derivatives for three displacements of a joint frame.
 
-    If `displacement` is "origin", the displacements are translations of the origin along body axes; if it is
-    "rotation", they are rotations about the axes of the frame.
+    The displacements are translations of the origin along body axes if `displacement` is "origin", and rotations about
+    the axes of the frame if it is "rotation".
     """
     constructed = made_with(part)
     if constructed is None or "frame_i" not in construction(type(part)).parameters:
@@ -301,7 +305,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, displacement: str
 
 
 def parameter_names(part: Any) -> list[str]:
-    """Return the names of the numeric arguments of a part; those of a body include its initial state."""
+    """Return the names of the numeric arguments of a part, for a body including the initial state."""
     return [*(STATES if isinstance(part, Body) else ()), *numeric_arguments(part)]
 
 
@@ -313,7 +317,7 @@ def parameter_hint(part: Any, parameter: str, names: Collection[str]) -> str:
 
 
 def similar_pairs(system: System, text: Any) -> str:
-    """Return the end of an error message with the pairs (part, parameter) that a text such as "rod.mass" may mean."""
+    """Return the end of an error message with the pairs (part, parameter) that a string such as "rod.mass" may mean."""
     parts = [part for part in system if isinstance(part, Body | Constraint | ForceElement)]
     pairs = {f"{part.name}.{name}": (part.name, name) for part in parts for name in parameter_names(part)}
     meant = [repr(pairs[name]) for name in nearest_names(text, pairs)] if isinstance(text, str) else []
@@ -325,8 +329,8 @@ def _by_reconstruction(
 ) -> tuple[tuple[int, ...], list[ParameterChange]]:
     """Return the shape of an argument of a part, and the derivatives with respect to its elements.
 
-    The part, and all parts that depend on it, are constructed again with varied arguments. If `check` is given, it is
-    called with each new part.
+    The part, and all parts that depend on it, are constructed again with varied arguments. `check`, if given, is called
+    with each new part.
     """
     constructed = made_with(part)
     known = [] if constructed is None else _numbers_among(part, constructed)
@@ -360,9 +364,10 @@ def _numbers_along(
 
 
 def _all_numbers(system: System, original: Any, changed: Any, dependent_parts: Sequence[Any]) -> dict[Key, np.ndarray]:
-    """Return the constants of a part that was constructed again, and of all parts that depend on it.
+    """Return the constants of a reconstructed part, and of all parts that depend on it.
 
-    `original` and `changed` are the part before and after; `dependent_parts` are the dependent parts.
+    `original` and `changed` are the part before and after the reconstruction, and `dependent_parts` the dependent
+    parts.
     """
     numbers: dict[Key, np.ndarray] = {}
     for part in with_dependents(system, original, changed, dependent_parts):
@@ -371,13 +376,13 @@ def _all_numbers(system: System, original: Any, changed: Any, dependent_parts: S
 
 
 def numeric_arguments(part: Any) -> dict[str, np.ndarray]:
-    """Return the present values of the arguments of a part that are numbers, by name."""
+    """Return the present values of the numeric arguments of a part, by name."""
     made = made_with(part)
     return {} if made is None else {name: np.array(_value(part, made, name)) for name in _numbers_among(part, made)}
 
 
 def _numbers_among(part: Any, call: Any) -> list[str]:
-    """Return the names of the arguments of a part's constructor that are numbers."""
+    """Return the names of the numeric arguments of a part's constructor; `call` is the recorded constructor call."""
     maker = call.maker
     names = construction(maker).parameters if isinstance(maker, type) else call.arguments
     if isinstance(part, ForceElement):

@@ -1,7 +1,7 @@
 """Constants of bodies, constraints and forces in the equations of motion, and their derivatives.
 
-Derivatives are computed by constructing the objects again with varied arguments. "Parts" are bodies, constraints and
-force elements.
+Derivatives are computed from parts that are constructed again with varied arguments. "Parts" are bodies, constraints
+and force elements.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ LINEAR = 1e-13
 
 
 def numbers_of(part: Any) -> dict[Key, np.ndarray]:
-    """Return the constants of a body, constraint or force element in the equations of motion, by kind, name and index.
+    """Return the constants of a body, constraint or force element in the equations of motion, by (kind, name, index).
 
     Bodies have mass and inertia. Force elements have the parameters of their force laws, followed by their frames (12
     numbers each), and initial internal variables. Constraints have the constants and frames of each constraint
-    function, with consecutive primitive constraints as one function; unilateral constraints have the constants and
+    function; consecutive primitive constraints count as one function. Unilateral constraints have the constants and
     frames of each gap, and the coefficient of restitution.
     """
     if isinstance(part, Body):
@@ -77,7 +77,7 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
-    """Return a part that is constructed again with some arguments replaced, and others omitted."""
+    """Return a part constructed again with some arguments replaced, and others omitted."""
     constructed = made_with(part)
     if constructed is None:
         raise InputError(
@@ -88,7 +88,7 @@ def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()
 
 
 def dependents(system: System, original: Any) -> list[Any]:
-    """Return all constraints and forces that were constructed from a part, in the order of the system.
+    """Return all constraints and forces constructed from a part, in the order of the system.
 
     Constraints on a body depend only on its pose; some force elements depend on its mass, or on the frames of joints.
     """
@@ -104,7 +104,7 @@ def dependents(system: System, original: Any) -> list[Any]:
 
 
 def with_dependents(system: System, original: Any, changed: Any, dependent_parts: Iterable[Any]) -> list[Any]:
-    """Return the part `changed`, then all `dependent_parts`, constructed again with `changed` in place of `original`.
+    """Return the part `changed`, followed by all `dependent_parts` constructed again with it in place of `original`.
 
     `dependent_parts` are the parts that depend on `original`, directly or indirectly, as returned by `dependents`.
     """
@@ -125,9 +125,9 @@ def with_dependents(system: System, original: Any, changed: Any, dependent_parts
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return a constructor argument in which parts are replaced.
+    """Return a constructor argument with parts replaced, or the same object if it contains none of them.
 
-    `replaced` are the new parts by the id of the old ones. If nothing is replaced, the same object is returned.
+    `replaced` are the new parts by id of the old ones.
     """
     if id(x) in replaced:
         return replaced[id(x)]
@@ -144,8 +144,8 @@ CHANGING = "the number of parameters of the part depends on it, so that there is
 def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, np.ndarray]:
     """Return the derivatives at 0 of a function of one variable, by extrapolated difference quotients.
 
-    The function returns numbers by key, and the derivatives are returned by the same keys. `size` is the typical
-    magnitude of the variable. The function is smooth, because parts are constructed by arithmetic.
+    `function` returns numbers by key, and the derivatives have the same keys. It must be smooth, as is the construction
+    of parts by arithmetic. `size` is the typical magnitude of the variable.
     """
     h = STEP * (size if size > 0 else 1.0)
     try:

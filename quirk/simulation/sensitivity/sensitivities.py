@@ -1,4 +1,4 @@
-"""Sensitivities of a result, accessed by parameter and by the name of a body, constraint or force."""
+"""Sensitivities of a result, accessible by parameter and by name of a body, constraint or force."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Sensitivities:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        """All parameters, in the order of the D columns of `states`, with the derivatives of the system."""
+        """All parameters, with the derivatives of the system, in the order of the D columns of `states`."""
         return self._parameters
 
     def __getitem__(self, key: Any) -> Sensitivity:
@@ -84,8 +84,8 @@ class Sensitivities:
     def states(self) -> np.ndarray:
         """Derivatives (nt, D, 13 n + k) of the states at nt times with respect to all D elements of the parameters.
 
-        A state has 13 numbers for each of n bodies (position, quaternion, velocity, angular velocity in body axes) and
-        k auxiliary states, such as integrals of controllers.
+        A state consists of 13 values for each of n bodies (position, quaternion, velocity, angular velocity in body
+        axes) and k auxiliary states, such as integrals of controllers.
         """
         return joined(self._segments)
 
@@ -100,7 +100,7 @@ class Sensitivities:
         ])  # fmt: skip
 
     def quantities(self, names: Sequence[str]) -> list[np.ndarray]:
-        """Return a list of the derivatives (nt, D) of quantities, given by name."""
+        """Return a list of the derivatives (nt, D) of the quantities with the given names."""
         missing = [name for name in names if name not in self._quantities]
         if missing:
             by_segment = [self._in_segment(k, missing) for k in range(len(self._segments))]
@@ -122,7 +122,7 @@ class Sensitivities:
         return derivatives
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
-        """Raise an InputError if a quantity is a load that contacts share, because the motion does not determine it.
+        """Raise an InputError if a quantity is a load shared by contacts, which is not determined by the motion.
 
         `k` is the index of the segment, and `named` are the quantities by name.
         """
@@ -136,7 +136,7 @@ class Sensitivities:
 
     @cached_property
     def _loads(self) -> list[SegmentLoads | None]:
-        """Derivatives of accelerations and loads along each segment; None if each time must be evaluated separately."""
+        """Derivatives of accelerations and loads along each segment; None for segments to be evaluated time by time."""
         pairs = zip(self.result.segments, self._segments, strict=True)
         return [loads_along(self.result.system, segment, states, self._changes) for segment, states in pairs]
 
@@ -197,11 +197,11 @@ class Sensitivity:
 
     @property
     def columns(self) -> slice:
-        """Columns that belong to this parameter in arrays over the D elements of all parameters."""
+        """Columns of this parameter in arrays over the D elements of all parameters."""
         return self._every._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:
-        """Return derivatives (nt, c, d) reshaped to (nt, c, ...), with the shape of the parameter in place of d."""
+        """Return derivatives (nt, c, d) reshaped to (nt, c, ...), where the dots are the shape of the parameter."""
         return array.reshape(*array.shape[:-1], *self.shape)
 
 

@@ -24,7 +24,10 @@ ORIGIN = 3
 
 
 def slip_end_time(derivatives: QuantityDerivatives, name: str) -> np.ndarray:
-    """Return the variation (D,) of the time (s) at which the slip of a friction element ends, by its name."""
+    """Return the variation (D,), s, of the time at which the slip of a friction element ends.
+
+    `derivatives` contains the derivatives of the motion, and `name` is the name of the element.
+    """
     point = derivatives.point
     number, element, rows = next(
         (k, candidate, rows) for k, (candidate, rows) in enumerate(point.model.forces) if candidate.name == name
@@ -85,8 +88,8 @@ def _margin_variation(
 ) -> np.ndarray:
     """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
-    `limit_variation` and `length_variation` (D,) are the variations of its static limit and of its length. `cone` is
-    the margin.
+    `cone` is the margin; `limit_variation` and `length_variation` (D,) are the variations of the element's static limit
+    and of its length.
     """
     model, weights = derivatives.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]
@@ -104,8 +107,8 @@ def _load(
 ) -> tuple[float, np.ndarray]:
     """Return the normal load of joint friction, N, and its derivatives (D,) with respect to D parameters.
 
-    The derivatives are in N per unit of each parameter. `length_variation` (D,) are the derivatives of the parameter
-    `length` of the friction element, m per unit of each parameter.
+    `length_variation` (D,), m per unit of each parameter, are the derivatives of the parameter `length` of the friction
+    element.
     """
     load, moved = derivatives.joint_load(friction.on)
     point, by_relation = derivatives.point, derivatives.variation.directions.relations

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..bodies import rotation
 from .constraint import Joint
-from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
+from .primitives import AXIS, INERTIAL, SEPARATION, Primitive
 from .relation import LANES, Relation, layout_of
 
 # Number of poses that are examined in addition to the one nearest to coincident frames, and the standard deviation of
@@ -76,14 +76,12 @@ def _rows(joint: Joint, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _primitive_rows(primitive: Primitive, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    a, b, none = np.eye(3)[primitive.axis_i], R[:, primitive.axis_j], np.zeros(3)
-    if primitive.kind == COINCIDENCE:
-        return d, np.eye(3, 6)
-    if primitive.kind == DOT1:
-        return np.array([a @ b - primitive.offset]), np.array([[*none, *np.cross(b, a)]])
-    if primitive.kind == DISTANCE:
-        return np.array([d @ d - primitive.offset]), np.array([[*(2 * d), *none]])
-    return np.array([a @ d - primitive.offset]), np.array([[*a, *none]])
+    of_x, of_y = primitive.factors
+    x = {INERTIAL: np.eye(3), AXIS: np.eye(3)[[primitive.axis_i]], SEPARATION: d[None]}[of_x]
+    y = R[:, primitive.axis_j] if of_y == AXIS else d
+    none = np.zeros_like(x)
+    displacements = (y if of_x == SEPARATION else none) + (x if of_y == SEPARATION else none)
+    return x @ y - primitive.offset, np.hstack([displacements, np.cross(y, x) if of_y == AXIS else none])
 
 
 def _relation_rows(relation: Relation, d: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from .custom import GivenRows
 from .numbers import Numbers
 from .planar.constraint import PlanarConstraint
 from .planar.joints import coincidence as planar_coincidence
-from .primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
+from .primitives import COINCIDENCE, Primitive
 from .relation import Function, MovingFrame, Relation
 
 
@@ -86,14 +86,13 @@ def as_amounts(constraint: Constraint, offsets: Sequence[float]) -> list[tuple[f
     for primitive in constraint.primitives:
         for k in range(len(primitive.labels)):
             offset = float(offsets[len(found)])
+            unit = ("m", "rad")[primitive.units[k]]
             if isinstance(primitive, Relation):
-                found.append((offset / primitive.scale, ("m", "rad")[primitive.units[k]]))
-            elif primitive.kind == DOT1:
-                found.append((float(np.arcsin(np.clip(offset, -1.0, 1.0))), "rad"))
-            elif primitive.kind == DISTANCE:
-                found.append((float(np.sqrt(max(primitive.offset + offset, 0.0)) - np.sqrt(primitive.offset)), "m"))
+                found.append((offset / primitive.scale, unit))
+            elif primitive.is_square:
+                found.append((float(np.sqrt(max(primitive.offset + offset, 0.0)) - np.sqrt(primitive.offset)), unit))
             else:
-                found.append((offset, "m"))
+                found.append((float(np.arcsin(np.clip(offset, -1.0, 1.0))) if unit == "rad" else offset, unit))
     return found
 
 

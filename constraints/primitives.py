@@ -1,6 +1,7 @@
 """The four elementary constraints (primitives) of which joints are composed, and functions that evaluate them.
 
-A body i has points p_i = r + R s and directions a = R a', body j has points p_j and directions b, and d = p_j - p_i:
+Each is a bilinear form Phi = x . y - c. A body i has points p_i = r + R s and directions a = R a', body j has points
+p_j and directions b, and d = p_j - p_i:
 
 =============  ============================  ====
 coincidence    Phi = d                       3 rows
@@ -8,6 +9,9 @@ dot-1          Phi = a . b - c               1 row
 dot-2          Phi = a . d - c               1 row
 distance       Phi = d . d - c               1 row
 =============  ============================  ====
+
+The rows of a coincidence have the factors e and d, with an inertial axis e each. `FACTORS` holds the factors of each
+kind of primitive; rows, units, derivatives and tables are computed from these.
 
 `constraint_tower` computes Phi and its time derivatives. The K-th derivative of Phi is linear in the K-th derivatives
 x^(K) of all positions and orientations: it is A x^(K) - gamma_K. The right-hand side gamma_K of the constraint rows
@@ -20,17 +24,28 @@ Sources: Haug's primitives as in "Common Kinematic Constraints in 3D", eqs. 1-34
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ..jit.compilation import entry
+from .relation import FORCE, TORQUE
 from .tower import cross_tower, fixed_vector_tower, product_tower
 
-COINCIDENCE, DOT1, DOT2, DISTANCE = range(4)
 X, Y, Z = range(3)
 _LETTERS = "xyz"
+
+# Factors x and y of Phi = x . y - c: the three inertial axes, one in each row; an axis of the joint frame, of frame i
+# for x and of frame j for y; and d, the vector between the joint points.
+INERTIAL, AXIS, SEPARATION = range(3)
+
+# Kinds of primitives, and the factors x and y of each kind. Factor y is AXIS or SEPARATION; it is SEPARATION if x is
+# INERTIAL.
+COINCIDENCE, DOT1, DOT2, DISTANCE = range(4)
+FACTORS = np.array([(INERTIAL, SEPARATION), (AXIS, AXIS), (AXIS, SEPARATION), (SEPARATION, SEPARATION)])
 
 
 @dataclass(frozen=True)
@@ -49,13 +64,43 @@ class Primitive:
     axis_j: int = X
     offset: float = 0.0
 
-    @property
-    def labels(self) -> list[str]:
+    @cached_property
+    def factors(self) -> tuple[int, int]:
+        """The factors x and y of Phi: INERTIAL, AXIS or SEPARATION."""
+        x, y = FACTORS[self.kind].tolist()
+        return x, y
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
         """Names of the rows: the constrained quantities."""
-        i, j = _LETTERS[self.axis_i], _LETTERS[self.axis_j]
-        if self.kind == COINCIDENCE:
-            return [f"coincidence along {c}" for c in _LETTERS]
-        return [{DOT1: f"{i}_i . {j}_j", DOT2: f"{i}_i . d", DISTANCE: "d . d"}[self.kind]]
+        x, y = self.factors
+        if x == INERTIAL:
+            return tuple(f"coincidence along {c}" for c in _LETTERS)
+        names = [
+            "d" if factor == SEPARATION else f"{_LETTERS[axis]}_{frame}"
+            for factor, axis, frame in ((x, self.axis_i, "i"), (y, self.axis_j, "j"))
+        ]
+        return (" . ".join(names),)
+
+    @cached_property
+    def units(self) -> tuple[int, ...]:
+        """Units FORCE or TORQUE of the multipliers of the rows; a product of two axes is the sine of an angle."""
+        return (FORCE if SEPARATION in self.factors else TORQUE,) * len(self.labels)
+
+    @property
+    def numbers(self) -> tuple[float]:
+        """Constants of the rows: c."""
+        return (self.offset,)
+
+    @property
+    def scale(self) -> float:
+        """Derivative of Phi with respect to a length, 1/m, or an angle: 2 l for the square of a distance l, else 1."""
+        return 2 * math.sqrt(self.offset) if self.is_square else 1.0
+
+    @property
+    def is_square(self) -> bool:
+        """Whether Phi is the square of a length minus c."""
+        return self.factors == (SEPARATION, SEPARATION)
 
 
 coincidence = Primitive(COINCIDENCE)
@@ -116,27 +161,25 @@ def constraint_tower(
     u, w, d = scratch[0], scratch[1], scratch[2]
     for p in range(table.kind.shape[0]):
         i, j = table.body[p, 0], table.body[p, 1]
-        kind, row = table.kind[p], table.row[p]
-        if kind == DOT1:
-            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
-        else:
+        x_factor, y_factor, row = FACTORS[table.kind[p], 0], FACTORS[table.kind[p], 1], table.row[p]
+        if x_factor == SEPARATION or y_factor == SEPARATION:
             fixed_vector_tower(R[j], spin[j], table.arm[p, 1], w)
             fixed_vector_tower(R[i], spin[i], table.arm[p, 0], u)
             for k in range(order + 1):
                 for c in range(3):
                     # Positions are subtracted first: far from the origin their difference is exact, but a sum is not.
                     d[k, c] = (translation[j, k, c] - translation[i, k, c]) + (w[k, c] - u[k, c])
-        if kind == COINCIDENCE:
+        if x_factor == INERTIAL:
             for k in range(order + 1):
                 for c in range(3):
                     phi[row + c, k] = d[k, c]
-        elif kind == DISTANCE:
-            product_tower(d, d, phi[row])
-            phi[row, 0] -= table.offset[p]
-        else:
+            continue
+        if x_factor == AXIS:
             fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
-            product_tower(u, w if kind == DOT1 else d, phi[row])
-            phi[row, 0] -= table.offset[p]
+        if y_factor == AXIS:
+            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
+        product_tower(u if x_factor == AXIS else d, w if y_factor == AXIS else d, phi[row])
+        phi[row, 0] -= table.offset[p]
 
 
 @entry
@@ -159,9 +202,12 @@ def constraint_wrenches(
     u, w, s_i, s_j = scratch[0], scratch[1], scratch[2], scratch[3]
     for p in range(table.kind.shape[0]):
         i, j = table.body[p, 0], table.body[p, 1]
-        kind, row = table.kind[p], table.row[p]
-        fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
-        if kind == DOT1:
+        x_factor, y_factor, row = FACTORS[table.kind[p], 0], FACTORS[table.kind[p], 1], table.row[p]
+        if x_factor == AXIS:
+            fixed_vector_tower(R[i], spin[i], table.direction[p, 0], u)
+        else:
+            fixed_vector_tower(R[j], spin[j], table.direction[p, 1], u)
+        if x_factor == AXIS and y_factor == AXIS:
             fixed_vector_tower(R[j], spin[j], table.direction[p, 1], w)
             for k in range(order + 1):
                 for c in range(3):
@@ -174,16 +220,16 @@ def constraint_wrenches(
         for k in range(order + 1):
             for c in range(3):
                 w[k, c] = (translation[j, k, c] - translation[i, k, c]) + (s_j[k, c] - s_i[k, c])
-                # The force on body i acts at its own point and, for dot-2, has a moment that rotates its axis against
-                # d.
-                s_i[k, c] += w[k, c] if kind == DOT2 else 0.0
-        for component in range(3 if kind == COINCIDENCE else 1):
+                # The forces act at the joint points; an axis u has a moment in addition, that rotates it against d.
+                s_i[k, c] += w[k, c] if x_factor == AXIS else 0.0
+                s_j[k, c] -= w[k, c] if y_factor == AXIS else 0.0
+        for component in range(3 if x_factor == INERTIAL else 1):
             force = wrench[row + component, 0]
             for k in range(order + 1):
                 for c in range(3):
-                    if kind == COINCIDENCE:
+                    if x_factor == INERTIAL:
                         force[k, c] = 1.0 if k == 0 and c == component else 0.0
                     else:
-                        force[k, c] = u[k, c] if kind == DOT2 else 2.0 * w[k, c]
+                        force[k, c] = 2.0 * w[k, c] if x_factor == y_factor else u[k, c]
             cross_tower(force, s_i, wrench[row + component, 1])
             cross_tower(s_j, force, wrench[row + component, 2])

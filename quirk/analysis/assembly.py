@@ -11,7 +11,7 @@ import numpy as np
 
 from ..bodies.state import State
 from ..constraints import Constraint
-from ..constraints.primitives import DISTANCE, DOT1
+from ..constraints.primitives import FACTORS, SEPARATION
 from ..dynamics.dense.undefined import undefined_constraint
 from ..dynamics.inconsistency import contradiction
 from ..dynamics.model.model import Model
@@ -81,18 +81,16 @@ def missing(model: Model, residuals: np.ndarray) -> tuple[np.ndarray, np.ndarray
     lengths are converted to angles and lengths.
     """
     phi, phi_dot = np.moveaxis(residuals, -1, 0)
+    scale = model.residual_scale
     # An extra entry at the end represents rows without a primitive.
-    kind = np.append(model.table.kind, -1)[model.row_primitive]
+    squared = np.append((FACTORS == SEPARATION).all(axis=1)[model.table.kind], False)[model.row_primitive]
     offset = np.append(model.table.offset, 0.0)[model.row_primitive]
-    sine, squared = kind == DOT1, kind == DISTANCE
+    sine = model.row_torque & (model.row_primitive >= 0)
     # a.b is the sine of the deviation from a right angle; d.d - l^2 corresponds to the length error |d| - l.
     length = np.sqrt(np.where(squared, phi + offset, 1.0).clip(0.0))
     wanted = np.sqrt(np.where(squared, offset, 1.0))
-    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - wanted, phi))
-    rate = np.where(squared, phi_dot / (length + wanted), phi_dot)
-    for placed in model.relations:
-        amount[..., placed.rows] /= placed.relation.scale
-        rate[..., placed.rows] /= placed.relation.scale
+    amount = np.where(sine, np.arcsin(np.clip(phi, -1, 1)), np.where(squared, length - wanted, phi / scale))
+    rate = np.where(squared, phi_dot / (length + wanted), phi_dot / scale)
     return np.abs(amount), np.abs(rate)
 
 

@@ -20,7 +20,6 @@ from ..bodies.state import Kinematics, State
 from ..constraints import Constraint
 from ..dynamics.dense.projection import ROUND_OFF_ULPS, displaced
 from ..dynamics.dense.undefined import undefined_constraint
-from ..dynamics.inconsistency import units
 from ..errors import AssemblyError
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ class _Search:
         self.model, self.solver, self.metric = system.model, system.plant.solver(), system.plant.metric
         self.start, self.t = start, t
         self.met = max(CONTRADICTED, self.model.slack)
-        self.unit = units(self.model) * np.where(self.model.row_torque, 1.0, self.model.length)
+        self.unit = self.model.residual_scale * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, max_steps: int, minimize_distance: bool) -> tuple[State, bool]:
         """Return the state after at most `max_steps` steps from `state`, and whether the rows are satisfied.

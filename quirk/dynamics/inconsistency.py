@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..bodies.state import Kinematics, State
-from ..constraints.primitives import DISTANCE
 from ..errors import InconsistentStateError
 from .dense.rows import residual_derivatives, tangent_rows
 from .model.constrained_motion import ConstrainedMotion, angular_acceleration
 from .model.metric import Metric
-from .model.model import Model
 from .model.time_derivatives import MotionTower
 from .sparse.solver.solver import Verdict
 
@@ -36,19 +34,6 @@ MISSED, EXPLAINED = 10.0, 100.0
 
 # Scale of accelerations over length, 1/s^2, of a system at rest without gravity; avoids division by zero.
 AT_REST = 1e-9
-
-
-def units(model: Model) -> np.ndarray:
-    """Return the divisors (m,) that convert residuals Phi of m rows and their derivatives to lengths and angles.
-
-    For a distance l, whose Phi is a squared distance, the divisor is 2 l.
-    """
-    unit = np.ones(model.rows)
-    distances = model.table.kind == DISTANCE
-    unit[model.table.row[distances]] = 2 * np.sqrt(model.table.offset[distances])
-    for placed in model.relations:
-        unit[placed.rows] = placed.relation.scale
-    return unit
 
 
 def contradiction(system: System, state: State, t: float, row: int) -> str:
@@ -93,8 +78,8 @@ def check_accelerations(
     )
     motion.position[:-1, 2] = linear
     motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], angular)
-    unit, length = units(model), model.length
-    phi = residual_derivatives(model, motion, t) / unit[:, None]
+    length = model.length
+    phi = residual_derivatives(model, motion, t) / model.residual_scale[:, None]
     fastest = np.abs(kin.angular_velocity).max() + np.abs(kin.velocity).max() / length
     size = np.abs(linear).max() / length + np.abs(angular).max() + fastest**2
     # If all bodies are held, the free-fall acceleration is the scale.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..constraints import Constraint
-from ..constraints.relation import Relation
 from ..constraints.unilateral import Unilateral
 from ..forces import ForceElement
 
@@ -43,7 +42,7 @@ def _constraint(constraint: Constraint, closure: Closure | None) -> dict[str, An
         **_part(constraint, [(body.name, frame) for body, frame in constraint.ends]),
         "rows": [label for row in rows for label in row.labels],
         "numbers": [
-            *(x for row in rows for x in (row.numbers if isinstance(row, Relation) else [row.offset])),
+            *(x for row in rows for x in row.numbers),
             *(() if closure is None else closure.offsets.get(constraint.name, ())),
         ],
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quirk.bodies.rotation import multiply
-from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -23,6 +23,8 @@ from .functions import law_print
 from .links import link_entries, placed_joints, suits
 from .records import AT_REST, LOADED, MOVED, LaneTables
 
+# Kinds of primitives for which `closing` has closing rows.
+KINDS = {COINCIDENCE, DOT1, DOT2, DISTANCE}
 # Maximum number of closing rows in lanes: the cost of a step grows with its square.
 MOST_CLOSING = 48
 # Minimum distance of a closing row from the span of the rows before it, relative to that of the first row. Below this
@@ -103,9 +105,11 @@ def planned(model: Model, solver: Solver, state: Any, start: float, project: boo
     kept = _independent(model, solver, rows, closing, state, start)
     if isinstance(kept, str):
         return kept
+    t = model.table
+    if not KINDS.issuperset(t.kind[p] for p, _ in kept):
+        return "elementary constraints of other kinds that close loops"
     if len(kept) > MOST_CLOSING:
         return f"{len(kept)} rows that close loops, more than {MOST_CLOSING}"
-    t = model.table
     entries = [(t.kind[p], k, *t.body[p]) for p, k in kept]
     tables = LaneTables(
         joints=np.array(forest, dtype=np.int64).ravel(),

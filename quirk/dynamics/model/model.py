@@ -18,7 +18,7 @@ from quirk.autodiff.dual import Dual, DualArray
 from quirk.bodies.body import Body, Ground
 from quirk.bodies.frame import Frame
 from quirk.constraints import Constraint
-from quirk.constraints.primitives import DISTANCE, DOT1, Primitive, PrimitiveTable
+from quirk.constraints.primitives import Primitive, PrimitiveTable
 from quirk.constraints.relation import TORQUE, Relation, RelationLayout, frame_numbers
 from quirk.constraints.unilateral import Unilateral
 from quirk.errors import InputError
@@ -102,6 +102,9 @@ class Model:
     relations : relations, with all rows that do not belong to primitives
     row_primitive : (m,) index of the primitive of each row, -1 for rows of relations
     row_torque : (m,) whether the multiplier of a row is a torque and its Phi an angle
+    residual_scale : (m,)
+        Derivative of Phi with respect to a length, 1/m, or an angle: residuals divided by it are lengths and angles,
+        to first order. It is 2 l for a row that fixes the square of a distance l.
     labels : names of the m rows
     joint_rows : slice of rows by name of each enabled constraint
     joint_bodies : each enabled constraint with the indices of its two bodies
@@ -127,6 +130,7 @@ class Model:
     relations: list[PlacedRelation]
     row_primitive: np.ndarray
     row_torque: np.ndarray
+    residual_scale: np.ndarray
     labels: list[str]
     joint_rows: dict[str, slice]
     joint_bodies: list[tuple[Constraint, tuple[int, int]]]
@@ -200,7 +204,7 @@ class _Rows:
     Attributes
     ----------
     entries : for each primitive its kind, first row, bodies, arms, directions and offset
-    relations, row_primitive, row_torque, labels, joint_rows, joint_bodies : as in `Model`
+    relations, row_primitive, row_torque, residual_scale, labels, joint_rows, joint_bodies : as in `Model`
     arms : joint points in the axes of bodies, from the centers of mass, m
     """
 
@@ -210,6 +214,7 @@ class _Rows:
         self.relations: list[PlacedRelation] = []
         self.row_primitive: list[int] = []
         self.row_torque: list[bool] = []
+        self.residual_scale: list[float] = []
         self.labels: list[str] = []
         self.joint_rows: dict[str, slice] = {}
         self.joint_bodies: list[tuple[Constraint, tuple[int, int]]] = []
@@ -228,6 +233,8 @@ class _Rows:
                 self._add_relation(constraint, part)
             else:
                 self._add_primitive(part, ends, frames)
+            self.row_torque += [unit == TORQUE for unit in part.units]
+            self.residual_scale += [part.scale] * len(part.units)
         self.labels += constraint.labels
         self.joint_rows[constraint.name] = slice(first, len(self.labels))
         self.joint_bodies.append((constraint, ends))
@@ -240,14 +247,12 @@ class _Rows:
         rows = slice(first, first + count)
         self.relations.append(PlacedRelation(relation, rows, members, places, str(constraint)))
         self.row_primitive += [-1] * count
-        self.row_torque += [unit == TORQUE for unit in relation.units]
 
     def _add_primitive(self, primitive: Primitive, ends: tuple[int, int], frames: tuple[Frame, Frame]) -> None:
         first, count = len(self.row_primitive), len(primitive.labels)
         axes = frames[0].matrix[:, primitive.axis_i], frames[1].matrix[:, primitive.axis_j]
         origins = frames[0].origin, frames[1].origin
         self.row_primitive += [len(self.entries)] * count
-        self.row_torque += [primitive.kind == DOT1] * count
         self.entries.append((primitive.kind, first, ends, origins, axes, primitive.offset))
 
 
@@ -281,7 +286,7 @@ def flatten(
     for constraint in constraints:
         if constraint.name in active:
             rows.add(constraint)
-    table, torque = _table(rows.entries), np.array(rows.row_torque, dtype=bool)
+    torque, scale = np.array(rows.row_torque, dtype=bool), np.array(rows.residual_scale, dtype=float)
     mass = np.array([b.mass for b in bodies], dtype=float)
     inertia = np.array([b.inertia for b in bodies], dtype=float).reshape(-1, 3, 3)
     arms = np.linalg.norm(np.array(rows.arms).reshape(-1, 3), axis=1)
@@ -292,17 +297,18 @@ def flatten(
         mass=mass,
         inertia=inertia,
         gravity=gravity,
-        table=table,
+        table=_table(rows.entries),
         relations=rows.relations,
         row_primitive=np.array(rows.row_primitive, dtype=np.int64),
         row_torque=torque,
+        residual_scale=scale,
         labels=rows.labels,
         joint_rows=rows.joint_rows,
         joint_bodies=rows.joint_bodies,
         forces=[(force, tuple(rows.index(b) for b in force.bodies)) for force in forces],
         joints=arrangement.joints,
         carried=arrangement.carried,
-        row_scale=_row_scale(table, rows.relations, torque, length if load_length is None else load_length),
+        row_scale=np.where(torque, 1 / (length if load_length is None else load_length), 1.0) * scale,
         length=length,
         rank_tolerance=min(max(rank_tolerance, DEPENDENT * slack), LARGEST_RANK_TOLERANCE),
         slack=slack,
@@ -330,19 +336,3 @@ def _table(entries: Sequence[tuple]) -> PrimitiveTable:
         direction=np.array(direction, dtype=float).reshape(-1, 2, 3),
         offset=np.array(offset, dtype=float),
     )
-
-
-def _row_scale(
-    table: PrimitiveTable, relations: Sequence[PlacedRelation], torque: np.ndarray, load_length: float
-) -> np.ndarray:
-    """Return the force (m,), N, that each of m rows exerts with a unit multiplier, in the units of its residual.
-
-    The force is 1 for a multiplier that is a force, 1 / `load_length` for a torque, and 2 l for a row that fixes the
-    square of a distance l.
-    """
-    scale = np.where(torque, 1 / load_length, 1.0)
-    for placed in relations:
-        scale[placed.rows] *= placed.relation.scale
-    distances = table.kind == DISTANCE
-    scale[table.row[distances]] = 2 * np.sqrt(table.offset[distances])
-    return scale

@@ -12,8 +12,8 @@ import numpy as np
 
 from quirk.autodiff.jet import Jet
 from quirk.constraints import Constraint
-from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, Primitive
-from quirk.constraints.relation import FORCE, TORQUE, Function, MovingFrame, Relation, frame_numbers
+from quirk.constraints.primitives import INERTIAL, SEPARATION, Primitive
+from quirk.constraints.relation import Function, MovingFrame, Relation, frame_numbers
 
 from .model import Model, PlacedRelation
 
@@ -38,9 +38,9 @@ def _placed(
 ) -> PlacedRelation:
     """Return consecutive primitives (elementary constraints) of a constraint as one relation with the given rows."""
     relation = Relation(
-        _function(tuple((primitive.kind, primitive.axis_i, primitive.axis_j) for primitive in primitives)),
+        _function(tuple((*primitive.factors, primitive.axis_i, primitive.axis_j) for primitive in primitives)),
         tuple(label for primitive in primitives for label in primitive.labels),
-        tuple(TORQUE if primitive.kind == DOT1 else FORCE for primitive in primitives for _ in primitive.labels),
+        tuple(unit for primitive in primitives for unit in primitive.units),
         tuple(primitive.offset for primitive in primitives),
     )
     frames = np.array([frame_numbers(frame) for frame in (constraint.frame_i, constraint.frame_j)])
@@ -48,25 +48,25 @@ def _placed(
 
 
 @functools.cache
-def _function(recipe: tuple[tuple[int, int, int], ...]) -> Function:
+def _function(recipe: tuple[tuple[int, int, int, int], ...]) -> Function:
     """Return a function (t, frames, numbers, motions) that computes the residuals of primitive constraints.
 
-    `recipe` has an entry for each primitive: its kind, and the indices (0 to 2 for x to z) of its axes in frames i and
-    j. The function's argument `frames` are the moving frames i and j, and `numbers` the offsets of the primitives: m,
-    m^2 for DISTANCE, or the cosine of an angle for DOT1. It returns three residuals for a coincidence, and one for each
-    other primitive.
+    `recipe` has an entry for each primitive: its factors x and y, and the indices (0 to 2 for x to z) of its axes in
+    frames i and j. The function's argument `frames` are the moving frames i and j, and `numbers` the offsets of the
+    primitives: m, m^2 for a distance, or the cosine of an angle for dot-1. It returns three residuals for a
+    coincidence, and one for each other primitive.
     """
 
     def rows(t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> list[Jet]:
         frame_i, frame_j = frames
         d = frame_j.position - frame_i.position
         values: list[Jet] = []
-        for (kind, axis_i, axis_j), offset in zip(recipe, numbers, strict=True):
-            if kind == COINCIDENCE:
+        for (of_x, of_y, axis_i, axis_j), offset in zip(recipe, numbers, strict=True):
+            if of_x == INERTIAL:
                 values += list(d)
                 continue
-            x = d if kind == DISTANCE else frame_i.rotation[:, axis_i]
-            y = frame_j.rotation[:, axis_j] if kind == DOT1 else d
+            x = d if of_x == SEPARATION else frame_i.rotation[:, axis_i]
+            y = d if of_y == SEPARATION else frame_j.rotation[:, axis_j]
             values.append(x @ y - offset)
         return values
 

@@ -15,8 +15,7 @@ from matplotlib.colors import to_rgba
 from quirk.beams import Beam
 from quirk.bodies.body import GROUND, Body
 from quirk.constraints import Constraint, Drawing, Joint
-from quirk.constraints.primitives import DOT1
-from quirk.constraints.relation import FORCE, Relation
+from quirk.constraints.relation import FORCE
 from quirk.result.pose_interpolation import orientations, poses, stretches
 from quirk.system.system import System
 
@@ -230,10 +229,7 @@ def _seen_through(color: Any) -> tuple[float, float, float, float]:
 
 def _holds_points(constraint: Constraint) -> bool:
     """Whether a constraint exerts forces at its joint points, which are then drawn."""
-    return any(
-        FORCE in primitive.units if isinstance(primitive, Relation) else primitive.kind != DOT1
-        for primitive in constraint.primitives
-    )
+    return any(FORCE in primitive.units for primitive in constraint.primitives)
 
 
 def drawn_on(constraint: Constraint) -> tuple[Any, Any]:

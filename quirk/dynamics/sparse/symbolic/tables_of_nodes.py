@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from quirk.bodies.state import STATE_SIZE
-from quirk.constraints.primitives import COINCIDENCE, DISTANCE, DOT1, DOT2
+from quirk.constraints.primitives import AXIS, COINCIDENCE, DOT1, FACTORS, INERTIAL, SEPARATION
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots, compact
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH
@@ -82,12 +82,12 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
     p = np.array([p for joint in joints for p in joint.primitives])
     node, row = np.repeat(of, count), t.row[p] - np.repeat([joint.rows.start for joint in joints], count)
     offset, direction = nodes.offset.reshape(K, WIDTH), nodes.direction.reshape(K, 2, 3, WIDTH)
-    kind = t.kind[p]
-    # Body i, and body j; the direction of a coincidence or distance is not used.
-    for side, kinds in enumerate(((DOT1, DOT2), (DOT1,))):
-        turns = np.isin(kind, kinds)
+    factors = FACTORS[t.kind[p]]
+    # Factor x is an axis of body i or another vector, factor y an axis of body j or another vector.
+    for side in range(2):
+        turns = factors[:, side] == AXIS
         direction[node[turns], side, :, row[turns]] = t.direction[p[turns], side]
-    single = kind != COINCIDENCE
+    single = factors[:, 0] != INERTIAL
     offset[node[single], row[single]] = t.offset[p[single]]
 
 
@@ -96,12 +96,13 @@ def _lanes(composition: Composition) -> bytes:
     """Return the pattern (5, WIDTH) of the rows of a node, in the form used by `kernels.rows`."""
     lanes = np.zeros((5, WIDTH))
     for kind, row in composition:
-        if kind == COINCIDENCE:
+        of_x, of_y = FACTORS[kind]
+        if of_x == INERTIAL:
             lanes[[0, 1, 2], [row, row + 1, row + 2]] = 1.0
             lanes[4, row : row + 3] = 1.0
         else:
-            lanes[3, row] = kind == DISTANCE
-            lanes[4, row] = kind in (DOT2, DISTANCE)
+            lanes[3, row] = of_x == SEPARATION
+            lanes[4, row] = of_y == SEPARATION
     return lanes.tobytes()
 
 

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.constraints.primitives import COINCIDENCE, FACTORS, SEPARATION
 from quirk.dynamics.model.layout import KINEMATICS_SIZE, WRENCH_SIZE, Slots
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import aligned
@@ -153,7 +153,7 @@ def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
         if kind == COINCIDENCE:
             shifts += range(row, row + 3)
         else:
-            (turns if kind == DOT1 else shifts).append(row)
+            (shifts if SEPARATION in FACTORS[kind] else turns).append(row)
     lanes = np.zeros(JOINT_ENTRIES, dtype=np.int64)
     lanes[TRANSLATION_LANES:][: len(shifts)] = shifts
     lanes[ROTATION_LANES:][: len(turns)] = turns

@@ -6,7 +6,7 @@ which carry derivatives, are then propagated through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,13 @@ from quirk.forces import ForceElement
 from quirk.forces import law as laws
 from quirk.forces.calls import DualCall
 from quirk.forces.law_layout import LawLayout
-from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import pointer_to_python
 from quirk.jit.llvm_functions import Native, native
 from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import WIDTH, load
+
+from ..taylor.tapes import prints_of
 
 # Function fill(t, inputs, outputs) of dual numbers.
 Fill = Callable[[Any, Any, Any], None]
@@ -49,13 +50,12 @@ def law_pointer(
     def fill(t: Any, given: Any, found: Any) -> None:
         laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
 
-    prints = tuple(fingerprint(value.function) for value in element.functions)
+    prints = prints_of(element)
     user_functions = [*(value.source for value in element.functions), *element.sources]
     if not plain_python() and not any(map(refuse, user_functions)):
         try:
-            shared = _has_fingerprints(prints) and element.built_in
-            key = (element.structure, prints, layout) if shared else None
-            keep = shared and not element.of_user
+            key = None if prints is None else (element.structure, prints, layout)
+            keep = prints is not None and not element.of_user
             return CODE.get(key, lambda: _generated(fill, layout.inputs, layout.outputs, keep))
         except BranchingError:
             pass  # it branches on values, or a function accepts floats only
@@ -63,18 +63,6 @@ def law_pointer(
             if element.built_in and not element.functions:
                 raise
     return _in_python(fill, inputs, outputs, layout.inputs, layout.outputs, watch, f"{element}")
-
-
-def _has_fingerprints(prints: Sequence[Any]) -> bool:
-    """Return whether all functions of an element have fingerprints, so that elements can share the generated code.
-
-    A fingerprint identifies a function whose behavior is fixed.
-    """
-    try:
-        hash(tuple(prints))
-    except TypeError:
-        return False
-    return None not in prints
 
 
 def _generated(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:

@@ -6,14 +6,14 @@ Notation: Phi are the residuals of the constraint rows.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
 from quirk.autodiff.condition import BranchingError
-from quirk.constraints.relation import LANES, Function, Relation, RelationLayout
+from quirk.constraints.relation import LANES, Relation, RelationLayout
 from quirk.dynamics.model.model import Model, PlacedRelation
 from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
@@ -129,22 +129,26 @@ def _branches(source: Any) -> bool:
 
 
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
-    """Return machine code that computes the outputs of a relation; relations with the same function share it.
-
-    Code of a user function is shared only if the function has a fingerprint, that is if its behavior is fixed.
-    """
-    prints = None if relation.source is None else fingerprint(relation.source)
-    # Without a fingerprint, the function's behavior may differ from that of the cached code.
-    unknown = relation.of_user and prints is None
-    key = None if unknown else (relation.function, prints, relation.of_velocities, layout, resting)
-    keep = key is not None and not relation.of_user
-    return CODE.get(key, lambda: _written(relation.function, relation.of_velocities, layout, resting, keep))
-
-
-def _written(function: Function, of_velocities: bool, layout: RelationLayout, resting: bool, keep: bool) -> Native:
-    relation = Relation(function, ("",) * layout.rows, (), of_velocities=of_velocities)
+    """Return machine code that computes the outputs of a relation; relations with the same function share it."""
+    bare = without_numbers(relation)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:
-        relation.fill(layout, resting, t, inputs, outputs)
+        bare.fill(layout, resting, t, inputs, outputs)
 
-    return native(fill, keep=keep)
+    return CODE.get(shared_key(relation, layout, resting), lambda: native(fill, keep=not relation.of_user))
+
+
+def without_numbers(relation: Relation) -> Relation:
+    """Return a relation with the same function, from which machine code for all of them is generated."""
+    return Relation(relation.function, ("",) * len(relation.labels), (), of_velocities=relation.of_velocities)
+
+
+def shared_key(relation: Relation, *details: Hashable) -> tuple[Any, ...] | None:
+    """Return a key that is equal for relations that share machine code; None if a user function may change.
+
+    The behavior of a user function is fixed if the function has a fingerprint. `details` are further parts of the key.
+    """
+    prints = None if relation.source is None else fingerprint(relation.source)
+    if relation.of_user and prints is None:
+        return None
+    return (relation.function, prints, relation.of_velocities, *details)

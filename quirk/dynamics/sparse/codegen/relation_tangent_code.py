@@ -23,7 +23,6 @@ from quirk.autodiff.tape import Tape
 from quirk.autodiff.tape_tangent import recorded, replayed
 from quirk.constraints.relation import LANES, Relation, RelationLayout
 from quirk.dynamics.model.model import PlacedRelation
-from quirk.functions.fingerprint import fingerprint
 from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import pointer_to_python
 from quirk.jit.llvm_functions import Native, native
@@ -32,6 +31,7 @@ from quirk.jit.shared_code import SharedCode
 from quirk.jit.simd import WIDTH, at, load, put, splat, store
 
 from .law_tangent_code import Watch
+from .relation_functions import shared_key, without_numbers
 
 COMPONENTS = 6
 
@@ -65,12 +65,9 @@ def relation_pointer(
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
     if relation.compilable and not refused and not plain_python():
-        prints = None if relation.source is None else fingerprint(relation.source)
         try:
-            unknown = relation.of_user and prints is None
-            key = None if unknown else (relation.function, prints, relation.of_velocities, layout)
-            bare = Relation(relation.function, ("",) * layout.rows, (), of_velocities=relation.of_velocities)
-            return CODE.get(key, lambda: _generated(bare, layout, keep=not relation.of_user))
+            bare = without_numbers(relation)
+            return CODE.get(shared_key(relation, layout), lambda: _generated(bare, layout, keep=not relation.of_user))
         except BranchingError:
             pass  # it branches on values
     return _in_python(placed, layout, inputs, outputs, watch)

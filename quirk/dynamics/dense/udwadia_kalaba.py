@@ -125,8 +125,7 @@ def constrained_motion(
 
     # W with W W^T = M^-1, and u = W^T Q, so that W u = M^-1 Q = a. With T T^T = 4 and T q = 0 the inverse of
     # M_q = T^T J T + 4 J_0 q q^T is T^T J^-1 T / 16 + q q^T / (4 J_0).
-    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
-    W_r, W_omega = 1 / np.sqrt(model.mass), model.inverse_root
+    J_0, W_r, W_omega = model.mean_moment, 1 / np.sqrt(model.mass), model.inverse_root
     W_q = np.concatenate(
         [
             np.einsum("nki,nkj->nij", rotation.T_matrix(q), W_omega) / 4,

@@ -31,14 +31,8 @@ class ConstrainedMotion:
 
 
 def gyroscopic(model: Model, omega: np.ndarray) -> np.ndarray:
-    """Return omega x J omega (..., n, 3), N m, of n bodies, in body axes.
-
-    The middle principal moment is subtracted from all three, which leaves the product unchanged and reduces its
-    round-off for slender bodies.
-    """
-    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
-    unlike = model.inertia - middle[:, None, None] * np.eye(3)
-    return np.cross(omega, np.einsum("nij,...nj->...ni", unlike, omega))
+    """Return omega x J omega (..., n, 3), N m, of n bodies, in body axes."""
+    return np.cross(omega, np.einsum("nij,...nj->...ni", model.gyroscopic_inertia, omega))
 
 
 def quaternion_mass(
@@ -50,7 +44,7 @@ def quaternion_mass(
     Any J_0 > 0 gives the same motion, because the rows that keep |q| = 1 determine the motion along q.
     """
     T = rotation.T_matrix(q)
-    J_0 = np.trace(model.inertia, axis1=1, axis2=2) / 3
+    J_0 = model.mean_moment
     M_q = np.einsum("nki,nkl,nlj->nij", T, model.inertia, T)
     M_q += 4 * J_0[:, None, None] * q[:, :, None] * q[:, None, :]
     along = J_0 * (omega**2).sum(axis=1)

@@ -175,8 +175,7 @@ def _constants(model: Model) -> np.ndarray:
     constants = np.zeros((n, CONSTANTS_SIZE))
     constants[:, INVERSE_MASS] = 1 / model.mass
     constants[:, GRAVITY : GRAVITY + 3] = model.gravity
-    middle = np.linalg.eigvalsh(model.inertia)[:, 1]
-    constants[:, UNLIKE : UNLIKE + 9] = (model.inertia - middle[:, None, None] * np.eye(3)).reshape(n, 9)
+    constants[:, UNLIKE : UNLIKE + 9] = model.gyroscopic_inertia.reshape(n, 9)
     constants[:, MASS] = model.mass
     constants[:, FACTOR : FACTOR + 9] = W.reshape(n, 9)
     constants[:, INVERSE_FACTOR : INVERSE_FACTOR + 9] = np.linalg.inv(W).reshape(n, 9)

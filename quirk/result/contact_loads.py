@@ -31,7 +31,7 @@ CLOSED, STILL = 1e-9, 1e-8
 
 
 @dataclass(frozen=True)
-class _Contact:
+class ClosedContact:
     """Contact that is closed during a segment.
 
     Attributes
@@ -61,15 +61,16 @@ class ContactLoads:
 
     Attributes
     ----------
+    closed : contacts that are closed during the whole segment
     sticking : names of the friction elements of closed contacts without slip
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment) -> None:
         self._system, self._gaps, self._segment = system, gaps, segment
         self._openings = self._all() if self._has_contacts() else []
-        self._contacts = self._closed() if self._openings else []
+        self.closed = self._closed_contacts() if self._openings else []
         self.sticking = frozenset(
-            contact.friction.name for contact in self._contacts if contact.friction is not None and contact.slips
+            contact.friction.name for contact in self.closed if contact.friction is not None and contact.slips
         )
 
     def _has_contacts(self) -> bool:
@@ -84,7 +85,7 @@ class ContactLoads:
             found.append(self._gaps.at(solver, float(t), y, angles))
         return found
 
-    def _closed(self) -> list[_Contact]:
+    def _closed_contacts(self) -> list[ClosedContact]:
         """Return the contacts that are closed during the whole segment."""
         gaps, model, length = self._gaps, self._segment.model, self._system.model.length
         values = np.abs([opening.value for opening in self._openings]).max(axis=0)
@@ -113,7 +114,7 @@ class ContactLoads:
                     slips = ()
             slides = slides if isinstance(slides, Friction) else None
             rubs = () if slides is None else self._slips(slides, getattr(slides.slip, "side", 1))
-            found.append(_Contact(number, friction, slips, slides, rubs))
+            found.append(ClosedContact(number, friction, slips, slides, rubs))
         return found
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
@@ -150,13 +151,13 @@ class ContactLoads:
         """Names of the contacts that share a load with others, and of their friction elements."""
         return frozenset(name for group in self._groups() for name in self._names(group))
 
-    def _names(self, group: Sequence[_Contact]) -> list[str]:
+    def _names(self, group: Sequence[ClosedContact]) -> list[str]:
         frictions = [contact.friction.name for contact in group if contact.friction is not None and contact.slips]
         return [*(self._gaps.touches[contact.number].constraint.name for contact in group), *frictions]
 
-    def _groups(self) -> list[list[_Contact]]:
+    def _groups(self) -> list[list[ClosedContact]]:
         """Return groups of contacts that share their loads."""
-        rows = [[contact.number, *contact.slips] for contact in self._contacts]
+        rows = [[contact.number, *contact.slips] for contact in self.closed]
         numbers = [number for own in rows for number in own]
         if not numbers:
             return []
@@ -166,7 +167,7 @@ class ContactLoads:
         ends = np.cumsum([0, *(len(own) for own in rows)])
         together = [list(range(*pair)) for pair in pairwise(ends.tolist())]
         groups = dependent(ways @ ways.T, list(range(len(numbers))), together)
-        return [[self._contacts[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
+        return [[self.closed[k] for k, own in enumerate(together) if own[0] in group] for group in groups]
 
     def _matrix(self, opening: Opening, numbers: Sequence[int]) -> np.ndarray:
         """Return the loads on n bodies, inertial frame, for unit multipliers of r gaps and slip components, (6 n, r).
@@ -177,7 +178,7 @@ class ContactLoads:
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
-    def _shared(self, group: Sequence[_Contact], opening: Opening, row: int) -> np.ndarray:
+    def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> np.ndarray:
         """Return the multipliers of the gaps and slip components of a group of contacts at the output index `row`.
 
         The last entries are the changes of the sliding friction forces relative to those computed during the run.
@@ -187,7 +188,7 @@ class ContactLoads:
         A, none = self._matrix(opening, numbers), np.zeros(sum(len(contact.rubs) for contact in sliding))
         multipliers, model = self._segment.dynamics.multipliers[row], self._segment.model
         goal = np.zeros(len(A))
-        for name, parts in self._held(group):
+        for name, parts in self.rows_of(group):
             own = multipliers[model.joint_rows[name]]
             goal += self._matrix(opening, parts) @ own
         if not sliding:
@@ -219,14 +220,14 @@ class ContactLoads:
         changes = (found - z)[places]
         return np.concatenate([found, *(change * drag for change, drag in zip(changes, drags, strict=True))])
 
-    def _drag(self, contact: _Contact, opening: Opening) -> np.ndarray:
+    def _drag(self, contact: ClosedContact, opening: Opening) -> np.ndarray:
         """Return the friction force (d,) of a sliding contact along its slip components per unit normal load."""
         sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
         assert sliding is not None
         speed = np.linalg.norm(slip)
         return -sliding.coefficient * (slip / speed if speed > sliding.floor else sliding.direction)
 
-    def _held(self, group: Sequence[_Contact]) -> list[tuple[str, list[int]]]:
+    def rows_of(self, group: Sequence[ClosedContact]) -> list[tuple[str, list[int]]]:
         """Return the contacts and sticking friction elements of a group that have constraint rows.
 
         Each item consists of the name of a constraint, and the indices of its rows among all gaps and slip components.
@@ -252,7 +253,7 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.lstsq(A, goal, rcond=DEPENDENT)[0])
 
 
-def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[_Contact]) -> np.ndarray | None:
+def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
     A (6 n, r) maps the multipliers of the contacts in `group` to loads, and `goal` (6 n,) is the resultant.

@@ -251,8 +251,7 @@ class FrictionView(ForceView):
 
     The load computed by the force law, `exerted`, is zero during sticking. If several contacts share a sticking force,
     one possible distribution is reported; `force` then differs from `exerted` if a sliding contact shares its load with
-    sticking contacts. If the friction of several joints holds the same degree of freedom, the whole effort is assigned
-    to some of them, even above their limits, and none to the others.
+    sticking contacts. Sticking joints that hold the same degree of freedom share the effort within their limits.
     """
 
     of: Friction | JointFriction

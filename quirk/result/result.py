@@ -37,6 +37,7 @@ from .joint_views import JointView
 from .output import ResultOutput
 from .power import Power, power_of
 from .segment import Segment, joined, joined_by_name
+from .sticking_loads import SharedLoads, StickingLoads, sticking_joints
 from .totals import Energy, Momentum, Residual
 from .work import is_conservative, work_of
 
@@ -459,11 +460,13 @@ class Result(Renamed, ResultOutput):
     @cached_property
     def _joint_loads(self) -> dict[str, np.ndarray]:
         """Force (N) and torque (N m) of each constraint by name, (nt, 2, 3), inertial frame; zero while inactive."""
-        shared = self._contact_loads
-        return self._by_name([
-            segment.joint_loads | (contacts.loads if contacts is not None else {})
-            for segment, contacts in zip(self.segments, shared, strict=True)
+        pairs = zip(self.segments, self._contact_loads, strict=True)
+        loads = self._by_name([
+            segment.joint_loads | (contacts.loads if contacts is not None else {}) for segment, contacts in pairs
         ])  # fmt: skip
+        for name, change in self._by_name([shares.loads for shares in self._shares]).items():
+            loads[name] = loads.get(name, 0.0) + change
+        return loads
 
     @cached_property
     def _contact_loads(self) -> list[ContactLoads | None]:
@@ -474,11 +477,24 @@ class Result(Renamed, ResultOutput):
         return [segment.contact_loads or ContactLoads(self.system, gaps, segment) for segment in self.segments]
 
     @cached_property
+    def _shares(self) -> list[SharedLoads]:
+        """Changes of loads by which sticking joints share them within their limits, in each segment."""
+        # The numbers of contacts and their slip are those of `_contact_loads`.
+        contact_frictions = [force for force in self.system.forces if isinstance(force, Friction)]
+        gaps = Gaps(self.system, [*contact_frictions, *sticking_joints(self.system.forces)])
+        pairs = zip(self.segments, self._contact_loads, strict=True)
+        return [StickingLoads(self.system, gaps, segment, contacts).shares for segment, contacts in pairs]
+
+    @cached_property
     def multipliers(self) -> dict[str, np.ndarray]:
-        """Multipliers (nt, m) of the m rows of each constraint, by name; zero while the constraint is inactive."""
+        """Multipliers (nt, m) of the m rows of each constraint, by name; zero while the constraint is inactive.
+
+        Those of sticking friction are the friction forces along its slip, N.
+        """
         return self._by_name([
-            {name: segment.dynamics.multipliers[:, rows] for name, rows in segment.model.joint_rows.items()}
-            for segment in self.segments
+            {name: (segment.dynamics.multipliers + shares.multipliers)[:, rows]
+             for name, rows in segment.model.joint_rows.items()} | shares.efforts
+            for segment, shares in zip(self.segments, self._shares, strict=True)
         ])  # fmt: skip
 
     @cached_property

@@ -32,8 +32,9 @@ HALVED = 6
 GIVES_WAY = 1e-8
 # Contacts with less than this fraction of the largest load count as unloaded.
 NO_LOAD = 1e-9
-# Friction known to be at its limit is reduced by this fraction, so that the direction of slip is determined.
-LOWERED = 1e-6
+# Friction known to be at its limit is reduced by this fraction, so that the direction of slip is determined; along a
+# line, where only the sign matters, by more than the relative accuracy of loads, about round-off / STIFF.
+LOWERED, LOWERED_ON_LINE = 1e-6, 1e-5
 
 
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
@@ -63,7 +64,8 @@ def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
 def _limit(grip: Grip, slides: bool) -> float:
     if not slides:
         return grip.static
-    return grip.coefficient * (1.0 - LOWERED) if grip.at_limit and grip.moving is None else grip.coefficient
+    lowered = LOWERED_ON_LINE if len(grip.rows) == 1 else LOWERED
+    return grip.coefficient * (1.0 - lowered) if grip.at_limit and grip.moving is None else grip.coefficient
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:

@@ -1,10 +1,11 @@
 """Loads of minimum norm inside friction cones, for contacts that share a given load.
 
-The loads z satisfy V^T z = c, and |t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k.
-Those of minimum norm are z = P(V y): V y are the forces of equal springs in the contacts under a rigid displacement y,
-and P is the projection onto the friction cones. A contact compressed by y is loaded, and slides where its spring force
-is outside the cone. y is computed by Newton's method for the convex dual problem, the minimum of |P(V y)|^2 / 2 - c y
-(Rockafellar, Convex Analysis (1970), ch. 31).
+The loads z satisfy V^T z = c, and |t_k| <= mu_k n_k in each contact k with normal force n_k and tangential force t_k,
+or |t_k| <= l_k in a joint with constant friction. Those of minimum norm are z = P(V y): V y are the forces of equal
+springs in the contacts under a rigid displacement y, and P is the projection onto the friction cones and disks. A
+contact compressed by y is loaded, and slides where its spring force is outside the cone. y is computed by Newton's
+method for the convex dual problem, the minimum of z V y - |z|^2 / 2 - c y (Rockafellar, Convex Analysis (1970),
+ch. 31).
 
 Notation: loads (3 m,) of m contacts are the normal force and two tangential forces of each.
 """
@@ -26,7 +27,9 @@ REGULAR, LEVENBERG = 1e-13, 1e-2
 SERVES = 1e-9
 
 
-def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+def least_norm(
+    V: np.ndarray, c: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0
+) -> np.ndarray | None:
     """Return the loads z (3 m,) of minimum norm inside the friction cones with V^T z = c; None if the search fails.
 
     Parameters
@@ -34,45 +37,53 @@ def least_norm(V: np.ndarray, c: np.ndarray, coefficients: np.ndarray) -> np.nda
     V : (3 m, r) matrix with orthonormal columns
     c : (r,) total load in the coordinates of these columns
     coefficients : (m,) friction coefficients, which may be infinite
+    limits : (m,) constant limits of the friction of joints, N; 0 for contacts
     """
+    limits = np.broadcast_to(limits, coefficients.shape)
     y, size = c.copy(), float(np.linalg.norm(c))
-    z, slope = _projected(V @ y, coefficients)
+    z, slope = _projected(V @ y, coefficients, limits)
     for _ in range(MOST_STEPS):
         missed = V.T @ z - c
         off = float(np.linalg.norm(missed)) / size if size > 0 else 0.0
         if off <= CONVERGED:
             break
         step = -np.linalg.solve(V.T @ slope @ V + max(REGULAR, LEVENBERG * off) * np.eye(len(c)), missed)
-        value, promise, part = 0.5 * z @ z - c @ y, missed @ step, 1.0
-        value += ROUND_OFF * (0.5 * z @ z + np.abs(c) @ np.abs(y))
+        value, promise, part = z @ (V @ y) - 0.5 * z @ z - c @ y, missed @ step, 1.0
+        value += ROUND_OFF * (np.abs(z) @ np.abs(V @ y) + np.abs(c) @ np.abs(y))
         for _ in range(HALVED):
-            tried, slope_tried = _projected(V @ (y + part * step), coefficients)
-            if 0.5 * tried @ tried - c @ (y + part * step) <= value + DESCENT * part * promise:
+            moved = V @ (y + part * step)
+            tried, slope_tried = _projected(moved, coefficients, limits)
+            if tried @ moved - 0.5 * tried @ tried - c @ (y + part * step) <= value + DESCENT * part * promise:
                 break
             part *= 0.5
         y, z, slope = y + part * step, tried, slope_tried
     return z if np.linalg.norm(V.T @ z - c) <= SERVES * size else None
 
 
-def inside(z: np.ndarray, coefficients: np.ndarray) -> bool:
-    """Return whether the loads (3 m,) of m contacts are inside their friction cones."""
+def inside(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float = 0.0) -> bool:
+    """Return whether the loads (3 m,) are inside the friction cones of contacts and the limits of joints, m in all."""
     loads = z.reshape(-1, LOADS)
     across = np.linalg.norm(loads[:, 1:], axis=1)
-    limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0]
+    limit = np.where(np.isfinite(coefficients), coefficients, 1.0) * loads[:, 0] + limits
     return bool((loads[:, 0] >= 0).all() and ((across <= limit) | ~np.isfinite(coefficients)).all())
 
 
-def _projected(z: np.ndarray, coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _projected(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the loads inside the friction cones that are nearest to z (3 m,), and the Jacobian of this projection.
 
-    Both loads are (3 m,) for m contacts; the Jacobian is (3 m, 3 m).
+    Both loads are (3 m,) for m contacts; the Jacobian is (3 m, 3 m). `limits` (m,) are those of joints, 0 for contacts.
     """
     projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
-    for k, mu in enumerate(coefficients):
+    for k, (mu, limit) in enumerate(zip(coefficients, limits, strict=True)):
         part = slice(LOADS * k, LOADS * (k + 1))
         n, t = z[part][0], z[part][1:]
         size = float(np.linalg.norm(t))
-        if mu == np.inf:
+        if limit > 0:
+            across = np.eye(LOADS - 1)
+            if size > limit:
+                t, across = limit / size * t, limit / size * (across - np.outer(t, t) / size**2)
+            projected[part], slope[part, part] = [0.0, *t], np.pad(across, ((1, 0), (1, 0)))
+        elif mu == np.inf:
             projected[part], slope[part, part] = [max(n, 0.0), *t], np.diag([float(n > 0), 1.0, 1.0])
         elif n >= 0 and size <= mu * n:
             projected[part], slope[part, part] = z[part], np.eye(LOADS)

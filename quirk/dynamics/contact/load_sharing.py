@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quirk.forces.joint_friction import JointFriction
+
 from ..sparse.kernels.room import LOADS, most_room, scratch_of
 from .contact_modes import DEPENDENT, ContactModes, Grip
 
@@ -70,6 +72,17 @@ def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], complianc
     offset[every] = found.z[every] - weights[every] @ x
     ways = _redistributions(W, every)
     return Sharing(rows, weights, offset, _groups(ways, every, grips), ways)
+
+
+def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.ndarray:
+    """Return the compliances of rows of sticking joints relative to the least one.
+
+    Joints that hold one freedom share its load in proportion to their limits L: distributions minimize the sum of
+    e^2 / L over the efforts e. The limit of a translation, N, is compared with those of rotations by the
+    characteristic length of the system, m.
+    """
+    soft = [(1.0 if one.rotates else length) / (one.static * one.load_per_effort**2) for one in frictions]
+    return np.array(soft) / min(soft, default=1.0)
 
 
 def _redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from quirk.bodies.state import State
 from quirk.constraints.slip import OfGap
 from quirk.dynamics.contact.contact_modes import Grip
 from quirk.dynamics.contact.impulse import Impulse, impulses
+from quirk.dynamics.contact.load_sharing import joint_compliances
 from quirk.dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
 from quirk.dynamics.sparse.solver.joint_loads import JointLoads
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -97,7 +98,7 @@ class FrictionRowSource:
         # If constraints block a row, its response is round-off.
         blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
         W[blocked], W[:, blocked] = 0.0, 0.0
-        compliance = self._compliance(solver.model.length, numbers, grips)
+        compliance = self._compliance(solver.model.length, numbers, grips, acting)
         units = np.full(len(numbers), solver.model.length)
         units[: len(closed)] = self._units[list(closed)]
         result = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance, units)
@@ -137,22 +138,21 @@ class FrictionRowSource:
                 self._gaps.check_slip(friction, opening, closed[contact[friction.on.name]], own)
         return numbers, grips, sides
 
-    def _compliance(self, length: float, numbers: Sequence[int], grips: Sequence[Grip]) -> np.ndarray:
+    def _compliance(
+        self, length: float, numbers: Sequence[int], grips: Sequence[Grip], acting: Sequence[StickSlip]
+    ) -> np.ndarray:
         """Return the relative compliances (r,) of the rows; dependent rows share loads like springs in parallel.
 
-        `length` is the characteristic length of the system, m; `numbers` and `grips` are as in `FrictionRows`.
+        `length` is the characteristic length of the system, m, `acting` are the friction elements; `numbers` and
+        `grips` are as in `FrictionRows`.
         """
         touches = self._gaps.touches
         angular = np.array([k < len(touches) and touches[k].angular for k in numbers], dtype=bool)
         compliance = np.where(angular, 1 / length**2, 1.0)
-        # So that joints which hold one freedom share its load in proportion to their limits.
-        soft = {
-            grip.rows[0]: 1.0 / (grip.static * grip.load.value**2)
-            for grip in grips
-            if isinstance(grip.load, ConstantLoad)
-        }
-        for row, size in soft.items():
-            compliance[row] = size / min(soft.values())
+        joints = [
+            (grip.rows[0], one) for grip, one in zip(grips, acting, strict=True) if isinstance(one, JointFriction)
+        ]
+        compliance[[row for row, _ in joints]] = joint_compliances([one for _, one in joints], length)
         return compliance
 
     def _load_joints(

@@ -63,9 +63,8 @@ class Shares:
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
-        of_contacts = all(grip.contact is not None for grip in grips)
-        of_joints = all(isinstance(grip.load, ConstantLoad) for grip in grips)
-        return bool(grips) and not sliding and (of_contacts or of_joints)
+        known = all(grip.contact is not None or isinstance(grip.load, ConstantLoad) for grip in grips)
+        return bool(grips) and not sliding and known
 
     def _with_sliding(self) -> list[list[int]]:
         """Return groups of connected contacts in which sticking contacts share a load with sliding contacts.
@@ -117,13 +116,14 @@ class Shares:
         for c in (row for row in group if row < self._rows.contacts):
             grip = grip_of.get(c)
             order += [c, *(grip.rows if grip is not None else (-1, -1))]
+            constants += LOADS * [0.0]
             coefficients.append(grip.static if grip is not None else 0.0)
         limits = {grip.rows[0]: grip.static * grip.load.value for grip in map(grips.__getitem__, members)
                   if isinstance(grip.load, ConstantLoad)}  # fmt: skip
         for row, limit in limits.items():
             order += [-1, row, -1]
+            constants += [max(limits.values()), 0.0, 0.0]
             coefficients.append(limit / max(limits.values()))
-        constants = [max(limits.values()) if limits and k % LOADS == 0 else 0.0 for k in range(len(order))]
         some = (np.array(order) >= 0)[:, None]
         return Patch(
             frictions[members[0]],

@@ -122,16 +122,21 @@ class Sensitivities:
         return derivatives
 
     def _refuse_shared(self, k: int, named: Mapping[str, object]) -> None:
-        """Raise an InputError if a quantity is a load shared by contacts, which is not determined by the motion.
+        """Raise an InputError if a quantity is a load shared by contacts or joints, not determined by the motion.
 
         `k` is the index of the segment, and `named` are the quantities by name.
         """
-        contacts = self.result._contact_loads[k]
+        if not any(is_load(of) for of in named.values()):
+            return
+        result = self.result
+        contacts, joints = result._contact_loads[k], result._shares[k].shared(result.system.model.length)
         for name, of in named.items():
-            if contacts is not None and is_load(of) and getattr(of.of, "name", "") in contacts.shared:
+            part = getattr(of.of, "name", "") if is_load(of) else ""
+            if part in joints or (contacts is not None and part in contacts.shared):
+                what = "sticking joints" if part in joints else "contacts"
                 raise InputError(
-                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other contacts, and '
-                    "rigid bodies determine only the sum: use finite differences, or support the body on fewer contacts"
+                    f'{OWNER}: "{name}" has no derivative, since {of.of} shares its load with other {what}, and rigid '
+                    f"bodies determine only the sum: use finite differences, or hold the body by fewer {what}"
                 )
 
     @cached_property

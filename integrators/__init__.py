@@ -1,7 +1,7 @@
 """Runge-Kutta, Rosenbrock, Radau IIA and Taylor integrators: coefficients, steps, step-size control, dense output.
 
 The package is independent of mechanics: a problem is y' = f(t, y), with an optional projection of y after each step and
-a norm for errors.
+a norm of the error.
 """
 
 from .adaptive import Tolerance, adaptive_steps

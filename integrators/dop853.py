@@ -215,8 +215,8 @@ _DENSE = (
 def _dense(b: np.ndarray) -> np.ndarray:
     """Return the dense-output weights (16, 7) in terms of Bernstein polynomials of degree 7.
 
-    The source gives them in the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))). `b` (12,) are the weights
-    of y_new.
+    The source gives the interpolant in the nested form x (F0 + (1-x) (F1 + x (F2 + (1-x) (F3 + ...)))). `b` (12,) are
+    the weights of y_new.
     """
     first, last, step = np.eye(16)[0], np.eye(16)[12], np.append(b, np.zeros(4))
     F = [step, first - step, 2 * step - first - last, *from_rows(_DENSE, 16)]

@@ -24,7 +24,7 @@ class Change(NamedTuple):
 
     Attributes
     ----------
-    last_before, first_after : last time before the change and first time after it; adjacent floats for a jump
+    last_before, first_after : last time before the change and first time after it; consecutive floats for a jump
     jump : whether the function jumps
     """
 
@@ -59,7 +59,7 @@ def locate_change(value: Values, start: float, stop: float) -> Change | None:
 
 
 def _is_jump(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
-    """Whether a function is nearly constant just before the time `before` and just after the time `after` of a jump.
+    """Whether a function is nearly constant on either side of a suspected jump between the times `before` and `after`.
 
     `low` and `high` are its values at these two times.
     """

@@ -13,7 +13,7 @@ class Recorder:
     Parameters
     ----------
     times : (nt,) increasing output times, or None for the ends of all steps
-    manifold : projection of interpolated states onto the constraints; states at ends of steps satisfy them already
+    manifold : projection of interpolated states onto the constraints; states at the ends of steps are not projected
     """
 
     def __init__(self, times: np.ndarray | None, manifold: Projection | None) -> None:
@@ -25,7 +25,7 @@ class Recorder:
 
     @property
     def behind(self) -> int:
-        """Number of output times that have been passed."""
+        """Number of output times at which a state has been stored."""
         return 0 if self.pending is None else self._count - len(self.pending)
 
     def keep(self, t: float, y: np.ndarray) -> None:

@@ -14,7 +14,7 @@ from .tableau import CHECK_TOLERANCE, from_rows
 
 @dataclass(frozen=True)
 class Rosenbrock:
-    """A Rosenbrock method of s stages, in the form without products with the Jacobian J.
+    """A Rosenbrock method of s stages, in the form without Jacobian-vector products.
 
     Stage u_i solves (I / (gamma h) - J) u_i = f(t + c_i h, y + sum_j a_ij u_j) + sum_j (C_ij / h) u_j + d_i h f_t, and
     y_new = y + sum_i m_i u_i, with the error estimate sum_i e_i u_i (Hairer and Wanner, Solving Ordinary Differential
@@ -25,7 +25,7 @@ class Rosenbrock:
     name : str
     order, error_order : int
         Orders of the method and of the embedded method; the error estimate is of order h^(error_order + 1).
-    gamma : float, coefficient of the Jacobian
+    gamma : float, coefficient of the Jacobian J
     a, C : (s, s) strictly lower triangular
     c, d, m, e : (s,) nodes, weights of f_t, of the result and of the error estimate
     dense : (k, s)
@@ -75,7 +75,7 @@ class Rosenbrock:
 
     @property
     def b(self) -> np.ndarray:
-        """Weights m (s,) of the stages, under the name that explicit methods use."""
+        """Weights m (s,) of the stages, named as for explicit methods."""
         return self.m
 
 

@@ -1,6 +1,6 @@
 """SciPy's implicit methods for stiff systems.
 
-Terms: a break is a time at which a step must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class StiffStep:
         self._solution = solver.dense_output()
 
     def sample(self, t: float) -> np.ndarray:
-        """Return the state y (N,) at time t within the step, from SciPy's dense output."""
+        """Return the state y (N,) at time t within the step, by SciPy's dense output."""
         return self._solution(t)
 
     near = sample
@@ -55,11 +55,11 @@ def stiff_steps(
 ) -> Iterator[StiffStep]:
     """Yield the accepted steps of y' = f(t, y) by SciPy's Radau, BDF or LSODA, from (t, y) to `end`.
 
-    `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); with finite differences,
-    half of the digits are lost, so that iterations at tight tolerances fail for stiff systems. `counted` is the number
-    of leading components of y whose errors count; None for all. Every yielded end state is projected; the solver
-    continues from its own state until that has drifted by RESTART_DRIFT times the tolerance. Then, and at breaks, it is
-    restarted.
+    `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); without it SciPy uses
+    finite differences, which lose half of the digits, so that iterations at tight tolerances fail for stiff systems.
+    `counted` is the number of leading components of y whose errors are controlled; None for all. The end state of each
+    yielded step is projected. The solver continues from the unprojected state; it is restarted at breaks, and when the
+    unprojected state has drifted from the manifold by RESTART_DRIFT times the tolerance.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def stiff_steps(
 
 
 def _stepped(solver: Any) -> str | None:
-    """Advance a SciPy solver by one step, and return its message if it fails.
+    """Advance a SciPy solver by one step; return its message if it fails, otherwise None.
 
     A linear-algebra error on non-finite values counts as a failed step.
     """

@@ -14,7 +14,7 @@ CHECK_TOLERANCE = 1e-12
 
 
 def from_rows(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
-    """Return an array (len(rows), width) from its nonzero entries; each row maps columns to values."""
+    """Return an array (len(rows), width) from its nonzero entries; each row is a dict of values by column."""
     array = np.zeros((len(rows), width))
     for row, entries in zip(array, rows, strict=True):
         row[list(entries)] = list(entries.values())
@@ -42,8 +42,8 @@ def _binomials(degree: int) -> np.ndarray:
 class Tableau:
     """An explicit Runge-Kutta method of s stages, with error estimates and a continuous extension.
 
-    Stage k_i = f(t + c_i h, y + h sum_j a_ij k_j); y_new = y + h sum b_i k_i. One more evaluation, k_s = f(t + h,
-    y_new), is the first stage of the next step; error estimates and dense output may use it.
+    The stages are k_i = f(t + c_i h, y + h sum_j a_ij k_j), and y_new = y + h sum_i b_i k_i. One more evaluation,
+    k_s = f(t + h, y_new), is the first stage of the next step; error estimates and dense output may use it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Tableau:
     error_order : int
         Order of the embedded method; the estimate is of order h^(error_order + 1).
     extra_c, extra_a : (x,), (x, s + 1 + x)
-        Coefficients of x further stages, for dense output only.
+        Coefficients of x additional stages for dense output.
     dense : (s + 1 + x, d)
         Weights of the continuous extension, y(t + theta h) = y + h sum_k k_k sum_j dense[k, j - 1] B_j(theta), with the
         Bernstein polynomials B_j of degree d. Powers of theta would be equivalent, but at order 9 their weights of 1e4
@@ -99,15 +99,15 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """Number s of stages of a step, without the evaluation at its end."""
+        """Number s of stages of a step, excluding the evaluation at its end."""
         return len(self.b)
 
     @property
     def buffers(self) -> int:
-        """Number of slopes of a step: at its stages, at its end, and at further stages for dense output."""
+        """Number of slopes of a step: at its stages, at its end, and at additional stages for dense output."""
         return len(self.dense)
 
     @property
     def adaptive(self) -> bool:
-        """Whether the method estimates its error."""
+        """Whether the method has an error estimate."""
         return bool(self.errors)

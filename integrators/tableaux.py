@@ -14,7 +14,7 @@ from .tableau import Tableau, from_powers
 def hermite(b: np.ndarray) -> np.ndarray:
     """Return the dense-output weights (s + 1, 3) of cubic Hermite interpolation between both ends of a step.
 
-    `b` (s,) are the weights of y_new. The interpolant uses the first slope and the slope at the end of the step.
+    `b` (s,) are the weights of y_new. The interpolant uses the slopes at the start and at the end of the step.
     """
     dense = np.zeros((len(b) + 1, 3))
     dense[:-1, 1:] = b[:, np.newaxis]

@@ -24,10 +24,10 @@ class Taylor:
     Attributes
     ----------
     order : int
-        Order of the last term of the series of positions; one more than for velocities.
+        Order of the Taylor polynomials of positions; those of velocities have one order less.
     instead : Tableau
-        Runge-Kutta method used for systems whose motion cannot be expanded in a Taylor series, after the series stops
-        converging in a run (for example at a jump of a load), and for sensitivities along the steps of a run.
+        Runge-Kutta method used instead for systems whose motion cannot be expanded in a Taylor series, after the series
+        stops converging in a run (for example at a jump of a load), and for sensitivities along the steps of a run.
     """
 
     order: int
@@ -43,7 +43,7 @@ def taylor_for(rtol: float) -> Taylor:
     """Return the Taylor method for a relative tolerance.
 
     If the cost of each term were proportional to the number of terms, and a step had no other cost, the optimal order
-    would be -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). Measured costs per step grow little faster than the
-    order, so about MORE further terms save time, for small and for large systems.
+    would be -ln(rtol) / 2 (Jorba and Zou, Exp. Math. 14 (2005) 99). The measured cost per step grows only slightly
+    faster than the order, so that an order higher by MORE saves time, for small and for large systems.
     """
     return Taylor(min(max(FEWEST, round(-0.5 * math.log(rtol)) + MORE), MOST))

@@ -1,7 +1,7 @@
 """The most efficient of Verner's Runge-Kutta pairs of orders 9 and 8, with sixteen stages.
 
 Source: J. H. Verner, Numerically optimal Runge-Kutta pairs with interpolants, Numer. Algorithms 53 (2010):
-the pair of type IIa that the author printed in 2008, whose errors of order 10 have norm 3.49e-7, with its
+the pair of type IIa that the author published in 2008, with a principal error norm of 3.49e-7 (order 10), and its
 interpolant of order 9. Rows list their non-zero entries by stage; numbers are the doubles closest to the
 author's fractions and decimals.
 """

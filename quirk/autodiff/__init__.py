@@ -1,5 +1,5 @@
 """Automatic differentiation of functions.
 
-Jets carry time derivatives and gradients, dual numbers carry derivatives in eight directions, and tapes are recorded
+Jets have time derivatives and gradients, dual numbers have derivatives in eight directions, and tapes are recorded
 lists of operations.
 """

@@ -1,4 +1,4 @@
-"""Conditions that are not known yet, because the machine code that evaluates them is being generated."""
+"""Conditions in machine code under construction, whose truth is unknown."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ if TYPE_CHECKING:
 
 
 class BranchingError(TypeError):
-    """Error raised if a function branches on a value that is not known yet, while machine code is generated."""
+    """Error raised if a function branches on a value that is unknown while machine code is generated."""
 
 
 class Condition:
-    """Result of a comparison of jets in machine code that is being generated; its truth is not known yet.
+    """Result of a comparison of jets in machine code under construction.
 
-    `where` accepts it, and ``&``, ``|`` and ``~`` combine it; Python cannot branch on it.
+    Its truth is unknown, so Python cannot branch on it; `where` accepts it, and ``&``, ``|`` and ``~`` combine
+    conditions.
 
     Attributes
     ----------

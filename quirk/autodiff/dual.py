@@ -2,7 +2,7 @@
 
 A dual number is a value and its derivatives along eight directions (Griewank and Walther, Evaluating Derivatives, 2008,
 section 3.1). The derivatives are stored as lanes: the eight entries of a vector register. Values and derivatives are
-floats or, while machine code is generated, traced values, which stand for numbers that are not known yet. Dual numbers
+floats or, while machine code is generated, traced values, which represent numbers of the machine code. Dual numbers
 replace floats in jets, so that the same code of force laws and constraints also yields derivatives.
 
 The integer 0 in place of derivatives means that they are zero for every input; operations on it are skipped.
@@ -39,11 +39,11 @@ class Dual(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on this number emit instructions of machine code."""
+        """Whether operations on this number emit instructions of machine code instead of computing values."""
         return isinstance(self.value, TracedValue)
 
     def splat(self) -> DualLanes:
-        """Return eight copies of this number; for the constant zero, eight integers 0."""
+        """Return eight copies of this number; those of the constant zero are the integer 0."""
         nothing = isinstance(self.value, float) and self.value == 0.0 and is_zero(self.delta)
         return DualLanes([0 if nothing else self] * WIDTH)
 
@@ -86,7 +86,7 @@ class Dual(Scalar):
         return Dual(other * inverse, times(self.delta, -other * inverse * inverse))
 
     def function(self, name: str, *numbers: Any) -> Dual:
-        """Evaluate the function called `name`, such as "sin", for dual or other numbers; NaN where it is undefined."""
+        """Evaluate the function `name`, such as "sin", at dual or other numbers; NaN where it is undefined."""
         x = [number if isinstance(number, Dual) else Dual(number, 0) for number in numbers]
         values = [one.value for one in x]
         found = apply(name, *values)
@@ -108,7 +108,7 @@ class Dual(Scalar):
     def chosen(cls, truth: TracedValue, a: Any, b: Any) -> Dual:
         """Return `a` where a condition is true and `b` otherwise, with the derivatives of the selected number.
 
-        `truth` is evaluated by the machine code.
+        `truth` is a condition that is evaluated by the machine code.
         """
         one, two = (x if isinstance(x, Dual) else Dual(x, 0) for x in (a, b))
         if is_zero(one.delta) and is_zero(two.delta):
@@ -127,7 +127,7 @@ def _lanes(delta: Any) -> Any:
 
 
 class DualLanes(Entries):
-    """Eight dual numbers, such as the gradient of a jet."""
+    """Eight dual numbers in place of eight lanes, such as the gradient of a jet."""
 
     number = Dual
 
@@ -145,12 +145,12 @@ class DualArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on this array emit instructions of machine code."""
+        """Whether operations on this array emit instructions of machine code instead of computing values."""
         return isinstance(self.values, TracedValue)
 
     @property
     def zero(self) -> Dual:
-        """The dual number zero, of the type of the array's elements."""
+        """The dual number zero, of the same type as the array's elements."""
         return Dual(0.0, 0)
 
     def __getitem__(self, index: int) -> Dual:
@@ -163,7 +163,7 @@ class DualArray(Scalar):
         store(self.values, self.count + WIDTH * index, delta)
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight dual numbers in adjacent elements, from element `index` on."""
+        """Store eight dual numbers in adjacent elements, beginning at element `index`."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 
@@ -174,7 +174,7 @@ class DualArray(Scalar):
 
 
 def of_values(function: Callable[..., Any], array: Any, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """Evaluate a function for the values of dual numbers, and return its results with zero derivatives."""
+    """Evaluate a function at the values of dual numbers; return the results as dual numbers with zero derivatives."""
     values = [x.value if isinstance(x, Dual) else x for x in arguments]
     return tuple(Dual(x, 0) for x in function(array.values, *values))
 

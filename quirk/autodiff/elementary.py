@@ -1,4 +1,4 @@
-"""Elementary functions of numbers that are floats or stand for floats, such as traced values and dual numbers."""
+"""Elementary functions of floats, traced values and dual numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPARISONS = {
 
 
 def apply(name: str, *numbers: Any) -> Any:
-    """Evaluate the function called `name`, such as "sin"; the result is NaN where it is undefined.
+    """Evaluate the function `name`, such as "sin"; the result is NaN where it is undefined.
 
     The arguments are floats, coefficients of jets or traced values.
     """
@@ -30,7 +30,7 @@ def apply(name: str, *numbers: Any) -> Any:
 
 
 def _guarded(function: Any) -> Any:
-    """Return a copy of `function` that returns NaN instead of raising an exception, like compiled code."""
+    """Return `function`, wrapped to return NaN instead of raising an exception, like compiled code."""
 
     def guarded(*x: float) -> float:
         try:
@@ -48,5 +48,5 @@ _FUNCTIONS = {
 
 
 def inverse(x: Any) -> Any:
-    """Return 1 / x, or NaN for zero; no exception is raised, as in compiled code."""
+    """Return 1 / x, or NaN for x = 0; no exception is raised, like in compiled code."""
     return 1.0 / x if isinstance(x, Scalar) or x != 0 else math.nan

@@ -5,10 +5,9 @@ x, x', x''/2, ..., and the gradient with respect to small displacements of the b
 of order G. Sums, products and elementary functions of jets are jets, by Leibniz' rule and the recurrences for truncated
 Taylor series (Griewank and Walther, Evaluating Derivatives, 2008, table 13.2).
 
-Coefficients are floats or, while a kernel (a function for machine code) is compiled, traced values, which record
-operations on numbers that are not known yet (`quirk.jit.tracing`). The same source serves both, as long as it does not
-branch on comparisons of jets, which is possible for floats only. The integer 0 as a coefficient means zero for every
-input; operations on it are skipped.
+Coefficients are floats or, while machine code is generated, traced values, which record the operations on them
+(`quirk.jit.tracing`). The same source serves both, as long as it does not branch on comparisons of jets, which is
+possible for floats only. The integer 0 as a coefficient means zero for every input; operations on it are skipped.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ class Jet:
     taylor : K + 1 numbers
         Value, rate, half the second derivative, ...: the k-th derivative over k!.
     gradient : list with one entry for each body
-        For each body G + 1 Taylor coefficients of eight numbers, of which six are used: derivatives with respect to a
-        translation of the body along, and a rotation about, the axes of the inertial frame. None if the body has no
-        effect.
+        For each body G + 1 Taylor coefficients with eight entries. The first six are the derivatives with respect to
+        translations of the body along, and rotations about, the axes of the inertial frame; two are unused. None if the
+        quantity does not depend on the body.
     """
 
     def __init__(self, taylor: Sequence[Any], gradient: Sequence[Any]) -> None:
@@ -48,33 +47,33 @@ class Jet:
 
     @property
     def rate(self) -> Jet:
-        """Time derivative of the quantity: a jet with one derivative less and without gradient."""
+        """Time derivative of the quantity: a jet with one time derivative fewer and without gradient."""
         coefficients = [times(k, c) for k, c in enumerate(self.taylor)][1:]
         return Jet(coefficients, [None] * len(self.gradient))
 
     def shifted(self, x: Any) -> Jet:
-        """Return the sum of this jet and the number `x`, which is constant."""
+        """Return the sum of this jet and the constant `x`."""
         return Jet([plus(self.value, x), *self.taylor[1:]], self.gradient)
 
     def _chain(self, taylor: Sequence[Any], slope: Sequence[Any]) -> Jet:
-        """Return a function of this jet by the chain rule.
+        """Return the value of a function at this jet, by the chain rule.
 
         `taylor` are the Taylor coefficients of the function, and `slope` those of its derivative.
         """
         return Jet(taylor, self._times_slope(slope))
 
     def _times_slope(self, slope: Sequence[Any]) -> list[Any]:
-        """Return the gradient multiplied by the Taylor series `slope`."""
+        """Return the gradient of this jet times the Taylor series `slope`."""
         return [None if g is None else [convolution(slope, g, 0, k) for k in range(len(g))] for g in self.gradient]
 
     @property
     def _slopes(self) -> int:
-        """Number of Taylor coefficients of the gradients, and of the derivative that `_chain` requires."""
+        """Number of Taylor coefficients of the gradients, which is also that of the derivative `slope` of `_chain`."""
         return max((len(g) for g in self.gradient if g is not None), default=0)
 
     @property
     def _ungraded(self) -> bool:
-        """Whether the jet depends on no body, so that it has no gradient."""
+        """Whether the jet is independent of all bodies and has no gradient."""
         return self.gradient.count(None) == len(self.gradient)
 
     @property

@@ -1,6 +1,6 @@
-"""Numerical derivatives, by interpolation, of functions that accept only floats.
+"""Numerical derivatives of functions that accept only floats.
 
-Terms: a jet is a number with time derivatives and a gradient; a dual number has a value and derivatives along eight
+A jet is a number with time derivatives and a gradient; a dual number has a value and derivatives along eight
 directions.
 """
 
@@ -25,11 +25,11 @@ MORE_NODES = 10
 
 
 def by_interpolation(function: Callable[..., Any], t: Jet, arguments: tuple[Any, ...]) -> np.ndarray:
-    """Return the value of a function that accepts only floats, as jets, by interpolation in time.
+    """Return the value of a function that accepts only floats as an array of jets, by interpolation in time.
 
     The function is evaluated along the Taylor polynomials of its arguments, which are jets. The results are
-    interpolated by Chebyshev polynomials on the longest interval on which these are accurate; shorter intervals lose
-    digits. Intervals on which the function fails are skipped. `t` is the time as a jet.
+    interpolated by Chebyshev polynomials on the longest interval on which they are accurate, because round-off errors
+    grow as intervals shrink. Intervals on which the function fails are skipped. `t` is the time as a jet.
     """
     terms = len(t.taylor)
 
@@ -97,7 +97,7 @@ def _slope(x: Any, direction: int) -> float:
 
 
 def _lines(values: Any, slopes: np.ndarray) -> Any:
-    """Return jets of linear functions of time, with the given values and slopes at time zero."""
+    """Return jets that are linear in time, with the given values and slopes at time zero."""
     jets = np.empty(slopes.shape, dtype=object)
     for place in np.ndindex(*slopes.shape):
         jets[place] = Jet([float(np.asarray(values)[place]), float(slopes[place])], [])

@@ -1,4 +1,4 @@
-"""Truncated power series, given as lists of Taylor coefficients: products and elementary functions by recurrences.
+"""Products and elementary functions of truncated power series, given as lists of Taylor coefficients.
 
 The recurrences are those of Griewank and Walther, Evaluating Derivatives, 2008, table 13.2. Coefficients are of the
 types that jets accept (`quirk.autodiff.jet`); terms with the integer 0 are omitted.
@@ -25,7 +25,7 @@ def convolution(a: Sequence[Any], b: Sequence[Any], first: int, k: int) -> Any:
 
 
 def reciprocal(x: Sequence[Any], terms: int) -> list[Any]:
-    """Return the first `terms` coefficients of 1 / x."""
+    """Return the first `terms` Taylor coefficients of 1 / x."""
     first = inverse(x[0])
     result = [first][:terms]
     for k in range(1, terms):
@@ -34,7 +34,7 @@ def reciprocal(x: Sequence[Any], terms: int) -> list[Any]:
 
 
 def square_root(x: Sequence[Any]) -> list[Any]:
-    """Return the coefficients of the square root of x."""
+    """Return the Taylor coefficients of the square root of x."""
     root = [apply("sqrt", x[0])]
     half = 0.5 * inverse(root[0])
     for k in range(1, len(x)):
@@ -44,7 +44,7 @@ def square_root(x: Sequence[Any]) -> list[Any]:
 
 
 def exponential(x: Sequence[Any]) -> list[Any]:
-    """Return the coefficients of exp(x)."""
+    """Return the Taylor coefficients of exp(x)."""
     result = [apply("exp", x[0])]
     for k in range(1, len(x)):
         result.append(convolution(_weighted(x, k), result, 1, k))
@@ -52,7 +52,7 @@ def exponential(x: Sequence[Any]) -> list[Any]:
 
 
 def logarithm(x: Sequence[Any]) -> list[Any]:
-    """Return the coefficients of the natural logarithm of x."""
+    """Return the Taylor coefficients of the natural logarithm of x."""
     scale = inverse(x[0])
     result = [apply("log", x[0])]
     for k in range(1, len(x)):
@@ -62,7 +62,7 @@ def logarithm(x: Sequence[Any]) -> list[Any]:
 
 
 def sine_and_cosine(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the coefficients of sin(x) and cos(x), whose recurrences are coupled; x in rad."""
+    """Return the Taylor coefficients of sin(x) and cos(x), x in rad, by coupled recurrences."""
     sine, cosine = [apply("sin", x[0])], [apply("cos", x[0])]
     for k in range(1, len(x)):
         weights = _weighted(x, k)
@@ -72,7 +72,7 @@ def sine_and_cosine(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def hyperbolic_sine_and_cosine(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the coefficients of sinh(x) and cosh(x), whose recurrences are coupled."""
+    """Return the Taylor coefficients of sinh(x) and cosh(x), by coupled recurrences."""
     sine, cosine = [apply("sinh", x[0])], [apply("cosh", x[0])]
     for k in range(1, len(x)):
         weights = _weighted(x, k)
@@ -82,7 +82,7 @@ def hyperbolic_sine_and_cosine(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def hyperbolic_tangent(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the coefficients of tanh(x) and of its derivative 1 - tanh(x)^2."""
+    """Return the Taylor coefficients of tanh(x) and of its derivative 1 - tanh(x)^2."""
     tangent = [apply("tanh", x[0])]
     slope = [1.0 - tangent[0] * tangent[0]]
     for k in range(1, len(x)):
@@ -92,7 +92,7 @@ def hyperbolic_tangent(x: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 
 def powers(x: Sequence[Any], exponent: float, terms: int) -> list[Any]:
-    """Return the first `terms` coefficients of x^p for a non-integer exponent p.
+    """Return the first `terms` Taylor coefficients of x^p for the non-integer exponent p = `exponent`.
 
     The recurrence (x^p)' = p x^(p-1) x' needs no logarithm, so that at x = 0 the derivatives up to order p exist.
     """
@@ -106,7 +106,7 @@ def powers(x: Sequence[Any], exponent: float, terms: int) -> list[Any]:
 
 
 def _total(terms: Sequence[Any]) -> Any:
-    """Return the sum of numbers, the integer 0 if there are none."""
+    """Return the sum of numbers, or the integer 0 for an empty sequence."""
     result: Any = 0
     for term in terms:
         result = plus(result, term)
@@ -114,5 +114,5 @@ def _total(terms: Sequence[Any]) -> Any:
 
 
 def _weighted(x: Sequence[Any], k: int) -> list[Any]:
-    """Return the coefficients 0 to k of x, the m-th multiplied by m / k, for recurrences that contain x'."""
+    """Return coefficients 0 to k of x, the m-th multiplied by m / k, for recurrences that contain x'."""
     return [times(m / k if m else 0, c) for m, c in enumerate(x[: k + 1])]

@@ -1,6 +1,6 @@
 """Evaluation of tapes on dual numbers.
 
-Each line of a tape is evaluated once, and gives its value and its derivatives in eight directions.
+Each line of a tape is evaluated once, to its value and its derivatives in eight directions.
 """
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ def recorded(fill: Callable[[Any, Any, Any], None], time: int) -> tuple[Tape, Re
 def replayed(tape: Tape, places: Sequence[int], read: Callable[[int], Any]) -> dict[int, Any]:
     """Evaluate lines of a tape, and all lines they depend on, on dual numbers.
 
-    Both alternatives of a `where` are computed, and one is selected. The results are returned in a dictionary, by line
-    number.
+    The results are returned by line number. Both alternatives of a `where` are computed, and one is selected.
 
     Parameters
     ----------
@@ -125,9 +124,9 @@ def _result(code: int, x: Sequence[Any]) -> Any:
 
 
 def _pair(code: int, x: Dual) -> tuple[Dual, Dual]:
-    """Return two functions of a dual number that are computed together, such as sine and cosine.
+    """Return two functions of x that are computed together, such as sine and cosine.
 
-    `code` is the operation code of the first one.
+    `code` is the operation code of the first function.
     """
     if code == TANGENT_H:
         tangent = apply("tanh", x.value)

@@ -1,1 +1,1 @@
-"""Equations of motion: arrays of a model, dense reference solver, contact, and compiled sparse solver."""
+"""Equations of motion: model arrays, dense reference solver, contact, and compiled sparse solver."""

@@ -1,4 +1,4 @@
-"""Compiled model of a system with a given set of enabled constraints and forces."""
+"""Compiled model of a system for a given set of enabled constraints and forces."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .user_functions import functions_in
 
 
 class CompiledModel:
-    """Model of a system with a given set of enabled constraints and forces, and with its tables, metric and solvers.
+    """Model of a system for a given set of enabled constraints and forces, with tables, metric and solvers.
 
-    The object is immutable, so that runs and results can share it; expensive members are computed at their first use.
+    The object is immutable, so that runs and results can share it; expensive members are computed at first use.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class CompiledModel:
 
     @cached_property
     def metric(self) -> Metric:
-        """The mass metric of the model, which defines the nearest states of projections."""
+        """The mass metric of the model."""
         return Metric.of_masses(self.model)
 
     @cached_property
@@ -50,7 +50,7 @@ class CompiledModel:
         return may_jump(self.model)
 
     def solver(self, beside: Sequence[Any] = ()) -> Solver:
-        """Return a new compiled solver, with its own arrays; it can be used by one run at a time.
+        """Return a new compiled solver, with separate arrays, for use by one run at a time.
 
         `beside` are user functions in Python that the run calls in addition to those of the model.
         """
@@ -58,10 +58,10 @@ class CompiledModel:
 
     @property
     def for_residuals(self) -> Solver:
-        """A cached solver for the residuals of constraints, whose computation does not change the solver.
+        """Cached solver for the residuals of constraints, whose computation does not modify the solver.
 
-        If constraints or their motions have user functions, a new solver is created each time, because these functions
-        may depend on data that have changed since.
+        If constraints or their motions have user functions, a new solver is created at each access, because these
+        functions may depend on data that have changed in the meantime.
         """
         if self._for_residuals is None or any(functions_in(placed.relation) for placed in self.model.relations):
             self._for_residuals = self.solver()

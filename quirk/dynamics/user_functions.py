@@ -1,6 +1,6 @@
 """The user functions in a model.
 
-Terms: a relation is a constraint given by a function.
+A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -29,5 +29,5 @@ def functions_in(relation: Relation) -> list[Callable[..., Any]]:
 
 
 def owners_of(model: Model, condition: Callable[[Any], bool]) -> Iterator[str]:
-    """Yield the title of each element of a model whose user function fulfills `condition`."""
+    """Yield the title of each element of a model with a user function that satisfies `condition`."""
     return (owner for owner, function in functions_of(model) if condition(function))

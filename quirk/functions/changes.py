@@ -29,7 +29,7 @@ class Changes:
 
     Parameters
     ----------
-    others : functions that are called in Python during a run
+    functions : functions that are called in Python during a run
     """
 
     def __init__(self, functions: Sequence[Any]) -> None:

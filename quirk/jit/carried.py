@@ -1,9 +1,10 @@
-"""Machine code that a wheel carries, for all processors with certain instructions instead of for one processor.
+"""Machine code distributed in a wheel, for all processors with certain instruction sets.
 
-A wheel built with ``-C machine-code=true`` has the machine code of all kernels beside their sources, and a record of
-the versions with which it was compiled. Where the record fits, the whole process generates code for the same
-instructions, since functions compiled for others might expect vectors in other registers. Setting NUMBA_CPU_NAME or
-NUMBA_CPU_FEATURES, for example to the name of this processor, turns this off: kernels are then compiled for it.
+A wheel built with ``-C machine-code=true`` contains the machine code of all kernels beside their sources, and a record
+of the versions with which it was compiled. If the record matches this installation, the whole process generates code
+for the same instruction sets, because functions compiled for others might expect vectors in other registers. Setting
+NUMBA_CPU_NAME or NUMBA_CPU_FEATURES, for example to the name of this processor, disables this: kernels are then
+compiled for this processor.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ RECORD = Path(__file__).with_name("machine_code.json")
 
 
 class Target(NamedTuple):
-    """Processors for which a wheel carries machine code.
+    """Processors that can run the machine code of a wheel.
 
     Attributes
     ----------
-    name, features : processor and its instruction sets, in the notation of LLVM
+    name, features : processor and instruction sets of the code, in the notation of LLVM
     needed : instruction sets that a processor must have, in the notation of LLVM
     """
 
@@ -44,9 +45,10 @@ TARGETS = {
 
 
 def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | None:
-    """Return the target of carried machine code that this process can use, or None.
+    """Return the target of the machine code in the wheel if this process can use the code, otherwise None.
 
-    `record` states machine, Python, numba and llvmlite of the code; `host` are the instruction sets of this processor.
+    `record` contains the machine and the versions of Python, numba and llvmlite for which the code was compiled; `host`
+    are the instruction sets of this processor.
     """
     target = TARGETS.get(record["machine"])
     here = {
@@ -59,7 +61,7 @@ def target_of(record: Mapping[str, Any], host: Mapping[str, bool]) -> Target | N
 
 
 def use_carried() -> None:
-    """Generate machine code of this process for the target of the carried code, if there is such code and it fits."""
+    """Generate the machine code of this process for the same target as that of the wheel, if it can be used here."""
     config: Any = numba.config
     if config.CPU_NAME is not None or config.CPU_FEATURES is not None or not RECORD.is_file():
         return

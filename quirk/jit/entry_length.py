@@ -1,4 +1,4 @@
-"""Lengths of calls of compiled loops, between which progress is reported and Ctrl-C is handled."""
+"""Number of steps per call of a compiled loop, with progress reports and handling of Ctrl-C between calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FIRST_STEPS, GROWTH = 10, 10
 
 
 class EntryLength:
-    """Number of steps for which a compiled loop takes a wall time of about CALL_TIME.
+    """Number of steps per call of a compiled loop, adapted to a wall time of about CALL_TIME.
 
     Attributes
     ----------
@@ -22,6 +22,6 @@ class EntryLength:
         self.steps = FIRST_STEPS
 
     def adapt(self, done: int, began: float) -> None:
-        """Adapt the number of steps after a call of `done` steps that began at `time.perf_counter() == began`."""
+        """Adapt the number of steps after a call of `done` steps; `began` is its start by `time.perf_counter()`."""
         speed = done / max(time.perf_counter() - began, 1e-6)
         self.steps = int(min(max(1, CALL_TIME * speed), GROWTH * self.steps))

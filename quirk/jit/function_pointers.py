@@ -1,6 +1,6 @@
-"""Calls of user functions through pointers, so that compiled kernels need not be recompiled for them.
+"""Calls of user functions through pointers, so that kernels do not depend on the functions and are compiled once.
 
-Each such function has the signature ``function(t, inputs, outputs)`` with two pointers to doubles.
+Each function has the signature ``function(t, inputs, outputs)`` with two pointers to doubles.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_double, POINTER, POINTER)
 
 
 def pointer_to_python(function: Callable[[float], None]) -> Any:
-    """Return a C function that calls ``function(t)``; the caller must keep a reference to it while its address is used.
+    """Return a C function that calls ``function(t)``; its caller must keep a reference while the address is in use.
 
-    The function does not receive the pointers to inputs and outputs; it must read and write its own arrays.
+    `function` does not receive the pointers to inputs and outputs, and must read and write arrays that it refers to.
     """
     return SIGNATURE(lambda t, inputs, outputs: function(t))
 
@@ -30,9 +30,9 @@ def pointer_to_python(function: Callable[[float], None]) -> Any:
 def pointer_to_filler(
     function: Callable[[float, np.ndarray], None], size: int, watch: Callable[..., Callable[[float], None]]
 ) -> Any:
-    """Return a C function that calls ``function(t, outputs)`` in Python, where `outputs` has `size` numbers.
+    """Return a C function that calls ``function(t, outputs)`` in Python; `outputs` is an array of `size` floats.
 
-    `watch` wraps the function so that its errors are caught.
+    `watch` wraps the function such that exceptions are caught.
     """
     place = np.zeros(size)
     watched = watch(lambda t: function(t, place))
@@ -47,7 +47,7 @@ def pointer_to_filler(
 
 
 def pointer_to_compiled(function: Any) -> Any:
-    """Return a C function compiled by numba from ``function(t, inputs, outputs)``, where both arrays are pointers."""
+    """Return a C function compiled by numba from ``function(t, inputs, outputs)`` with pointers to doubles."""
     doubles = types.CPointer(types.float64)
     return numba.cfunc(types.void(types.float64, doubles, doubles))(function)
 
@@ -61,7 +61,7 @@ def address_of(function: Any) -> int:
 def call(address: int, t: float, inputs: np.ndarray, first_in: int, outputs: np.ndarray, first_out: int) -> None:
     """Call the function at `address` with time t and pointers into two flat arrays.
 
-    `first_in` and `first_out` are the first elements of the inputs and of the outputs.
+    `first_in` and `first_out` are the indices of the first input and of the first output in these arrays.
     """
     pointers = [a[first:].ctypes.data_as(POINTER) for a, first in ((inputs, first_in), (outputs, first_out))]
     SIGNATURE(int(address))(t, *pointers)

@@ -2,8 +2,8 @@
 
 The source files are the file of the kernel and the QuIRK modules that it imports. A change of code in any of them
 invalidates cached machine code; changes of docstrings, comments or other files do not. Imports are read from the text
-of each file, because a module does not record the origin of its names. A constant (an upper-case name bound to a plain
-value) enters by its value, not by the file that defines it.
+of each file, because a module does not record the origin of its names. An imported constant
+(an upper-case name bound to a number, string or tuple) is represented by its value instead of its file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMPILER = (f"{PACKAGE}.jit.compilation", f"{PACKAGE}.jit.pipelines")
 
 
 def kernel_digest(file: Path, module: str) -> bytes:
-    """Return the SHA-256 of everything that influences the machine code of a module's kernels.
+    """Return the SHA-256 digest of all sources that determine the machine code of a module's kernels.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _read(file: Path, package: str) -> tuple[bytes, tuple[str, ...]]:
 
 
 def code_of(text: str) -> str:
-    """Return the text of a module without docstrings, blank lines and whole-line comments.
+    """Return the source of a module without docstrings, blank lines and whole-line comments.
 
     Comments are kept if the module has other multi-line strings, because these may contain lines that look like
     comments.
@@ -102,7 +102,7 @@ def code_of(text: str) -> str:
 
 
 def _absolute(source: str, package: str) -> str:
-    """Return the full name of a module from its name in an import statement of a module in `package`."""
+    """Return the full name of a module that is imported as `source` by a module in `package`."""
     name = source.lstrip(".")
     level = len(source) - len(name)
     if not level:
@@ -112,7 +112,7 @@ def _absolute(source: str, package: str) -> str:
 
 
 def _names(text: str) -> list[str]:
-    """Return the names in an import statement, without their aliases."""
+    """Return the names in an import statement, without aliases."""
     names = COMMENT.sub("", text).strip("() \n").split(",")
     return [name.split()[0] for name in names if name.split()]
 
@@ -122,7 +122,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether a value is a number, a string, or a tuple of these, so that its `repr` determines it completely."""
+    """Whether a value is a number, a string, or a tuple of these, so that its `repr` determines it."""
     if type(value) is tuple:
         return all(map(_is_plain, value))
     return type(value) in (int, float, bool, str, bytes)

@@ -24,7 +24,7 @@ class LanesType(types.Type):
 
 
 class HalvedType(types.Array):
-    """numba type of a halved array: a flat array of which only the first four of every eight elements are accessed."""
+    """numba type of a halved array: a flat array in which only the first four of every eight elements are accessed."""
 
     def __init__(self) -> None:
         super().__init__(types.float64, 1, "C", name="Halved")

@@ -1,4 +1,4 @@
-"""Functions with loops and branches that are compiled separately, for calls from traced functions by address."""
+"""Separate compilation of functions with loops and branches, which traced functions call by address."""
 
 from __future__ import annotations
 

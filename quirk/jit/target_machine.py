@@ -33,7 +33,7 @@ def processor() -> tuple[str, str, str]:
 
 
 def code_identity() -> tuple[object, ...]:
-    """Return a key of everything that determines the machine code of a module, except its LLVM code."""
+    """Return a key of all settings that determine the machine code of given LLVM code."""
     return (*processor(), OPTIMIZATION_LEVEL, llvmlite.__version__)
 
 
@@ -53,7 +53,7 @@ def _machine() -> Any:
 
 
 def compiled_image(text: str) -> tuple[bytes, list[str]]:
-    """Compile LLVM code, given as text, and return its machine code and the names of the functions that it calls."""
+    """Compile LLVM code, given as a string; return its machine code and the names of the functions that it calls."""
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)

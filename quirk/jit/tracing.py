@@ -1,10 +1,9 @@
-"""Small functions without loops or branches, which are inlined into each compiled kernel that calls them.
+"""Inlined functions without loops or branches, for use in compiled kernels.
 
 A function marked `traced` runs as plain Python on numbers and arrays. When a kernel that calls it is compiled, it is
-run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call nor a
-compilation of its own, and accepts any type of argument that supports its operations.
-
-Lanes are the eight entries of a vector register.
+run once per call on traced values, which emit each operation as an instruction. It therefore needs neither a call at
+run time nor a separate compilation, and accepts any type of argument that supports its operations. Lanes are the eight
+entries of a vector register.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from .traced_value import TracedValue
 def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., Any]:
     """Decorate a function such that its instructions are inlined into each kernel that calls it.
 
-    The type of its result is determined by a trial run, unless `returns` is False.
+    The type of its result is determined by a trial run; `returns` is False for functions without a result.
     """
     results: dict[tuple[Any, ...], Any] = {}
 
@@ -88,7 +87,7 @@ def _value(context: Any, builder: Any, result: Any) -> Any:
 
 
 def _operator(function: Callable[..., Any]) -> None:
-    """Define a binary operator of kernels for two vectors, and for a vector and a number."""
+    """Define the binary operator `function` in kernels, for two vectors and for a vector and a number."""
 
     @type_callable(function)
     def typed(_: Any) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ minimum norm within the friction cones. For each e the loads solve a piecewise s
 method (Alart and Curnier, Comput. Methods Appl. Mech. Eng. 92 (1991)), which starts from the solution for the previous,
 larger e.
 
-A contact problem has r rows, one for each gap and for each component of slip; loads z and accelerations w are (r,).
+A contact problem has r rows, one for each gap and for each slip component; loads z and accelerations w are (r,).
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ LOWERED, LOWERED_ON_LINE = 1e-6, 1e-5
 
 
 def yielding(problem: Problem, contacts: Sequence[int]) -> Case | None:
-    """Return the contact modes at which the loads have minimum norm, or None if the search fails.
+    """Return the contact modes for which the loads have minimum norm, or None if the search fails.
 
-    The modes state which contacts are loaded and which friction slides. Friction that could stick is computed with the
-    static coefficient first; if it slides, with the sliding coefficient.
+    The modes state which contacts are loaded and which friction slides. `contacts` are the rows of all closed contacts.
+    Friction that could stick is first computed with the static coefficient and, if it slides, again with the sliding
+    coefficient.
     """
     grips = problem.grips
     slides = [grip.at_limit or grip.moving is not None for grip in grips]
@@ -69,9 +70,10 @@ def _limit(grip: Grip, slides: bool) -> float:
 
 
 def _loads(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> np.ndarray | None:
-    """Return the loads (r,) at the smallest compliance; None if the method fails.
+    """Return the loads (r,) at the smallest compliance, or None if the method fails.
 
-    The compliance is decreased step by step from the loads z. `limits` are the friction coefficients in effect.
+    The compliance is decreased step by step, with the loads z (r,) as initial guess. `contacts` are the rows of all
+    closed contacts, and `limits` the friction coefficients in effect.
     """
     largest = float((np.diag(problem.W) / problem.compliance).max(initial=0.0))
     answers = np.array([np.linalg.eigvalsh(problem.W[np.ix_(g.rows, g.rows)])[-1] for g in problem.grips])
@@ -97,7 +99,7 @@ class _Soft:
     ----------
     limits : friction coefficient in effect for each friction element
     soft : (r,) compliance of each row
-    answers : for each friction element, the largest acceleration along its rows due to a unit force along them
+    answers : for each friction element, the largest acceleration along its rows due to a unit force along its rows
     """
 
     problem: Problem
@@ -108,7 +110,7 @@ class _Soft:
 
 
 def _newton(of: _Soft, z: np.ndarray) -> np.ndarray | None:
-    """Solve a compliant contact problem by Newton's method from the loads z (r,); None if the method fails."""
+    """Return the loads (r,) of a compliant contact problem by Newton's method from the loads z, or None if it fails."""
     rest, J = _equations(of, z)
     size = float(np.linalg.norm(rest))
     for _ in range(MOST_ITERATIONS):
@@ -170,7 +172,7 @@ def _equations(of: _Soft, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z: np.ndarray) -> Case:
-    """Return the contact modes that correspond to the loads z at the smallest compliance."""
+    """Return the contact modes that correspond to the loads z (r,) at the smallest compliance."""
     w, largest = problem.w(z), z[list(contacts)].max(initial=0.0)
     pushing = {c for c in contacts if z[c] > NO_LOAD * largest}
     scale = np.sqrt(np.where(np.diag(problem.W) > 0, np.diag(problem.W), 1.0))

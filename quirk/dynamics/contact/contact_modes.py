@@ -1,8 +1,8 @@
 """Forces along the rows of contacts and friction for given contact modes.
 
 A mode states whether a contact is loaded or open, or whether friction sticks or slides.
-`quirk.dynamics.contact.coulomb` searches for the modes that violate no inequality. A contact problem has r rows, one
-for each gap and for each of the d components of slip of a friction element.
+`quirk.dynamics.contact.coulomb` searches for the modes that satisfy all inequalities. A contact problem has r rows, one
+for each gap and for each of the d slip components of a friction element.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ HALVED, DESCENT = tuple(0.5**n for n in range(8)), 0.1
 
 @dataclass
 class Grip:
-    """Friction of one joint or contact.
+    """Friction of one joint or contact in a contact problem.
 
     Attributes
     ----------
     rows : indices of the rows of its d slip components
     coefficient, static : sliding and static friction coefficient
-    contact : index of the row of its contact, or None for a joint
+    contact : index of the row of the contact with this friction, or None for a joint
     load : normal load of a joint's friction as a function of the forces z (r,) along all rows; None for a contact
     moving : unit direction (d,) of the slip, or None if it does not slip
     at_limit : whether the friction force is at its static limit
@@ -87,7 +87,7 @@ class Problem:
 
 @dataclass
 class Case:
-    """Trial contact modes of the search.
+    """Trial contact modes in the search for a solution.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Case:
 
     @property
     def key(self) -> tuple:
-        """Hashable key that identifies the modes, without the directions of slip."""
+        """Hashable key of the modes, excluding the directions of slip."""
         return frozenset(self.pushing), tuple(e is None for e in self.sliding)
 
 
@@ -113,11 +113,10 @@ class ContactModes:
     Attributes
     ----------
     z, w : (r,) forces along the rows and accelerations, or impulses and velocities
-    held : (r,) bool, rows with w = 0 as a constraint
-    rows : (r,) bool, a maximal set of independent rows among the rows `held`
-    sliding : unit direction of w of each sliding friction element, None if it sticks or has no load
-    driven : whether the slip of each sliding friction element is determined by constrained rows, so that it cannot
-        slide on its own
+    held : (r,) bool, rows with the constraint w = 0
+    rows : (r,) bool, a maximal set of independent rows among those in `held`
+    sliding : for each friction element the unit direction of its slip; None if it sticks or has no load
+    driven : for each sliding friction element, whether its slip is determined by constrained rows
     slow : (r,) magnitude of w below which a row counts as at rest
     """
 
@@ -131,12 +130,12 @@ class ContactModes:
 
 
 def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarray | None:
-    """Return the forces (r,) for given contact modes that are nearest to `case.near`; None if Newton's method fails.
+    """Return the forces (r,) for given contact modes, or None if Newton's method fails.
 
-    Newton's method is used because normal loads of joints are norms, and because the direction of incipient sliding
-    friction depends on w. If `turning` is false, the direction stored in the modes is used instead. Directions change
-    fast where sliding begins, so steps are halved until the residual decreases. The slip directions are stored in
-    `case`.
+    Among several solutions, the one nearest to `case.near` is returned. The equations are nonlinear because normal
+    loads of joints are norms, and because the direction of incipient sliding friction depends on w. If `turning` is
+    false, the direction stored in the modes is used instead. Near the onset of sliding, directions change fast, so
+    steps are halved until the residual decreases. The slip directions are stored in `case`.
     """
     held, z = held_rows(problem.W, problem.grips, case), case.near
     scale = np.sqrt(np.diag(problem.W))
@@ -192,7 +191,7 @@ def _equations(
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
     """Return a mask (r,) of the rows with the constraint w = 0: loaded contacts and sticking friction.
 
-    Rows along which a force causes no acceleration are left out. W is the matrix of the contact problem, `grips` are
+    Rows along which a force causes no acceleration are excluded. W is the matrix of the contact problem, `grips` are
     its friction elements, and `case` are the contact modes.
     """
     held = np.isin(np.arange(len(W)), sorted(case.pushing))
@@ -203,7 +202,7 @@ def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:
 
 
 def acts(grip: Grip, case: Case) -> bool:
-    """Return whether friction has a normal load: its contact is loaded, or it belongs to a joint."""
+    """Return whether a friction element has a normal load: its contact is loaded, or it belongs to a joint."""
     return grip.contact is None or grip.contact in case.pushing
 
 
@@ -228,7 +227,7 @@ def load_of_joint(grip: Grip, z: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
-    """Return the magnitude of a sticking friction force minus its static limit, N; for impulses, N s.
+    """Return the excess of a sticking friction force over its static limit, N; for impulses, N s.
 
     `grip` is the friction element, z are the forces (r,) along all rows, and `case` are the contact modes.
     """
@@ -236,6 +235,6 @@ def excess(grip: Grip, z: np.ndarray, case: Case) -> float:
 
 
 def ahead_of(slip: np.ndarray) -> np.ndarray | None:
-    """Return the unit vector (d,) along a slip (d,), or None if the slip is zero."""
+    """Return the unit vector (d,) of a slip (d,), or None if the slip is zero."""
     size = np.linalg.norm(slip)
     return slip / size if size > 0 else None

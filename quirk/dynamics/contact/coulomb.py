@@ -4,10 +4,10 @@ The r rows are the gaps of contacts and the components of slip; forces z along t
 + q. Contacts satisfy z >= 0, w >= 0 and z w = 0. Sticking friction has w = 0 and a force within the cone, |z| <= static
 N, with N the normal load of its contact or joint; sliding friction has the force -coefficient N e, opposite to the slip
 or, for incipient sliding, with w along e. A mode states whether a contact is loaded or open, or whether friction sticks
-or slides. The search changes one mode at a time, the one with the worst violation. For given modes z solves equations
-that are linear except for the normal loads N of joints, which are norms, and for directions of slip.
+or slides. The search repeatedly changes the mode with the worst violation. For given modes, the equations for z are
+linear except for the normal loads N of joints, which are norms, and for directions of slip.
 
-Where rows are dependent, forces may be distributed among contacts in many ways; one distribution is returned. A largest
+If rows are dependent, the distribution of forces among contacts is not unique; one distribution is returned. A maximal
 set of independent rows is then added to the equation of motion, and all forces follow from their multipliers.
 """
 
@@ -59,9 +59,9 @@ def coulomb(
     noise: np.ndarray | float = 0.0,
     compliance: np.ndarray | float = 1.0,
 ) -> ContactModes | None:
-    """Return contact modes that violate no inequality, with their forces, or None if the search fails.
+    """Return contact modes that satisfy all inequalities, with their forces, or None if the search fails.
 
-    Where contacts are dependent, the loads are those of minimum norm, as for contacts with equal compliance.
+    For dependent contacts, the loads are those of minimum norm, as for contacts with equal compliance.
 
     Parameters
     ----------
@@ -94,10 +94,10 @@ def _dependent(problem: Problem, contacts: Sequence[int]) -> bool:
 
 
 def _all_held(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Return contact modes in which all non-sliding friction and all contacts are at rest, or None.
+    """Return contact modes with all contacts and all non-sliding friction at rest, or None.
 
-    Sliding contacts that springs would pull carry no load, as in a run. The result is None if the loads violate a
-    limit.
+    Sliding contacts that would be in tension carry no load, as in a run. The result is None if the loads violate an
+    inequality.
     """
     if any(grip.at_limit for grip in problem.grips):
         return None
@@ -136,10 +136,10 @@ def _shared_out(problem: Problem, contacts: Sequence[int]) -> ContactModes | Non
 
 
 def _without_pull(problem: Problem, case: Case) -> np.ndarray | None:
-    """Return the forces (r,) after contacts with tension are opened one by one; None if Newton's method fails.
+    """Return the forces (r,) after contacts in tension are opened one by one, or None if Newton's method fails.
 
-    Modes in the limit of vanishing compliance are less accurate than the forces for these modes: a contact that is just
-    unloaded may count as loaded. A run would open it at once. The contact modes `case` are changed.
+    Modes in the limit of vanishing compliance are less accurate than the forces for these modes: a contact that is
+    barely unloaded may count as loaded, and a run would open it immediately. The contact modes `case` are modified.
     """
     while True:
         z = forces_in(problem, case, turning=False)
@@ -172,16 +172,17 @@ def _agrees(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Case
 def _lowered(grip: Grip) -> Grip:
     """Return a copy of a friction element with slightly lower coefficients.
 
-    With lower coefficients, elements that reach their limits simultaneously are treated one after the other.
+    Slightly different coefficients separate elements that reach their limits simultaneously.
     """
     return replace(grip, coefficient=(1.0 - LOWERED) * grip.coefficient, static=(1.0 - LOWERED) * grip.static)
 
 
 def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
-    """Search for contact modes that violate no inequality, from several initial guesses; contacts may be dependent.
+    """Search for contact modes that satisfy all inequalities, from several initial guesses; contacts may be dependent.
 
-    The initial guesses are: all friction without slip sticks; all of this friction slides in the direction of the
-    accelerations without friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps.
+    The initial guesses are: all friction without slip sticks; all friction without slip slides along the accelerations
+    without friction; and the modes after increasing numbers of projected Gauss-Seidel sweeps. The result is None if all
+    searches fail.
     """
     q, grips, none = problem.q, problem.grips, np.zeros(len(problem.q))
     slow = problem.slow(none)
@@ -205,7 +206,7 @@ def _found(problem: Problem, contacts: Sequence[int]) -> ContactModes | None:
 
 
 def _search(problem: Problem, contacts: Sequence[int], case: Case) -> ContactModes | None:
-    """Change one contact mode at a time until no inequality is violated; None if the search cycles."""
+    """Change one contact mode at a time until all inequalities hold; return the modes, or None if the search cycles."""
     seen: Counter[tuple] = Counter()
     for _ in range(MOST_CHANGES):
         z = forces_in(problem, case)
@@ -242,11 +243,11 @@ def _changed(problem: Problem, z: np.ndarray, contacts: Sequence[int], case: Cas
 
 
 def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: Sequence[Grip], case: Case) -> bool:
-    """Change the friction element with the worst violation from sticking to sliding; return False if there is none.
+    """Switch the friction element with the worst violation from sticking to sliding; return False if there is none.
 
-    A violation is a force outside the friction cone, or any slip. z and w are the forces and accelerations, `slow` (r,)
-    the accelerations and `small` the force that count as zero, `grips` the friction elements, and `case` the contact
-    modes, which are changed.
+    A violation is a force outside the friction cone, or any slip. z and w (r,) are the forces and accelerations, `slow`
+    (r,) and `small` the magnitudes below which accelerations and forces count as zero, `grips` the friction elements,
+    and `case` the contact modes, which are modified.
     """
     worst: int | None = None
     most = 0.0
@@ -272,10 +273,10 @@ def _slips(z: np.ndarray, w: np.ndarray, slow: np.ndarray, small: float, grips: 
 
 
 def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -> bool:
-    """Change a friction element whose slip opposes its direction e from sliding to sticking.
+    """Switch a friction element whose slip opposes its direction e from sliding to sticking.
 
-    Returns False if there is no such element. w are the accelerations, `slow` (r,) those that count as zero, and `case`
-    the contact modes, which are changed.
+    Returns False if there is no such element. w (r,) are the accelerations, `slow` (r,) the magnitudes below which they
+    count as zero, and `case` the contact modes, which are modified.
     """
     for k, (grip, e) in enumerate(zip(grips, case.sliding, strict=True)):
         if e is None or grip.moving is not None or not acts(grip, case):
@@ -287,7 +288,7 @@ def _turns(w: np.ndarray, slow: np.ndarray, grips: Sequence[Grip], case: Case) -
 
 
 def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
-    """Return the contact modes `case` with their forces z, which violate no inequality, as a result of the search."""
+    """Return the contact modes `case` and their forces z (r,), which satisfy all inequalities, as a ContactModes."""
     W, grips, r = problem.W, problem.grips, len(z)
     held = held_rows(W, grips, case)
     pushing = np.isin(np.arange(r), sorted(case.pushing)) & held
@@ -297,7 +298,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Return whether the slip of a friction element along e is determined by the rows in the mask `held`."""
+    """Return whether the slip of a friction element in the direction e is determined by the rows in the mask `held`."""
     row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

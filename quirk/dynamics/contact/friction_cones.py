@@ -69,9 +69,9 @@ def inside(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray | float =
 
 
 def _projected(z: np.ndarray, coefficients: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loads inside the friction cones that are nearest to z (3 m,), and the Jacobian of this projection.
+    """Return the projection of loads z (3 m,) onto the friction cones of m contacts, and its Jacobian (3 m, 3 m).
 
-    Both loads are (3 m,) for m contacts; the Jacobian is (3 m, 3 m). `limits` (m,) are those of joints, 0 for contacts.
+    `coefficients` (m,) are the friction coefficients. `limits` (m,) are those of joints, 0 for contacts.
     """
     projected, slope = np.zeros_like(z), np.zeros((len(z), len(z)))
     for k, (mu, limit) in enumerate(zip(coefficients, limits, strict=True)):

@@ -1,4 +1,4 @@
-"""Projected Gauss-Seidel iteration for contact and friction, which gives initial guesses of the contact modes.
+"""Projected Gauss-Seidel iteration for contact and friction, as a source of initial guesses of the contact modes.
 
 In one sweep each row, or friction element, is solved in turn.
 """

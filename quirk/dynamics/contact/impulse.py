@@ -1,7 +1,7 @@
 """Impulsive form of the equation of motion: velocities jump to the nearest ones that satisfy the constraints.
 
-Velocities v- before the jump become v+, with A v+ = c(t) and M (v+ - v-) = A^T Lambda for the constraint rows A, the
-mass matrix M and the impulses Lambda. v+ is the solution nearest to v- in the mass metric (Udwadia and Kalaba's
+The velocities v- before and v+ after the jump satisfy A v+ = c(t) and M (v+ - v-) = A^T Lambda, for the constraint rows
+A, the mass matrix M and the impulses Lambda. v+ is the solution nearest to v- in the mass metric (Udwadia and Kalaba's
 equation, integrated over an instant):
 
     v+ = v- + M^(-1/2) (A M^(-1/2))^+ (c - A v-)
@@ -9,7 +9,7 @@ equation, integrated over an instant):
 For c = 0 the energy loss is (v- - v+).M (v- - v+) / 2 = -Lambda.A v- / 2, half the sum of impulses times the row rates
 before the jump.
 
-Notation: flat states y are (13 n + k,): 13 numbers for each of n bodies, then k auxiliary states.
+A flat state y (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Impulse:
 def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str, Impulse]]:
     """Return the state with the nearest velocities that satisfy all rows, and the impulses of constraints by name.
 
-    States are y (13 n + k,). The independent rows in `solver` must be selected at this state.
+    State and result are flat states (13 n + k,). The independent rows of `solver` must have been selected at this
+    state.
     """
     model, y = solver.model, y.copy()
     if not model.rows:
@@ -67,7 +68,7 @@ def jump(solver: Solver, y: np.ndarray, t: float) -> tuple[np.ndarray, dict[str,
 def with_change(y: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Return the state y (13 n + k,) with velocity jumps `change` (n, 6) of n bodies added.
 
-    The first three components are jumps of linear velocities in the inertial frame, the last three jumps of angular
+    The first three columns are jumps of linear velocities in the inertial frame, the last three jumps of angular
     velocities in body axes.
     """
     y, n = y.copy(), len(change)
@@ -89,9 +90,9 @@ def impulses(solver: Solver, y: np.ndarray, multipliers: np.ndarray) -> dict[str
 
 
 def moved_onto(solver: Solver, y: np.ndarray, t: float) -> np.ndarray | None:
-    """Return the state y moved to the nearest poses that satisfy all rows at time t (s), with unchanged velocities.
+    """Return the state with the nearest poses that satisfy all rows at time t (s), and with unchanged velocities.
 
-    The result is None if the projection fails.
+    States are flat (13 n + k,). The result is None if the projection fails.
     """
     lanes = solver.slots.state_to_lanes(y)
     if not solver.project(lanes, t):
@@ -112,11 +113,11 @@ def distance(model: Model, y: np.ndarray, other: np.ndarray) -> float:
 
 
 def with_angular_momentum(plant: CompiledModel, y: np.ndarray, before: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return the state y with the angular momentum of some bodies restored to that in `before`.
+    """Return the state y, with the angular momentum of some bodies restored to that of the state `before`.
 
-    Moving bodies onto a constraint changes the angular momentum of the bodies attached to them. An angular velocity
-    about their common center of mass, equal for all of them, is added to restore it. `bodies` is a mask (n,) of these
-    bodies, which must be free to rotate as one rigid body.
+    `bodies` is a mask (n,) of the bodies, which must be free to rotate together as one rigid body. Moving bodies onto a
+    constraint changes their angular momentum; it is restored by adding a common angular velocity about their common
+    center of mass.
     """
     model = plant.model
     wanted, present = model.carried.state(before).copy(), model.carried.state(y).copy()

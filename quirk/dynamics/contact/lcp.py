@@ -2,10 +2,8 @@
 
 Find x >= 0 with w = W x + q >= 0 and x.w = 0, for a symmetric positive semidefinite W: contacts with impulses x and
 rates w (Moreau 1988; Glocker and Pfeiffer 1995). The solution is the minimum of x.W x / 2 + q.x over x >= 0, computed
-as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): among
-dependent columns only independent ones get an impulse.
-
-Notation: vectors are (c,) for c contacts.
+as a nonnegative least-squares problem (Lawson and Hanson, Solving Least Squares Problems (1974), ch. 23): the nonzero
+impulses belong to independent columns. Vectors are (c,) for c contacts.
 """
 
 from __future__ import annotations
@@ -21,9 +19,10 @@ MISSED = 1e-9
 
 
 def completed(W: np.ndarray, first: np.ndarray, more: np.ndarray) -> np.ndarray:
-    """Return a mask (c,) of independent columns of W (c, c).
+    """Return a mask (c,) of a maximal set of independent columns of W (c, c).
 
-    The mask contains all columns of the mask `first`, which are independent, and as many as possible from `more`.
+    The set contains all columns in the mask `first`, which must be independent, and further columns from the mask
+    `more`.
     """
     held = first.copy()
     for k in np.flatnonzero(more & ~first):
@@ -59,10 +58,9 @@ def pushes(W: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
 
 def _solved_again(A: np.ndarray, b: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """Return impulses (c,) with A x + b = 0, accurate to round-off, at the contacts in the mask `held` (c,).
+    """Return impulses x (c,) with A x + b = 0 up to round-off, nonzero at the contacts in the mask `held` (c,) only.
 
-    If the equation gives no positive impulse for a contact, the contact is in the mask by round-off; its impulse is
-    zero.
+    A nonpositive impulse of a contact in the mask is due to round-off, and is set to zero.
     """
     x, held = np.zeros_like(b), held.copy()
     while held.any():

@@ -1,7 +1,7 @@
 """Distribution of forces among dependent contacts and friction.
 
-A contact problem has r rows, one for each gap and for each component of slip. A redistribution of load is a change of
-the forces along the rows that has no effect on the motion.
+A contact problem has r rows, one for each gap and for each slip component. A redistribution of load is a change of the
+forces along the rows that does not affect the motion.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sharing:
     rows : (h,) indices of the independent rows, with multipliers x
     weights : (r, h) forces along all rows per unit multiplier
     offset : (r,) constant part of the distribution closest to the computed forces
-    groups : lists of rows among which load can be redistributed
+    groups : sets of rows among which load can be redistributed, as lists of indices
     ways : (r, d) orthonormal basis of all redistributions of load
     """
 
@@ -50,7 +50,7 @@ class Sharing:
 def _within(ways: np.ndarray, group: Sequence[int]) -> np.ndarray:
     """Return an orthonormal basis (r, k) of the redistributions of load within one group of rows.
 
-    `ways` (r, d) is a basis of all redistributions of load.
+    `group` are the indices of the rows, and `ways` (r, d) is a basis of all redistributions of load.
     """
     restricted = np.zeros_like(ways)
     restricted[list(group)] = ways[list(group)]
@@ -59,7 +59,11 @@ def _within(ways: np.ndarray, group: Sequence[int]) -> np.ndarray:
 
 
 def sharing(W: np.ndarray, found: ContactModes, grips: Sequence[Grip], compliance: np.ndarray) -> Sharing:
-    """Return the distribution of forces over dependent rows for given contact modes."""
+    """Return the distribution of forces over dependent rows for the contact modes `found`.
+
+    `W` (r, r) are the accelerations per unit force along each row, `grips` the friction elements, and `compliance` (r,)
+    the relative compliances of the rows.
+    """
     every, rows = np.flatnonzero(found.held), np.flatnonzero(found.rows)
     weights, offset = np.zeros((len(W), len(rows))), np.zeros(len(W))
     if len(every) == len(rows):
@@ -86,7 +90,10 @@ def joint_compliances(frictions: Sequence[JointFriction], length: float) -> np.n
 
 
 def _redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (r, d) of all redistributions of load among the rows with indices `every`."""
+    """Return an orthonormal basis (r, d) of the redistributions of load among the rows with indices `every`.
+
+    W (r, r) are the accelerations per unit force along each row.
+    """
     scale = np.sqrt(np.diag(W)[every])
     sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
     ways = np.zeros((len(W), int((sizes <= DEPENDENT * sizes[-1]).sum())))
@@ -119,10 +126,10 @@ def dependent(part: np.ndarray, every: Sequence[int], together: Sequence[Sequenc
 
 
 def connected(W: np.ndarray, grips: Sequence[Grip]) -> list[list[int]]:
-    """Return groups of rows that affect each other: a force along one row accelerates others of its group.
+    """Return groups of dynamically coupled rows: a force along one row accelerates other rows of its group.
 
-    W (r, r) are the accelerations per unit force along each row; the rows of a contact and of its friction are in one
-    group.
+    W (r, r) are the accelerations per unit force along each row; the rows of a contact and of its friction belong to
+    one group.
     """
     scale = np.sqrt(np.diag(W))
     linked = np.abs(W) > DEPENDENT * np.outer(scale, scale)
@@ -148,15 +155,14 @@ def _components(linked: np.ndarray, every: Sequence[int]) -> list[list[int]]:
 def held_by_all(
     W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, float] | None:
-    """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin inside the cones.
+    """Return forces (r,) that keep all contacts and non-sliding friction at rest, and their margin to the cones.
 
     The forces of minimum norm are returned if they are inside the friction cones, otherwise the forces with the largest
-    margin. A negative margin means that the forces are outside. None is returned if no forces keep all contacts and
-    friction at rest.
+    margin; it is negative if they are outside. The result is None if no forces keep all contacts and friction at rest.
 
     If contacts slide, the forces are distributed as by springs of the relative compliances `compliance` (r,), as in a
-    run, and the normal forces of sliding contacts must be positive. The margin is the largest one over all
-    redistributions of load among sticking and sliding contacts; sliding friction is proportional to its normal force.
+    run, and the normal forces of sliding contacts must be positive. The margin is then the largest one over all
+    redistributions of load among sticking and sliding contacts, with sliding friction proportional to its normal force.
     """
     columns, cones = list[np.ndarray](), list[float]()
     held = np.zeros(len(q), dtype=bool)
@@ -216,12 +222,12 @@ def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:
 def _even(
     W: np.ndarray, every: np.ndarray, grips: Sequence[Grip], compliance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return equations E (k, r), E z = 0, of forces z that are distributed as by springs, for sliding contacts.
+    """Return a matrix E (k, r) with E z = 0 for forces z distributed as by springs among sliding contacts.
 
-    The first equations are those of contacts that all slide, the second those of sliding contacts that share a load
-    with sticking ones. Forces of minimum norm are orthogonal to all redistributions of load. `every` are the indices of
-    the constrained rows, and `compliance` (r,) the relative compliances of all rows. Equations are scaled like
-    accelerations divided by the square root of the diagonal of W.
+    The first result is for groups of contacts that all slide, the second for sliding contacts that share a load with
+    sticking contacts. The equations express that forces of minimum norm are orthogonal to all redistributions of load.
+    `every` are the indices of the constrained rows, and `compliance` (r,) the relative compliances of all rows. Rows
+    are scaled like accelerations divided by the square root of the diagonal of W.
     """
     ways, sliding, mixed = _redistributions(W, every), [np.zeros((0, len(W)))], [np.zeros((0, len(W)))]
     moving = {grip.contact for grip in grips if grip.moving is not None}

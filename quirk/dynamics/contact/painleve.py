@@ -1,7 +1,7 @@
-"""Test for several solutions of contact with friction (Painleve 1895).
+"""Test for non-unique solutions of contact with friction (Painleve 1895).
 
-Several solutions are possible where friction affects its own normal loads. A contact problem has r rows, one for each
-gap and for each component of slip.
+Several solutions are possible if friction affects the normal loads on which it depends. A contact problem has r rows,
+one for each gap and for each slip component.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def _subsets(count: int) -> Sequence[Sequence[int]]:
 
 
 def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
-    """Return whether exactly the contacts `own` could be loaded, with accelerations that differ from w.
+    """Return whether exactly the contacts `own` could be loaded, with accelerations other than w (r,).
 
-    V and q are the accelerations per unit force and without forces; `moves` times `scale` is their accuracy.
+    V (r, r) and q (r,) are the accelerations per unit force and without forces; `moves` times `scale` is their
+    accuracy.
     """
     n = np.zeros(len(q))
     if own:

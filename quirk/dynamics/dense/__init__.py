@@ -1,1 +1,1 @@
-"""Dense reference solver: direct implementations of the published equations, used to test the compiled solver."""
+"""Dense reference solver: direct implementation of the published equations, for tests of the compiled solver."""

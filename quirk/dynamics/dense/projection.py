@@ -1,7 +1,7 @@
 """Projection onto the constraints: nearest poses and velocities in the mass metric.
 
 Positions are corrected by Gauss-Newton steps delta = -W (A W)^+ Phi, velocities by the same formula with Phi_dot, which
-is linear in them. After a step of an integrator the residuals are small, so one factorization serves both.
+is linear in them. After an integration step the residuals are small, so one factorization serves both.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def factorise(
     least: float = ROUND_OFF,
     limit: int | None = None,
 ) -> PseudoInverse:
-    """Return the pseudo-inverse of the constraint rows over (v, omega) in a metric.
+    """Return the pseudo-inverse of the constraint rows over (v, omega) in the metric `metric`.
 
     The remaining arguments are as for `PseudoInverse.of`.
     """
@@ -67,9 +67,9 @@ class Projected:
     Attributes
     ----------
     state : State
-    pseudo_inverse : PseudoInverse of the rows over (v, omega) at that state
+    pseudo_inverse : PseudoInverse of the rows over (v, omega) at this state
     correction : float
-        Size of the first correction of the poses, in rad or relative to the characteristic length of the system.
+        Magnitude of the first correction of the poses, in rad or relative to the characteristic length of the system.
     """
 
     state: State
@@ -120,7 +120,7 @@ def with_projected_velocity(
 ) -> State:
     """Return the state with the nearest velocities that satisfy Phi_dot = 0.
 
-    The pseudo-inverse may be that of a nearby pose, so a second correction removes the remainder of the first.
+    The pseudo-inverse may be that of a nearby pose, so a second correction removes the remaining residual.
     """
     for _ in range(2):
         translation, turn = metric.vector(pseudo_inverse.solve(-residuals(model, kin, t, 1)[:, 1]))

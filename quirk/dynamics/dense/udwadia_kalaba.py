@@ -3,8 +3,7 @@
 Sources: Udwadia and Kalaba, Proc. R. Soc. A 439 (1992), eq. 2.7 (the constrained acceleration); Udwadia and Schutte, J.
 Appl. Mech. 77 (2010) (quaternions with a mass matrix made positive definite along q).
 
-Notation: A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Phi are the residuals of the constraint
-rows.
+A is the matrix of constraint rows, the mass matrix is (W W^T)^-1, and Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -41,10 +40,10 @@ Metrics = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class PseudoInverse:
-    """Pseudo-inverse of constraint rows A in a metric W: (A W)^+ = V s^-1 U^T D, with D scaling rows to unit length.
+    """Pseudo-inverse of the constraint rows A in a metric W: (A W)^+ = V s^-1 U^T D, where D scales rows to unit norm.
 
-    U (m, r), s (r,) and Vt (r, k) belong to the r singular values that are not negligible, for m rows and k columns; U
-    is zero in rows that are not used. D is (m,).
+    U (m, r), s (r,) and Vt (r, k) are the factors of the singular value decomposition for the r singular values that
+    are not negligible, for m rows and k columns. Unused rows of U are zero. D is (m,).
     """
 
     U: np.ndarray
@@ -77,7 +76,7 @@ class PseudoInverse:
     def solve(self, residual: np.ndarray) -> np.ndarray:
         """Return the minimum-norm solution z (k,) of A W z = residual (m,).
 
-        If rows contradict each other, it is the least-squares solution.
+        If the rows are inconsistent, it is the least-squares solution.
         """
         return self.Vt.T @ ((self.U.T @ (self.D * residual)) / self.s)
 
@@ -108,8 +107,8 @@ def constrained_motion(
     baumgarte : alpha and beta, 1/s: b is reduced by 2 alpha Phi_dot + beta^2 Phi
     independent : (m,) bool, optional
         Independent constraint rows; default: all. At a state that violates the constraints slightly, such as an inner
-        stage of an integrator, redundant rows contradict each other slightly and appear independent; satisfying all of
-        them would give a large and meaningless acceleration.
+        stage of an integrator, redundant rows are slightly inconsistent and appear independent; satisfying all of them
+        would give a large and meaningless acceleration.
     least : see `PseudoInverse.of`
     """
     n = len(model.mass)
@@ -168,10 +167,10 @@ def constrained_motion(
 def warn_of_round_off(
     model: Model, W: Metrics, AW: np.ndarray, u: np.ndarray, multipliers: np.ndarray, inverse: PseudoInverse
 ) -> None:
-    """Warn if the round-off of rows changes accelerations W u by more than ACCEPTED of the largest acceleration.
+    """Warn if the round-off of the rows changes accelerations W u by more than ACCEPTED of the largest acceleration.
 
-    Each element of the rows `AW` is changed by half its last digit, at random, and the multipliers are corrected, so
-    that only motions permitted by the constraints remain.
+    To measure the effect, each element of the rows `AW` is changed at random by half a unit in its last place, and the
+    multipliers are corrected such that the accelerations satisfy the constraints.
     """
     signs = np.random.default_rng(0).choice([-1.0, 1.0], AW.shape)
     change = AW * signs * (0.5 * np.finfo(float).eps)
@@ -195,7 +194,7 @@ def warn_of_round_off(
 def sizes(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the magnitudes (n,) of the linear and the quaternion accelerations W u of n bodies.
 
-    For unit quaternions the latter are half the magnitudes of the angular accelerations.
+    For unit quaternions, quaternion accelerations are half as large as angular accelerations.
     """
     linear, quaternion = accelerations(W, u)
     return np.linalg.norm(linear, axis=1), 2 * np.linalg.norm(quaternion, axis=1)
@@ -208,7 +207,7 @@ def accelerations(W: Metrics, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_norm(A: np.ndarray, multipliers: np.ndarray, scale: np.ndarray, rank: int) -> np.ndarray:
-    """Return multipliers with the same constraint forces A^T lambda as `multipliers`, but loads of minimum norm.
+    """Return multipliers with the constraint forces A^T lambda of `multipliers`, but with loads of minimum norm.
 
     Loads are multipliers times `scale`, both (m,) for m rows; `rank` is the number of independent rows of A.
     """

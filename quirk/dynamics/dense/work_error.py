@@ -1,6 +1,6 @@
-"""Error of the integrated work relative to its tolerance, for runs with the dense solver.
+"""Ratio of error to tolerance of the integrated work, for runs with the dense solver.
 
-Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ class WorkingLoads:
     ----------
     forces, moments, multipliers : sums of the magnitudes of forces, N, moments, N m, and multipliers of constraint rows
     power : sum of the magnitudes of the power of the constraint rows, W
-    scaled, largest : sum over the working loads, and the largest of all loads, in the mass metric, N / kg^(1/2)
-    least : smallest pivot of all rows, over the squared length of its row
+    scaled, largest : sum of the magnitudes of the working loads, and the largest magnitude of all loads, in the mass
+        metric, N / kg^(1/2)
+    least : smallest ratio of the pivot of a row to its squared norm
     """
 
     forces: float = 0.0
@@ -37,10 +38,10 @@ class WorkingLoads:
     least: float = 1.0
 
     def with_force(self, loads: np.ndarray, roots: np.ndarray, works: bool) -> WorkingLoads:
-        """Return these sums increased by the loads of a force element; `works` is true if the element does work.
+        """Return the sums increased by the loads of a force element; `works` is true if the element does work.
 
-        `loads` (frames, 6) are force and moment at each frame, `roots` (frames, 2) the square roots of the inverse of
-        mass and inertia of its body.
+        `loads` (frames, 6) are the force and moment at each frame, and `roots` (frames, 2) the square roots of the
+        inverse mass and inverse inertia of its body.
         """
         sizes = np.linalg.norm(loads.reshape(-1, 2, 3), axis=2)
         scaled = (sizes * roots).sum(axis=1)
@@ -54,15 +55,15 @@ class WorkingLoads:
     def with_rows(
         self, multipliers: np.ndarray, power: np.ndarray, lengths: np.ndarray, works: np.ndarray, least: float
     ) -> WorkingLoads:
-        """Return these sums increased by the loads of all constraint rows.
+        """Return the sums increased by the loads of all constraint rows.
 
         Parameters
         ----------
         multipliers : (m,) multipliers of all rows
         power : (m,) power of all rows, W
-        lengths : (m,) lengths of the rows in the mass metric
-        works : (m,) whether the work of a row is integrated
-        least : smallest pivot of all rows, over the squared length of its row
+        lengths : (m,) norms of the rows in the mass metric
+        works : (m,) whether the work of each row is integrated
+        least : smallest ratio of the pivot of a row to its squared norm
         """
         sizes, scaled = np.abs(multipliers), np.abs(multipliers) * lengths
         return replace(
@@ -86,7 +87,7 @@ class WorkError:
         """Return the ratio of error to tolerance of the work in a step of length h (s) from y to y_new (13 n + k,).
 
         `error` (13 n + k,) is the error estimate of y_new; `loads` are the sums at the end of the step. Steps must
-        be passed in order of time. States hold 13 numbers for each of n bodies and k auxiliary states.
+        be passed in order of time. States hold 13 components for each of n bodies, and k auxiliary states.
         """
         carried = self._model.carried
         wrong = float(np.abs(carried.works(error)).sum())

@@ -1,6 +1,6 @@
 """Auxiliary states: internal variables of force elements, and work, integrated along with the motion of bodies.
 
-Notation: a flat state y (13 n + k,) holds 13 numbers for each of n bodies, followed by k auxiliary states.
+A flat state y (13 n + k,) consists of 13 components for each of n bodies, followed by k auxiliary states.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quirk.forces import ForceElement
 class Carried:
     """Layout of the k auxiliary states, which follow the n bodies in a flat state y (13 n + k,).
 
-    Internal variables come first, then work, J.
+    Internal variables come first, then the work variables, J.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Carried:
     def starts(self) -> np.ndarray:
         """Indices in y at which groups of components begin; the error of a group is measured by a common norm.
 
-        Groups are vectors and quaternions of bodies, and each internal variable.
+        A group is a vector or quaternion of a body, or a single internal variable.
         """
         return np.append(vector_starts(self.bodies), np.arange(STATE_SIZE * self.bodies, self.counted))
 
@@ -98,14 +98,14 @@ class Carried:
     def works(self, y: np.ndarray) -> np.ndarray:
         """Return the work (..., w), J, of all w elements that may do work, from flat states y (..., 13 n + k).
 
-        The elements are force elements and constraints.
+        The elements are force elements and constraints; k is the number of auxiliary states.
         """
         return y[..., self.counted :]
 
     def exchanged(self, y: np.ndarray) -> float:
         """Return the sum of the magnitudes of the work of all elements, J, in a flat state y (13 n + k,).
 
-        The elements are force elements and constraints.
+        The elements are all force elements and constraints that may do work.
         """
         return float(np.abs(self.works(y)).sum())
 
@@ -129,7 +129,7 @@ class Carried:
 def rates(carried: Carried, internal: Mapping[str, np.ndarray], power: Mapping[str, float]) -> np.ndarray:
     """Return the rates (k,) of the auxiliary states.
 
-    Rates of disabled constraints and forces, which are in neither argument, are zero.
+    Rates of disabled constraints and forces, which are missing in both arguments, are zero.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def quaternion_mass(
     """Return the mass matrices M_q (n, 4, 4) over quaternions, and the applied loads Q_q (n, 4) along quaternions.
 
     `torque` (n, 3), N m, are the torques on n bodies in body axes. M_q = T^T J T + 4 J_0 q q^T is positive definite.
-    Any J_0 > 0 gives the same motion, because the rows that keep |q| = 1 determine the motion along q.
+    The motion does not depend on J_0 > 0, because the constraint |q| = 1 determines the motion along q.
     """
     T = rotation.T_matrix(q)
     J_0 = model.mean_moment

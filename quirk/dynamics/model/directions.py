@@ -1,6 +1,6 @@
-"""Directions for directional derivatives: changes of the state, the time and the parameters of a system.
+"""Directions for directional derivatives: variations of the state, the time and the parameters of a system.
 
-Terms: a relation is a constraint given by a function.
+A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ class Directions:
     """D directions for directional derivatives of a system with n bodies.
 
     Each direction is a variation of the state, the time and the parameters. Inputs of force laws and relations that are
-    not listed do not vary.
-
-    Names in capitals are constants of this module.
+    not listed do not vary. Names in capitals are constants of this module.
 
     Attributes
     ----------
     bodies : (n, 12, D) variation of the state of each body, in the order of SHIFT, TURN, VELOCITY, OMEGA
     time : (D,) variation of time, s
-    internal : (k, D) variations of the auxiliary states; variations of work have no effect
+    internal : (k, D) variations of the k auxiliary states; variations of work have no effect
     mass, inertia, gravity : (n, D), (n, 3, 3, D) and (3, D), variations of these parameters
     laws, relations : variations (D,) of inputs by index of the input, by index of the force element or relation
         Relations are counted as in `quirk.dynamics.model.primitives_as_relations`.
@@ -56,7 +54,7 @@ class Directions:
 
     @classmethod
     def none(cls, model: Model, count: int) -> Directions:
-        """Return `count` directions without variations, as arrays of zeros to be modified."""
+        """Return D = `count` directions without variations, as arrays of zeros to be filled."""
         n = len(model.mass)
         return cls(
             bodies=np.zeros((n, FREEDOMS, count)),

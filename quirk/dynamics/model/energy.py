@@ -21,7 +21,7 @@ def kinetic_energy(model: Model, state: State) -> np.ndarray:
 
 
 def gravity_energy(model: Model, state: State) -> np.ndarray:
-    """Return the gravitational energy (...), J: minus the sum of m g.r over all bodies at positions r."""
+    """Return the gravitational potential energy (...), J: minus the sum of m g.r over all bodies at positions r."""
     return -np.einsum("n,i,...ni->...", model.mass, model.gravity, state.position)
 
 

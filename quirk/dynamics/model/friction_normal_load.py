@@ -9,7 +9,7 @@ from quirk.forces.stick_slip import ACROSS, ALONG
 
 
 class NormalLoad:
-    """Normal load N of the friction in a joint, as a function of forces z (r,) along r rows; see `Friction`.
+    """Normal load N of the friction in a joint, as a function of forces z (r,) along the rows of a contact problem.
 
     Parameters
     ----------

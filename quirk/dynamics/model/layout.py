@@ -2,8 +2,8 @@
 
 Bodies are stored in blocks of eight, one per lane (entry) of a vector register. The position of a body in this order is
 its slot: component c of the body in slot b is element `(b // 8) * 8 * size + 8 * c + b % 8` of an array with `size`
-numbers per body. The ground is in slot n, and the last block is padded with bodies that never move. Their inverse mass
-is zero, as is the ground's, so that compiled code treats all slots alike. In states the auxiliary states
+components per body. The ground is in slot n, and the last block is padded with bodies at rest. The inverse masses of
+ground and padding are zero, so that compiled code treats all slots alike. In states, the auxiliary states
 (`quirk.dynamics.model.auxiliary_states`) follow the last block, padded with zeros to a multiple of eight.
 """
 
@@ -58,7 +58,7 @@ class Slots:
 
     Attributes
     ----------
-    slot : (n + 1,) slot (position) of each body, the ground last
+    slot : (n + 1,) slot (position) of each body; the last entry is for the ground
     carried : number k of auxiliary states, which follow the bodies in states
     """
 
@@ -67,9 +67,10 @@ class Slots:
 
     @staticmethod
     def along(joints: Sequence[tuple[int, ...]], n: int, carried: int = 0) -> Slots:
-        """Return the order of bodies in which `joints` first mention them, so that neighbors share a block.
+        """Return the order in which `joints` first mention the bodies, so that neighboring bodies share a block.
 
-        Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` that of auxiliary states.
+        Each joint is a tuple of body indices; `n` is the number of bodies, and `carried` the number of auxiliary
+        states.
         """
         order = dict.fromkeys(body for ends in joints for body in ends if body != n)
         slot = np.empty(n + 1, dtype=np.int64)
@@ -78,12 +79,12 @@ class Slots:
 
     @property
     def bodies(self) -> int:
-        """Number n of bodies, without the ground."""
+        """Number n of bodies, excluding the ground."""
         return len(self.slot) - 1
 
     @property
     def lanes(self) -> int:
-        """Number of slots in all blocks: those of bodies, ground and padding."""
+        """Number of slots in all blocks, including those of the ground and padding."""
         return (self.bodies // WIDTH + 1) * WIDTH
 
     @property
@@ -97,11 +98,11 @@ class Slots:
         return self.first_carried + -(-self.carried // WIDTH) * WIDTH
 
     def offset(self, body: int, size: int) -> int:
-        """Return the index of the first number of a body in an array with `size` numbers per body."""
+        """Return the index of the first component of a body in an array with `size` components per body."""
         return int(self.offsets(np.array(body), size))
 
     def offsets(self, bodies: np.ndarray, size: int) -> np.ndarray:
-        """Return the indices of the first numbers of bodies in an array with `size` numbers per body."""
+        """Return the indices of the first components of bodies in an array with `size` components per body."""
         slot = self.slot[bodies]
         return slot // WIDTH * WIDTH * size + slot % WIDTH
 
@@ -115,7 +116,7 @@ class Slots:
         return flat
 
     def from_lanes(self, flat: np.ndarray, size: int) -> np.ndarray:
-        """Convert flat arrays in blocks of eight to arrays (..., n, size) of n bodies with `size` numbers each."""
+        """Convert flat arrays in blocks of eight to arrays (..., n, size) of n bodies with `size` components each."""
         lead = flat.shape[:-1]
         rows = flat.reshape(*lead, self.lanes // WIDTH, size, WIDTH).swapaxes(-1, -2)
         return rows.reshape(*lead, self.lanes, size)[..., self.slot[:-1], :]
@@ -147,9 +148,10 @@ class Slots:
 
 
 def compact(table: Any) -> Any:
-    """Return a copy of a named tuple of arrays whose integers have 32 bits instead of 64.
+    """Return a copy of a named tuple of arrays in which integers have 32 bits instead of 64.
 
-    This halves the time of reading the tables from memory, a large part of the time of an evaluation of a large system.
+    This halves the time of reading the tables from memory, which is a large part of the evaluation time of large
+    systems.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from .model import Model
 def has_loops(model: Model) -> bool:
     """Return whether constraints form closed loops; without loops the rows are independent at all poses.
 
-    Two constraints between the same bodies are a loop.
+    Two constraints between the same bodies also form a loop.
     """
     joined = {n: n for n in range(len(model.mass) + 1)}
 

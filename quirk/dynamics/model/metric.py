@@ -1,10 +1,11 @@
 """Metrics on the velocities of bodies: the mass metric and the uniform metric.
 
 A metric is represented by W (6 n x 6 n, block diagonal, constant in body axes) with W W^T = M^-1 over (v, omega). In
-the mass metric M is the mass matrix of the bodies; accelerations and projections are the nearest ones in it, and the
-squared length of a row of A W is the acceleration along that row due to a unit multiplier.
+the mass metric M is the mass matrix of the bodies; accelerations and projections are the nearest ones in this metric,
+and the squared norm of a row of A W is the acceleration along this row due to a unit multiplier.
 
-In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 of its own length l. Rows
+In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 for its characteristic
+length l. Rows
 are tested for linear dependence in this metric: A W has the rank of A for any masses, but unequal masses make
 independent rows nearly parallel. In the uniform metric only dependent rows are parallel, up to round-off.
 """
@@ -20,7 +21,7 @@ SMALLEST_BODY = 1e-3
 
 
 class Metric:
-    """Factor W of a metric on the velocities of n bodies.
+    """Factor W of a metric on the velocities of n bodies: W W^T is the inverse of the metric.
 
     Attributes
     ----------
@@ -38,11 +39,11 @@ class Metric:
 
     @classmethod
     def uniform(cls, model: Model) -> Metric:
-        """Return the uniform metric of a model: unit masses, and moments of inertia from the lengths of the bodies."""
+        """Return the uniform metric of a model: unit masses, and moments of inertia l^2 for body lengths l."""
         return cls(np.ones(len(model.mass)), np.eye(3) / body_lengths(model)[:, None, None])
 
     def rows(self, A: np.ndarray) -> np.ndarray:
-        """Return the product A W for m rows A (m, 6 n)."""
+        """Return the product A W (m, 6 n) for m rows A (m, 6 n)."""
         n = len(self.translation)
         A = A.reshape(-1, n, 6)
         translation = A[..., :3] * self.translation[:, None]

@@ -1,8 +1,7 @@
 """The model of a system: bodies, constraint rows and force elements as arrays for the numerical code.
 
-Terms: a relation is a constraint given by a function of moving frames; a primitive is one of four elementary
-constraints; a dual number has a value and derivatives along eight directions. Phi are the residuals of the constraint
-rows.
+A relation is a constraint given by a function of moving frames; a primitive is one of four elementary constraints; a
+dual number has a value and derivatives along eight directions. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -112,14 +111,14 @@ class Model:
     joints : joint frames of all constraints, enabled or not, for their angles
     carried : layout of the auxiliary states
     row_scale : (m,)
-        Force, newton, that a unit of each multiplier exerts; for torques, the torque over `load_length`.
+        Force, N, exerted by a unit of each multiplier; for torques, the torque divided by `load_length`.
     length : float
         A characteristic length (m) for tolerances: the largest joint arm or radius of gyration.
     rank_tolerance : float
-        Distance of a row from the span of other rows, over its length, up to which it counts as dependent; see
+        Largest ratio of the distance of a dependent row from the span of other rows to the norm of the row; see
         `docs/method.md`.
     slack : float
-        Closure tolerance of assembly over `length`: dependent rows may be violated by about this fraction.
+        Closure tolerance of assembly divided by `length`: dependent rows may be violated by about this fraction.
     """
 
     body_names: list[str]
@@ -178,7 +177,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Order of bodies, joints and auxiliary states in states and results.
+    """Order of bodies, joints and auxiliary states in states and results of a system.
 
     The order does not depend on the enabled constraints and forces.
 
@@ -213,7 +212,7 @@ def _ends(bodies: Sequence[Body], constraints: Sequence[Constraint]) -> list[tup
 
 
 class _Rows:
-    """Rows of the enabled constraints, collected successively.
+    """Rows of the enabled constraints of a model under construction.
 
     Attributes
     ----------
@@ -286,14 +285,14 @@ def flatten(
     ----------
     arrangement : Arrangement
     constraints : all constraints of the system
-    active : names of the enabled constraints, which get rows
+    active : names of the enabled constraints
     forces : enabled force elements
     gravity : (3,) acceleration of gravity, m/s^2, inertial frame
-    load_length : length, m, that makes torques comparable with forces
+    load_length : length, m, by which torques are divided for comparison with forces
     rank_tolerance : lower limit of the model's rank tolerance
     closure_tolerance : closure tolerance of the assembly, m
-        The rank tolerance is at least DEPENDENT times the closure tolerance over the characteristic length of the
-        system: rounded coordinates make redundant rows independent to about this degree.
+        The rank tolerance is at least DEPENDENT times the ratio of the closure tolerance to the characteristic length
+        of the system, because rounded coordinates make redundant rows independent to about this degree.
     """
     bodies = arrangement.bodies
     rows = _Rows(bodies)
@@ -339,7 +338,7 @@ def _works(constraint: Constraint) -> bool:
 def _table(entries: Sequence[tuple]) -> PrimitiveTable:
     """Return primitives (elementary constraints) as arrays.
 
-    Each entry holds the kind, row, bodies, arms, directions and offset of a primitive.
+    Each entry contains the kind, row, bodies, arms, directions and offset of a primitive.
     """
     kind, row, body, arm, direction, offset = zip(*entries, strict=True) if entries else ((),) * 6
     return PrimitiveTable(

@@ -23,11 +23,11 @@ class Rows(NamedTuple):
 
 
 class OutputBuffer:
-    """Buffer for output states of a run until these are retrieved.
+    """Buffer for output states of a run until they are retrieved.
 
     Attributes
     ----------
-    numbers : number of floats in the buffer
+    numbers : number of floats stored in the buffer
     last : time of the last added state, s, whether or not it is still in the buffer
     """
 

@@ -1,6 +1,6 @@
-"""Constraint rows of primitives as functions of moving frames, so that all rows can be treated alike.
+"""Constraint rows of primitives as functions of moving frames, for a uniform treatment of all rows.
 
-Terms: a relation is a constraint given by a function; a primitive is one of four elementary constraints.
+A relation is a constraint given by a function; a primitive is one of four elementary constraints.
 """
 
 from __future__ import annotations

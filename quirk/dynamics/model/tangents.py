@@ -1,6 +1,6 @@
 """Directional derivatives of accelerations and multipliers, as returned by the dense and the compiled solver.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Compiled solver of the Udwadia-Kalaba equation at a cost linear in the number of bodies."""
+"""Compiled solver of the Udwadia-Kalaba equation, with a cost linear in the number of bodies."""

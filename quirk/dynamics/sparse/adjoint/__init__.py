@@ -1,1 +1,1 @@
-"""Adjoint of a run: gradients are propagated backward in time to the initial state and parameters."""
+"""Adjoint of a run: backward propagation of gradients to the initial state and parameters."""

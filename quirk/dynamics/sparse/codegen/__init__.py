@@ -1,1 +1,1 @@
-"""Machine code for force laws, relations and motions, and callbacks for functions that run in Python."""
+"""Machine code of force laws, relations and motions, and callbacks for functions that run in Python."""

@@ -1,8 +1,8 @@
-"""Callbacks for user functions that are compiled with numba.
+"""Callbacks for user functions compiled with numba.
 
-A callback is a C function that compiled code calls; it checks the returned value. The type of the value is checked when
-the C function is created, its length and finiteness at each call. If a call fails, `outputs[FAILED]` is set; the law
-then repeats the call in Python, which raises an error with the cause.
+A callback is a C function that calls the user function from compiled code and checks the returned value. The type of
+the value is checked when the C function is created, its length and finiteness at each call. If a call fails,
+`outputs[FAILED]` is set; the law then repeats the call in Python, which raises an error with the cause.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     """Return the address of a C function that calls a user's numba function.
 
     The C function is compiled once per process. The result is None if the function cannot be compiled for arguments of
-    these sizes, or if the type of its value is not numeric.
+    the given sizes, or if its result is not numeric.
     """
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:

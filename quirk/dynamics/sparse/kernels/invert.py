@@ -1,11 +1,11 @@
 """Inverses of diagonal blocks in the factorization of S = A M^-1 A^T, with constraint rows A and mass matrix M.
 
-A block is symmetric, with one row for each constraint row of a joint; a row is a vector of eight numbers. A row is
-dropped if its pivot is not above a lower limit, its floor.
+A block is symmetric, with one row for each constraint row of a joint; a row is a vector of eight elements. A row is
+dropped if its pivot does not exceed a lower limit, its floor.
 
-Most joints have three or five rows. These blocks are inverted by cofactors, with one division for three rows and one
+Most joints have three or five rows. Their blocks are inverted by cofactors, with one division for three rows and one
 for the other two, unless a row is dropped or more than four binary digits are lost. All other blocks are inverted by
-exchange steps, row by row, which is slower, because each step waits for the division of the one before.
+exchange steps, row by row, which is slower, because each step depends on the division of the previous one.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def inversion(m: int) -> Callable[..., Any]:
     """Return the function that inverts blocks of m rows, for use in compiled code.
 
     Its arguments are the rows, the sign of their pivots, 1 or -1, and the first element of their floors in `floor`; it
-    returns the rows of the inverse. Rows whose pivot is not above their floor become zero: they depend on rows before
-    them.
+    returns the rows of the inverse. Rows whose pivot does not exceed their floor depend on previous rows and are set to
+    zero.
     """
     return {3: _invert_3, 5: _invert_5}.get(m, _exchange)
 
@@ -82,7 +82,7 @@ def _two_pivots(minors: Any, h: int, floor: np.ndarray) -> bool:
 def _exchange(rows: Any, sign: Any, h: Any, floor: Any) -> tuple[Any, ...]:
     """Return the rows of the inverse of a block, computed by exchange steps (Gauss-Jordan).
 
-    `sign` is the sign of the pivots, and h the element of `floor` that belongs to the first row.
+    `sign` is the sign of the pivots, and h the element of `floor` for the first row.
     """
     rows = list(rows)
     for r in range(len(rows)):
@@ -140,13 +140,13 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a row whose elements from index `begin` on are replaced by `numbers`."""
+    """Return a copy of a row in which the elements from index `begin` on are replaced by `numbers`."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row
 
 
 def _combined(factors: Any, rows: Sequence[Any], begin: int = 0) -> Any:
-    """Return the linear combination of rows with the elements of `factors` from index `begin` on as coefficients."""
+    """Return the linear combination of `rows` with the elements of `factors` from index `begin` on as coefficients."""
     products = [spread(factors, lane) * row for lane, row in enumerate(rows, begin)]
     return sum(products[1:], products[0])

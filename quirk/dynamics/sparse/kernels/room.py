@@ -1,14 +1,15 @@
-"""Largest margin to the friction cones with which dependent contacts can share a load, in compiled code.
+"""Largest margin to the friction cones with which dependent contacts can carry a load, in compiled code.
 
-Dependent contacts may share the same load in many ways, z = z0 + N y. Bodies can stay at rest if there is a y with n_k
-- |t_k| / mu_k >= 0 in each contact k, with its normal force n_k, tangential force t_k and friction coefficient mu_k.
+The distribution of a load over dependent contacts is not unique: z = z0 + N y. Bodies can stay at rest if there is a y
+with n_k - |t_k| / mu_k >= 0 in each contact k, with normal force n_k, tangential force t_k and friction coefficient
+mu_k.
 The margin is the largest s for which n_k - |t_k| / mu_k >= s in all contacts. It is computed by an interior-point
 method: Newton's method for the maximum of
 
     tau s + sum_k log((n_k - s)^2 - |t_k|^2 / mu_k^2) + log(bound - sum_k n_k)
 
-over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). The bound is needed where
-the margin is unbounded, as for contacts of a wedge that press against each other.
+over y and s, with tau increasing (Boyd and Vandenberghe, Convex Optimization (2004), ch. 11). The bound is required if
+the margin is unbounded, as for opposing contacts of a wedge.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ REGULAR = 1e-14
 
 
 def scratch_of(count: int, free: int) -> int:
-    """Return the size of the scratch array of `room` for `count` contacts with `free` redundant loads."""
+    """Return the size of the scratch array for `count` contacts with `free` redundant loads."""
     return (free + 1) * (free + 4) + LOADS * count  # Newton step, matrix, slope and one row; loads before the step
 
 
@@ -92,7 +93,7 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
 def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
     """Return the margin of the load z of contact k inside its friction cone, N: n_k - |t_k| / mu_k.
 
-    n_k and t_k are the normal and tangential force; `inverse` holds the inverse coefficients of friction 1 / mu_k.
+    n_k and t_k are the normal and tangential force; `inverse` contains the inverse coefficients of friction 1 / mu_k.
     """
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
@@ -100,7 +101,7 @@ def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
 
 @kernel
 def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inverse: np.ndarray) -> float:
-    """Return the barrier function to be maximized, with weight tau of the margin s; minus infinity outside the cones.
+    """Return the barrier function to be maximized, with weight tau of the margin s; it is -infinity outside the cones.
 
     z are the loads of the `count` contacts (N), `bound` limits the sum of their normal loads, and `inverse` are the
     inverse coefficients of friction.
@@ -121,8 +122,8 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
     """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
 
-    Both are stored in the scratch array. A step that was too long is not undone by subtraction: if the matrix is nearly
-    singular, the step may exceed the loads so far that they are lost in round-off.
+    Both are stored in the scratch array. The loads before the step are not recovered by subtraction, because a step
+    with a nearly singular matrix may be so large that they would be lost in round-off.
     """
     for o in range(LOADS * count):
         change = 0.0

@@ -1,7 +1,7 @@
 """Accelerations and loads at given states, by the compiled solver.
 
-Flat states (nt, 13 n + k) hold 13 numbers for each of n bodies and k auxiliary states at nt times. There are m rows and
-K joints. Phi are the residuals of the constraint rows.
+Flat states (nt, 13 n + k) consist of 13 components for each of n bodies and of k auxiliary states, at nt times. There
+are m rows and K joints. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def constrained_motion(solver: Solver, t: float, kin: Kinematics, y: np.ndarray)
     Parameters
     ----------
     solver : Solver
-        Its independent rows must have been selected at this state; see `Solver.settle_near`.
+        The independent rows must have been selected at this state; see `Solver.settle_near`.
     kin, y : the state, as kinematics and as a flat array in blocks of eight bodies
 
     Raises
@@ -81,7 +81,7 @@ class Dynamics:
     ----------
     linear, angular : (nt, n, 3) accelerations, in the inertial frame and in body axes
     joints : force and torque (nt, 3) of each joint by name, inertial frame
-    forces : loads, energy and coordinates of each force element by name
+    forces : loads, energy and coordinates of each force element, by name
     multipliers : (nt, m) multipliers of all rows
     carried : (nt, k) rates of the auxiliary states; for work, power in W
     """
@@ -97,7 +97,8 @@ class Dynamics:
 def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None) -> Dynamics:
     """Return accelerations, joint loads and loads of force elements at nt times, from states (nt, 13 n + k).
 
-    If angles differ by full turns, force laws use the angles nearest to `angles` (nt, K, 3), rad, of K joints.
+    `angles` (nt, K, 3), rad, are joint angles with full turns; angles in force laws are shifted by full turns to the
+    values nearest to them.
     """
     accelerations = np.empty((len(times), solver.slots.bodies, 6))
     loads = JointLoads(solver, solver.related)
@@ -148,9 +149,9 @@ def _along(
     times: np.ndarray,
     states: State,
 ) -> np.ndarray:
-    """Return a quantity of each of m constraint rows at nt times and states, as an array (nt, m, ...).
+    """Return an array (nt, m, ...) with a quantity of each of m constraint rows at nt times and states.
 
-    `of` computes the quantity at one state and time, an array of the given shape for each row.
+    `of` computes the quantity at one state and time (s), with shape `shape` for each row.
     """
     parts = np.concatenate(states.parts, axis=2)
     result = np.zeros((len(parts), solver.model.rows, *shape))

@@ -1,6 +1,6 @@
 """Joint loads from multipliers, with time derivatives, by the compiled solver.
 
-Terms: a relation is a constraint given by a function. G is the array of all rows.
+A relation is a constraint given by a function. G is the array of all rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .solver import Solver
 
 
 class JointLoads:
-    """Loads of constraints, exerted by body i on body j, from the rows and multipliers of a solver.
+    """Loads exerted by body i on body j through constraints, from the rows and multipliers of a solver.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class JointLoads:
 
         Parameters
         ----------
-        G, multipliers : rows, and multipliers (m,) of m rows, of each of K orders
+        G, multipliers : rows, and multipliers (m,) of m rows, for each of K orders
             Gradients of relations (constraint functions) are taken from the last evaluation.
         position, R : positions (K, n + 1, 3) and rotation matrices (K, n + 1, 3, 3) of n bodies and the ground
         """

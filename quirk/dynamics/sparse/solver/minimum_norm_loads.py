@@ -1,15 +1,15 @@
 """Distribution of loads over redundant rows: the multipliers of minimum norm with given constraint forces.
 
 A is the matrix of constraint rows, lambda the multipliers, and Q_c the constraint loads. Weights D make multipliers
-comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y, where (A^T D^-2 A) y = Q_c. This holds
-at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by joints; its null
-space is the space of motions allowed by the constraints. D^-1 A is factorized like the rows of joints (`orthogonal`),
-with the roles of joints and bodies exchanged. A side is one body of a joint; there are s sides, e joints, n bodies and
-m rows. G is the array of all rows, as kernels compute it.
+comparable. The minimum of |D lambda| with A^T lambda = Q_c is lambda = D^-2 A y, where (A^T D^-2 A) y = Q_c. These
+equations hold at all times, so derivatives follow by Leibniz' rule. y has six unknowns for each body, coupled by
+joints; the null space of A^T D^-2 A consists of the motions allowed by the constraints. D^-1 A is factorized like the
+rows of joints (`orthogonal`), with the roles of joints and bodies exchanged. A side is one body of a joint; there are s
+sides, e joints, n bodies and m rows. G is the array of all rows, as computed by kernels.
 
 Rows are multiplied by the factor W of the uniform metric (`quirk.dynamics.model.metric`): forces in the inertial frame
-are kept, and moments are in body axes and divided by the length of the body. Per body, arrays hold these six
-components, followed by two zeros, to fill the eight entries of a vector register.
+are kept, and moments are in body axes and divided by the length of the body. For each body, arrays contain
+these six components followed by two zeros, to fill the eight entries of a vector register.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ REFINEMENTS = 2
 
 
 class MinimumNormLoads:
-    """Multipliers of minimum norm of one model, for redundant constraints.
+    """Multipliers of minimum norm for redundant constraints of one model.
 
     Parameters
     ----------
     model : Model
-        Its `row_scale` holds the weights D that make multipliers comparable.
+        The model, whose `row_scale` contains the weights D of the multipliers.
     tables : Tables
 
     Attributes
@@ -100,7 +100,7 @@ class MinimumNormLoads:
         self.inverse_scale[self.row_place] = 1 / model.row_scale
 
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the indices of forces and moments (2, s, 3, 6) in the array of rows, and the signs of the forces (s,).
+        """Return the indices (2, s, 3, 6) of forces and moments in the array of rows, and the signs (s,) of the forces.
 
         There are s sides: one for each body of each joint.
         """
@@ -125,7 +125,7 @@ class MinimumNormLoads:
 
         Parameters
         ----------
-        x : (m,) multipliers of each order, which give the constraint forces
+        x : for each order, multipliers (m,) with the required constraint forces
         G : array of all rows, for each order
         rank : number of independent rows
         factorise : ``factorise(orthogonal, rows, lengths, rank)`` returns a function that solves for right-hand sides
@@ -191,9 +191,9 @@ class MinimumNormLoads:
     def _lengths(self, rows: np.ndarray) -> np.ndarray:
         """Return the squared norms (8 n,) of the columns of D^-1 A W.
 
-        A is the matrix of constraint rows, D their diagonal scaling, and W that of the bodies, see `_scaled_rows`. Each
-        of n bodies has six columns, of force and moment, and two padding columns of zeros. `rows` (s, 6, 8) are the
-        blocks of each pair of a joint and one of its bodies.
+        A is the matrix of constraint rows, D the diagonal scaling of rows, and W the scaling of bodies, see
+        `_scaled_rows`. Each of n bodies has six columns, for force and moment, and two padding columns of zeros. `rows`
+        (s, 6, 8) are the rows of each side.
         """
         diagonal = np.zeros((self.count + 1, WIDTH))
         np.add.at(diagonal, self.place, (rows**2).sum(axis=1))

@@ -1,1 +1,1 @@
-"""Compiled runs: time steps of all methods, event location, step-size control and switching of methods."""
+"""Compiled runs: time steps of all methods, event location, step-size control and method switching."""

@@ -1,18 +1,16 @@
-"""Switching between an explicit and an implicit method, to the method that advances further for its cost.
+"""Switching between an explicit and an implicit method, to the one that advances further for its cost.
 
 The steps of an explicit method are short for one of three reasons: the motion changes fast; a component that has
 already decayed is stiff; or round-off limits the error estimate. In the second case step sizes may be well below the
-stability bound: the error of decayed components has an order lower than that of the method (Hairer and Wanner, Solving
-Ordinary Differential Equations II, IV.15), so the error estimate keeps steps below that bound, and more so for smaller
-tolerances. Therefore the criterion is the motion itself: if it is a polynomial of low degree over many explicit steps,
+stability bound: the error of decayed components has a lower order than the method (Hairer and Wanner, Solving Ordinary
+Differential Equations II, IV.15), so that the error estimate keeps steps below this bound, the more so the smaller the
+tolerance. Therefore the criterion is the motion itself: if it is a polynomial of low degree over many explicit steps,
 an implicit method can take one step instead.
 
 Whether the implicit method is still faster is decided by trial: the explicit method takes a few steps, and the method
 that advances further for its cost continues. Costs are counted in evaluations and not measured in time, so that runs
-are reproducible bit for bit. Each decision waits until the work since the last one equals all work before it, so that
-wrong decisions at most double the cost of a run.
-
-Terms: a break is a time at which a step must end.
+are reproducible bit for bit. A decision is made when the work since the last decision equals all work before it, so
+that wrong decisions at most double the cost of a run. A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ class MethodChange:
     Attributes
     ----------
     method : the new method
-    h : size of the next step, s, or 0 to keep the present one
+    h : size of the next step, s, or 0 to keep the current step size
     recorded : whether the switch is recorded in the statistics of the run
     """
 
@@ -100,8 +98,8 @@ class MethodSwitching:
     Parameters
     ----------
     method : initial method; without effect unless it is an explicit Runge-Kutta method
-    switch : implicit method, or None to warn of stiffness
-    stepper : function that returns the object that takes steps with a method
+    switch : implicit method, or None for a warning of stiffness instead
+    stepper : function that returns the stepper of a method
     of_users : whether the system has user-defined functions or force elements
     """
 
@@ -127,7 +125,7 @@ class MethodSwitching:
             self._spacing = max(1, round(WORTH * IMPLICIT_COST / (SPANS * method.stages)))
 
     def snapshot(self) -> dict[str, Any]:
-        """Return a copy of all data on which later decisions depend, by name."""
+        """Return a copy of all data that affect later decisions, by name."""
         return {name: copy(value) for name, value in vars(self).items() if name not in GIVEN}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
@@ -165,7 +163,7 @@ class MethodSwitching:
         return self._judged
 
     def steps_to_decision(self, tried: int) -> int:
-        """Return the number of steps from the present, after `tried` steps, to the next decision by `other`."""
+        """Return the number of steps, after `tried` attempted steps, until the next decision by `decide`."""
         if not self._looking:
             return NEVER
         if tried < self._noting:
@@ -173,16 +171,16 @@ class MethodSwitching:
         return self._every - (tried - self._noting) % self._every
 
     def decision_due(self, tried: int) -> bool:
-        """Return whether `other` must be called, after `tried` attempted steps, to decide on the method."""
+        """Return whether `decide` must be called, after `tried` attempted steps."""
         return self._looking and tried >= self._noting and (tried - self._noting) % self._every == 0
 
     @property
     def _every(self) -> int:
-        """Number of attempted steps between two calls of `other`."""
+        """Number of attempted steps between two calls of `decide`."""
         return TRIAL // 2 if self._trial is not None else self._spacing
 
     def decide(self, run: RunState, tried: int) -> MethodChange | None:
-        """Decide on the method between two steps; return a switch to another method, or None to keep the present one.
+        """Decide on the method between two steps; return a switch to another method, or None to keep the method.
 
         `tried` is the number of attempted steps.
         """
@@ -212,8 +210,8 @@ class MethodSwitching:
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Discard the recorded motion at a jump of the state or of loads, at time t (s) after `tried` attempted steps.
 
-        Recording starts again at once if `soon`; otherwise later, because jumps may be so frequent that there are few
-        steps between two of them.
+        Recording restarts immediately if `soon`, and otherwise later, because jumps may be so frequent that there are
+        only a few steps between them.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
             return
@@ -223,9 +221,9 @@ class MethodSwitching:
             self._noting, self._next = self._noting + FIRST_LOOK, self._next + FIRST_LOOK
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return a switch to another method after a failure of the present one, or None if there is no other.
+        """Return a switch to another method after a failure of the current method, or None if there is no other.
 
-        If `stalled`, the present method makes no progress. `tried` is the number of attempted steps.
+        If `stalled`, the current method makes no progress. `tried` is the number of attempted steps.
         """
         if not self.switches:
             return None
@@ -253,9 +251,9 @@ class MethodSwitching:
         return max(FIRST_LOOK * self._explicit.stages, (GROWTH - 1) * self._judged.work)
 
     def _account(self, t: float, tried: int) -> None:
-        """Add the cost of the steps since the last call, and the time that they advanced the run, to the statistics.
+        """Add the cost and the time advanced since the last call to the statistics.
 
-        t is the present time (s) and `tried` the number of attempted steps.
+        t is the current time (s) and `tried` the number of attempted steps.
         """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
@@ -285,7 +283,7 @@ class MethodSwitching:
         self._rough = False
 
     def _note(self, run: RunState) -> None:
-        """Record the present state, the step size allowed by the error, and the interval between breaks.
+        """Record the current state, the step size allowed by the error, and the interval between breaks.
 
         A break is a time at which a step must end.
         """
@@ -302,9 +300,9 @@ class MethodSwitching:
         return smooth(np.array(self._times), states, self._settings.rtol, self._settings.atol)
 
     def _faster_method(self, y: np.ndarray, t: float, since: float) -> MethodChange | None:
-        """Return the switch to the implicit method if that is faster at state y and time t (s); otherwise None.
+        """Return the switch to the implicit method if it is faster at state y and time t (s); otherwise None.
 
-        If there is no implicit method, a warning is issued instead. `since` is the time since the last
+        If there is no implicit method, a warning is issued instead. `since` is the time advanced since the last
         decision, s.
         """
         if self._rough or len(self._pieces) != 1:
@@ -337,7 +335,7 @@ class MethodSwitching:
         return None
 
     def _worthwhile(self, t: float, h: float, rate: float, speed: float) -> bool:
-        """Return whether the implicit method saves more than its preparation costs.
+        """Return whether the implicit method saves more than the cost of its preparation.
 
         The cost is compared with that of explicit steps of size h (s) from time t (s) on. `rate` is the rate of decay
         of the fastest modes, and `speed` the magnitude of their eigenvalues, 1/s.

@@ -1,6 +1,6 @@
 """The right-hand side y' = f(t, y) by the compiled solver, for the start of a run and for SciPy's integrators.
 
-Notation: a flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. There are K joints.
+A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. There are K joints.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SparseFlow:
 
     Attributes
     ----------
-    rank : largest number of independent rows at a state on the constraints so far
+    rank : largest number of independent rows so far at states on the constraints
     evaluations : number of evaluations of y'
     trouble : exception of the last call of a user function, or None
     """
@@ -50,17 +50,17 @@ class SparseFlow:
     def __call__(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return y' (13 n + k,) at time t (s) and state y (13 n + k,), or NaN if it cannot be computed.
 
-        `trouble` then holds the exception.
+        `trouble` then contains the exception.
         """
         self.evaluations += 1
         lanes = self.solver.rates(t, self.solver.slots.state_to_lanes(y), self.baumgarte)
         return self.solver.slots.state_from_lanes(lanes)
 
     def jacobian(self) -> Callable[[float, np.ndarray], np.ndarray] | None:
-        """Return a function of t and y that computes the Jacobian dy'/dy (13 n + k, 13 n + k).
+        """Function of t and y that computes the Jacobian dy'/dy (13 n + k, 13 n + k), or None.
 
-        The function returns NaN where the Jacobian cannot be computed. Returns None for systems without exact
-        derivatives.
+        The function returns NaN if the Jacobian cannot be computed. For systems without exact derivatives there is no
+        such function.
         """
         if any(self.baumgarte):
             return None

@@ -22,7 +22,7 @@ TRAIL_ROOM = 2**18
 
 @dataclass(frozen=True)
 class RunPart:
-    """Successive steps of one method.
+    """A sequence of steps taken by one method.
 
     Attributes
     ----------
@@ -39,12 +39,12 @@ class RunPart:
 
 
 class RunOutput:
-    """Arrays that compiled code fills with output, and the output copied from them.
+    """Arrays filled with output by compiled code, and the output copied from them.
 
     Parameters
     ----------
     solver : Solver
-    requested_times : requested output times, s, or None to store the states of all steps
+    requested_times : requested output times, s, or None to store the states after all steps
     trailing : whether to record all steps
 
     Attributes
@@ -75,9 +75,9 @@ class RunOutput:
         return self._slots.state_from_lanes(lanes.reshape(-1, self._size))
 
     def add(self, t: float, lanes: np.ndarray, quadrants: np.ndarray) -> None:
-        """Store the state (size,) at time t (s), with the counted quadrants (2 K,) of the angles of K joints.
+        """Store the state `lanes` (size,) at time t (s), with the counted quadrants (2 K,) of the angles of K joints.
 
-        `lanes` is the state in blocks of eight bodies.
+        The state is in blocks of eight bodies.
         """
         self.stored.add(np.array([t]), self.rows(lanes), quadrants)
 

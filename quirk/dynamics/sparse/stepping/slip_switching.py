@@ -1,8 +1,8 @@
 """Switching between an explicit and an implicit method while bodies slide in a plane.
 
 Friction with coefficient mu and normal force N rotates the slip velocity v of a mass m into the direction of the
-driving loads, at a rate mu N / (m |v|). When bodies begin to slide, or slide slowly, this rate is far above all others:
-the run is stiff, and continues with an implicit method until the slip is fast enough.
+driving loads, at a rate mu N / (m |v|). When bodies begin to slide, or slide slowly, this rate is far above all other
+rates of the system. The run is then stiff, and uses an implicit method until the slip is fast enough.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ UNSOLVABLE = 0.02
 
 
 class SlipSwitching:
-    """Switches the method according to the rate at which slip directions approach the direction of the driving loads.
+    """Decisions between two methods, from the rate at which slip directions approach the direction of driving loads.
 
     The rate is tested every few steps.
 
     Parameters
     ----------
     solver : solver of a system for which `slides_in_plane` is true
-    explicit, implicit : methods between which the run changes, beginning with the explicit one
+    explicit, implicit : methods between which the run switches, beginning with the explicit method
     """
 
     switches = True
@@ -48,7 +48,7 @@ class SlipSwitching:
         self._implicit, self._judged = False, Judged()
 
     def snapshot(self) -> dict[str, Any]:
-        """Return a copy of all data on which later decisions depend, by name."""
+        """Return a copy of all data that affect later decisions, by name."""
         return {name: getattr(self, name) for name in ("_since", "_tried", "_implicit", "_judged")}
 
     def recall(self, saved: Mapping[str, Any]) -> None:
@@ -58,7 +58,7 @@ class SlipSwitching:
     def start(self, t: float, judged: Judged) -> MethodChange:
         """Start at time t (s) with the explicit method; return the switch to it.
 
-        The cost statistics `judged` of the preceding interval are not changed.
+        The cost statistics `judged` of the preceding interval are stored unchanged.
         """
         self._since, self._tried, self._judged, self._implicit = t, 0, judged, False
         return MethodChange(self._explicit, recorded=False)
@@ -75,11 +75,11 @@ class SlipSwitching:
         self._since, self._tried = t, tried
 
     def steps_to_decision(self, tried: int) -> int:
-        """Return the number of steps from the present, after `tried` steps, to the next test of the slip by `other`."""
+        """Return the number of steps, after `tried` attempted steps, until `decide` tests the slip again."""
         return max(1, self._tried + self._every - tried)
 
     def decision_due(self, tried: int) -> bool:
-        """Return whether the slip must be tested by a call of `other`, after `tried` attempted steps."""
+        """Return whether `decide` must be called, after `tried` attempted steps, to test the slip."""
         return tried - self._tried >= self._every
 
     @property
@@ -103,7 +103,7 @@ class SlipSwitching:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return a switch to the explicit method if the implicit one fails; None if the explicit one is in use."""
+        """Return a switch to the explicit method if the implicit method fails; None if it is already in use."""
         if not self._implicit:
             return None
         self._since, self._tried = float(run.clock.t), tried
@@ -115,7 +115,7 @@ class SlipSwitching:
 
 
 def nearly_unsolvable(solver: Solver, y: np.ndarray, t: float) -> InputError | None:
-    """Return the exception for friction that grows without bound at time t (s) and state y, or None.
+    """Return the exception for a friction force that grows without bound at time t (s) and state y, or None.
 
     The exception names the friction element with the largest force. The criterion is that the determinant of the
     friction equations, which is 1 if friction does not affect its own normal loads, approaches zero.

@@ -30,7 +30,7 @@ DEGREE, FEWEST, NOISE = 5, 8, 10.0
 def stability_interval(name: str) -> float:
     """Return the length of the real stability interval of a method.
 
-    This is the largest product of step size and rate of decay at which steps are stable.
+    It is the largest product of step size and decay rate for which steps are stable.
     """
     tableau = TABLEAUX[name]
     s = tableau.stages
@@ -45,9 +45,9 @@ def fast_modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.nd
     """Return the eigenvalues (k,), 1/s, and the residuals (k,) of the k fastest modes at time t (s) and state y.
 
     The modes have time scales of h (s) or longer. They are computed by Arnoldi's method (Saad, Numerical Methods for
-    Large Eigenvalue Problems, 2011, 6.2) with differences of y', as a few digits suffice. Velocities are measured in
-    lengths per h, so that displacements and velocities of fast modes have similar magnitude and the mode shapes are
-    far from parallel.
+    Large Eigenvalue Problems, 2011, 6.2) with difference quotients of y', because a few digits suffice. Velocities are
+    in units of the characteristic length per h, so that displacements and velocities of fast modes have similar
+    magnitudes and the mode shapes are far from parallel.
     """
     modes, missed = _modes(solver, y, t, h)
     fastest = np.abs(modes).max(initial=0.0)
@@ -89,7 +89,7 @@ def _modes(solver: Solver, y: np.ndarray, t: float, h: float) -> tuple[np.ndarra
 
 
 def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.ndarray) -> float:
-    """Return the size of the displacements for difference quotients of y', in characteristic lengths of the system.
+    """Return the magnitude of displacements for difference quotients of y', in units of the characteristic length.
 
     Loads that depend on velocities, such as friction near standstill, may be linear only for small displacements.
     `start` is y' at time t (s) and state y.
@@ -103,7 +103,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     round_off = slots.body_states(solver.rates(t, moved)[: slots.first_carried] - start)
 
     def sizes(of: np.ndarray) -> np.ndarray:
-        """Return the norms (n,) of the velocities of n bodies, or of their rates, in lengths of the system."""
+        """Return the norms (n,) of the velocities of n bodies or of their rates, in characteristic lengths."""
         linear, angular = (np.linalg.norm(of[:, part], axis=1) for part in (slice(VELOCITY, OMEGA), slice(OMEGA, None)))
         return np.maximum(linear / length, angular)
 
@@ -114,7 +114,8 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
     """Return whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
 
-    `states` (m, n, 13) are the states at m `times`, s. Positions are not tested, as they are integrals of velocities.
+    `states` (m, n, 13) are the states at m `times`, s. Positions need not be tested, because they are integrals of
+    velocities.
     """
     if len(times) < FEWEST:
         return False

@@ -1,1 +1,1 @@
-"""Preparation of the compiled solver, once per system: elimination order, sparsity patterns, and constant tables."""
+"""Preparation of the compiled solver, once per system: elimination order, sparsity patterns and constant tables."""

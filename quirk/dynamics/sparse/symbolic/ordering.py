@@ -1,7 +1,7 @@
 """Order of elimination of the unknowns, computed once per topology.
 
 Unknowns are the multipliers of each joint and, for a body with many joints (a hub), its acceleration. Elimination of a
-body of degree d couples all its d joints, which requires d^2 blocks; a hub that remains an unknown is coupled to each
+body with d joints couples all of them, which requires d^2 blocks. A hub that remains an unknown is coupled to each
 joint once, and the branches attached to it are eliminated before it.
 """
 
@@ -77,11 +77,11 @@ def eliminate(joints: Sequence[tuple[int, ...]], bodies: int, most_joints: int =
 
 
 def minimum_degree(coupled: list[set[int]], waits: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Return an elimination order of minimum degree, and the later neighbors of each unknown.
+    """Return a minimum-degree elimination order, and the later neighbors of each unknown.
 
     `coupled` are the neighbors of each unknown; an unknown is eliminated only after all unknowns in its set in `waits`.
-    Among unknowns of equal degree, the unknown whose couplings have been unchanged longest comes first. Thus the
-    elimination alternates between the ends of a chain, and a processor can work on both in parallel.
+    Among unknowns of equal degree, the unknown whose couplings have been unchanged longest comes first. The elimination
+    therefore alternates between the ends of a chain, which a processor can compute in parallel.
     """
     count = len(coupled)
     degree = [len(others) for others in coupled]
@@ -139,7 +139,7 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 
 
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
-    """Reorder an elimination, with the same fill-in, so that small subtrees are contiguous and come first.
+    """Reorder an elimination, with the same fill-in, such that small subtrees are contiguous and come first.
 
     `later` are the later neighbors of each unknown. The unknowns of a subtree are then adjacent in memory, which saves
     time in systems larger than the processor's caches.
@@ -167,7 +167,7 @@ def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[s
 
 
 def branches(joints: Sequence[tuple[int, ...]], bodies: int) -> dict[int, int]:
-    """Return the joints that are bridges of the graph of bodies and joints, with the body at the root side of each.
+    """Return the joints that are bridges of the graph of bodies and joints, each with the body on its root side.
 
     The result maps the index of a bridge to the index of a body; the ground has the index `bodies`. The removal of a
     bridge disconnects a branch from the rest of the system, which contains the root: the ground, or any body of a part

@@ -1,6 +1,6 @@
 """Groups of constraint rows that are eliminated together.
 
-Terms: a relation is a constraint given by a function, a primitive one of four elementary constraints.
+A relation is a constraint given by a function, a primitive is one of four elementary constraints.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class PlacedJoint:
     bodies : indices of bodies i and j, or of the bodies of a relation
     rows : range of rows of the model
     primitives : range in the model's table of primitives, empty for a relation
-    relation : index of the model's relation, None for primitives
+    relation : index among the model's relations, None for primitives
     """
 
     bodies: tuple[int, ...]

@@ -1,7 +1,7 @@
 """Constant tables of the compiled solver, computed once per system.
 
 A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
-whose acceleration stays an unknown. A side is one body of a node. G is the array of all rows: forces and moments of
+whose acceleration remains an unknown. A side is one body of a node. G is the array of all rows: forces and moments of
 unit multipliers. A relation is a constraint given by a function, a primitive one of four elementary constraints. The
 factorized matrix is S = A M^-1 A^T, with the constraint rows A and the mass matrix M.
 """
@@ -135,10 +135,10 @@ def flatten(model: Model) -> Tables:
 
 
 def _most_joints(model: Model) -> int:
-    """Return the number of joints up to which a body does not become a hub, whose acceleration is an unknown.
+    """Return the maximum number of joints of a body that is not a hub, that is, whose acceleration is not an unknown.
 
-    A light hub between heavy branches is almost determined by them: as an unknown it would square the ratio of the
-    masses.
+    The motion of a light body between heavy branches is almost determined by them; as an unknown, its acceleration
+    would square the mass ratio in the matrix.
     """
     slowness = np.concatenate(
         [model.mass, (np.linalg.eigvalsh(model.inertia) / body_lengths(model)[:, None] ** 2).ravel()]
@@ -169,7 +169,7 @@ def _joints(model: Model) -> Iterable[PlacedJoint]:
 
 
 def _constants(model: Model) -> np.ndarray:
-    """Return the constants (n, CONSTANTS_SIZE) of n bodies; those of the ground are zero and not included."""
+    """Return the constants (n, CONSTANTS_SIZE) of n bodies, without the ground, whose constants are zero."""
     n = len(model.mass)
     W = model.inverse_root
     constants = np.zeros((n, CONSTANTS_SIZE))

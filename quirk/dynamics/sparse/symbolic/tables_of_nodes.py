@@ -1,8 +1,8 @@
 """Tables of the nodes of the compiled solver: positions of their bodies, and the primitives of their rows.
 
 A node is a group of up to six rows of one constraint that are eliminated together, or a hub: a body with many joints
-whose acceleration stays an unknown. A relation is a constraint given by a function, a primitive one of four elementary
-constraints.
+whose acceleration remains an unknown. A relation is a constraint given by a function, a primitive one of four
+elementary constraints.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Composition = tuple[tuple[int, int], ...]
 
 
 def node_table(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots, relations: Relations) -> Nodes:
-    """Return the table of the nodes whose constraint rows are `placed`; None stands for hubs.
+    """Return the table of the nodes with constraint rows `placed`, in which None denotes a hub.
 
     A hub is a body with many joints.
     """

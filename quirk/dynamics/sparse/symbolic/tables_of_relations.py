@@ -17,7 +17,7 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
     """Return the tables of all relations (constraint functions); the addresses of their functions are set later.
 
-    Their rows are stored in the array G of all rows, from element `start` on.
+    Their rows are stored in the array G of all rows, beginning at element `start`.
     """
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]

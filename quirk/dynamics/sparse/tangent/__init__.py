@@ -1,1 +1,1 @@
-"""Derivatives of the accelerations along directions of states and parameters, in compiled code."""
+"""Derivatives of accelerations along directions of states and parameters, in compiled code."""

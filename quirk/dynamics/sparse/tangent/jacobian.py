@@ -16,7 +16,10 @@ from .tangent import Differential
 
 
 class Jacobian:
-    """Jacobian of y' = f(t, y) of one model; no other object may use the solver at the same time."""
+    """Jacobian of y' = f(t, y) of one model.
+
+    The solver must not be used by another object at the same time.
+    """
 
     def __init__(self, solver: Solver) -> None:
         self._solver, self._differential = solver, Differential(solver)
@@ -24,7 +27,7 @@ class Jacobian:
     def at(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return df/dy (13 n + k, 13 n + k) at a state y (13 n + k,) of n bodies with k auxiliary states.
 
-        The rows for the rates of work are zero.
+        The rows for the rates of work are zero; t is the time, s.
         """
         model, n = self._solver.model, len(self._solver.model.mass)
         count, bodies = len(y), np.arange(n)
@@ -59,7 +62,7 @@ def _conjugate_times(state: State, quaternions: np.ndarray) -> np.ndarray:
 
 
 def _turning(J: np.ndarray, places: np.ndarray, state: State) -> None:
-    """Fill the rows of J for q' = q omega / 2: its derivatives with respect to q and omega.
+    """Set the rows of J for q' = q omega / 2, that is, its derivatives with respect to q and omega.
 
     `places` (n, 13) are the indices of the components of each of n bodies.
     """

@@ -1,8 +1,8 @@
 """Derivatives of accelerations and loads along a motion, from variations of its states and of parameters.
 
-A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; there are nt times, K joints and
-D directions. A pass (`LoadPass`) is the computation for up to eight directions at some of the times. A relation is a
-constraint given by a function.
+A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; there are nt times, K
+joints and D directions. A pass (`LoadPass`) is the computation for up to eight directions at some of the times. A
+relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def changed_loads(
 ) -> ChangedLoads:
     """Return the derivatives of accelerations and loads along a motion.
 
-    No other object may use the solver of `differential` at the same time.
+    The solver of `differential` must not be used by another object at the same time.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def _read(solver: Solver, loads: LoadPass) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Join arrays (..., 9), each with a value and eight of its derivatives, to one array (..., 1 + D).
+    """Concatenate arrays (..., 9), each with a value and eight derivatives, to one array (..., 1 + D).
 
-    D is the number of all derivatives.
+    D is the total number of derivatives.
     """
     return np.concatenate([parts[0][..., :1], *(part[..., 1:] for part in parts)], axis=-1)
 
@@ -194,7 +194,7 @@ def _in_lanes(solver: Solver, changes: np.ndarray) -> np.ndarray:
 
 
 def _aligned(numbers: np.ndarray) -> np.ndarray:
-    """Return a copy of the numbers as a flat array that is aligned for vector loads."""
+    """Return a copy of an array of floats as a flat array that is aligned for vector loads."""
     flat = aligned(numbers.size, fill=False)
     flat[:] = numbers.ravel()
     return flat

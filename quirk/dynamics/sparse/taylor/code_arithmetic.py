@@ -1,4 +1,4 @@
-"""Arithmetic of generated code for Taylor coefficients: numbers of several elements in one vector."""
+"""Arithmetic of generated code for Taylor coefficients, with the numbers of several elements in one vector."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ LIBRARY = {
 
 
 class Arithmetic:
-    """Generates operations on vectors with one number for each element.
+    """Generator of operations on vectors with one number for each element.
 
     Parameters
     ----------
     tape : list of operations shared by the elements
     width : number of elements in a vector
-    builder : receives the instructions
+    builder : LLVM builder that receives the instructions
     """
 
     def __init__(self, tape: Any, width: int, builder: Any) -> None:
@@ -147,12 +147,12 @@ class Arithmetic:
 
 
 def integer(x: int) -> Any:
-    """Return a constant integer of 64 bits for generated code."""
+    """Return an integer constant of 64 bits for generated code."""
     return ir.Constant(WORD, x)
 
 
 def short_integer(x: int) -> Any:
-    """Return a constant integer of 32 bits for generated code."""
+    """Return an integer constant of 32 bits for generated code."""
     return ir.Constant(INDEX, x)
 
 

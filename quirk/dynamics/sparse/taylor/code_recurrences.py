@@ -1,4 +1,4 @@
-"""Recurrences of generated code for Taylor coefficients: sums over lower orders, and the present coefficients."""
+"""Recurrences of generated code for Taylor coefficients: sums over lower orders, and the current coefficients."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ Term = tuple[float, int, int, int]
 
 
 class Recurrences(Storage):
-    """Generates the Taylor coefficients of order k of all lines of a tape (list of operations)."""
+    """Generator of the Taylor coefficients of order k of all lines of a tape (list of operations)."""
 
     def _sums(self, lines: Sequence[int]) -> dict[int, Any]:
         """Generate code for the sums over lower orders in the recurrences of tape lines; return the sums by line.
 
-        A tape line is one operation of a recorded function.
+        A tape line is one operation of the recorded function.
         """
         sums: dict[int, Any] = {}
         wanted = []
@@ -169,7 +169,7 @@ class Recurrences(Storage):
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is not yet known."""
+            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is still unknown."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 

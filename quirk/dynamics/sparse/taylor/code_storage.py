@@ -42,15 +42,15 @@ from .tapes import (
 
 
 class Storage(Arithmetic):
-    """Generates loads of inputs, and loads and stores of Taylor coefficients.
+    """Generator of loads of inputs, and of loads and stores of Taylor coefficients.
 
     Parameters
     ----------
     programs : programs of a form: the parts of its operations for one order
     width : number of elements in a vector
-    builder : receives the instructions
+    builder : LLVM builder that receives the instructions
     t : time, s
-    given : addresses of all arrays, and the order, see `quirk.dynamics.sparse.taylor.tables`
+    addresses : addresses of all arrays, and the order, see `quirk.dynamics.sparse.taylor.tables`
     """
 
     program: int
@@ -75,7 +75,7 @@ class Storage(Arithmetic):
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
-        """Return a pointer to coefficient `order` of a tape line whose coefficients are stored."""
+        """Return a pointer to coefficient `order` of a tape line with stored coefficients."""
         first = integer(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.query[ORDERS], integer(self.programs.stored[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, integer(self.width))))
@@ -89,7 +89,7 @@ class Storage(Arithmetic):
         return self.build.load(pointer, align=8)
 
     def _place(self, slot: int, lane: int) -> Any:
-        """Return the loaded index that row `slot` of the table `places` holds for element `lane` of the group.
+        """Return the loaded index in row `slot` of the table `places` for element `lane` of the group.
 
         Each index is loaded once per program.
         """
@@ -101,7 +101,7 @@ class Storage(Arithmetic):
     def _gathered(self, array: int, slot: int, offset: Any) -> Any:
         """Generate loads of one number per element from an array; return them as a vector.
 
-        The index of the number is the index of the element in row `slot` of `places`, plus `offset`.
+        The index of the number in the array is the entry of the element in row `slot` of `places`, plus `offset`.
         """
         base, lanes = self._array(array), ir.Constant(self.vector, ir.Undefined)
         for lane in range(self.width):
@@ -121,8 +121,8 @@ class Storage(Arithmetic):
     def _variable_slot(self, offset: int) -> int:
         """Return the row of `places` with the indices of internal variables or of integrated work.
 
-        `offset` is the offset of the row from that of the first internal variable: 0 for the internal variables, 1 for
-        the work of the element, and 2 + r for the work of its constraint row r.
+        `offset` is relative to the row of the first internal variable: 0 for the internal variables, 1 for the work of
+        the element, and 2 + r for the work of its constraint row r.
         """
         return self._row_slot(self.form.rows) + offset
 
@@ -156,7 +156,7 @@ class Storage(Arithmetic):
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
     def _present_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient k of a tape line; k is the order being computed."""
+        """Return Taylor coefficient k of a tape line, where k is the current order."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -164,7 +164,7 @@ class Storage(Arithmetic):
         return self.values[place]
 
     def _initial_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient 0 of a tape line, its value at the start of the step."""
+        """Return Taylor coefficient 0 of a tape line, that is, its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -172,7 +172,7 @@ class Storage(Arithmetic):
         return self._load(self._slot(place, integer(0)))
 
     def _keep(self, lines: Sequence[int]) -> None:
-        """Generate stores of the coefficients that later programs or orders need."""
+        """Generate stores of the coefficients required by later programs or orders."""
         for place in lines:
             if place in self.programs.stored and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)

@@ -1,7 +1,7 @@
 """Calls of the machine code that computes Taylor coefficients of constraints and force elements.
 
-Elements of equal structure are evaluated together, in groups of up to eight. A program is a part of the operations for
-the coefficients of one order.
+Elements of equal structure are evaluated simultaneously, in groups of up to eight. A program is a part of the
+operations for the coefficients of one order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Taylor coefficients of the motion of bodies up to snap, in compiled code, eight bodies at a time.
 
-An array `bodies` holds one order after the other, `size` elements each, with the layout of kinematics: coefficients of
-rotation, angular velocity (SPIN) and position in the inertial frame, angular velocity in body axes, and loads
-(`quirk.dynamics.model.layout`).
+The array `bodies` contains `size` elements for each order, in increasing order, with the layout of kinematics:
+coefficients of rotation, angular velocity (SPIN) and position in the inertial frame, angular velocity in body axes, and
+loads (`quirk.dynamics.model.layout`).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, pre
 
 @kernel
 def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int, weight: float) -> None:
-    """Compute Taylor coefficient `order` of the accelerations without constraints, and the resulting coefficients.
+    """Compute Taylor coefficient `order` of the unconstrained accelerations, and the resulting coefficients.
 
     The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
     coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2.

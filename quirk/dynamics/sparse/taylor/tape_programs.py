@@ -1,8 +1,8 @@
 """Assignment of tape lines to programs, and the coefficients stored between programs.
 
-A tape is a list of operations (lines); a form is a tape that elements of equal structure share. A program computes a
-part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored numbers. A
-guard is a quantity that changes sign where the function switches its branch.
+A tape is a list of operations (lines); a form is a tape shared by elements of equal structure. A program computes a
+part of the lines for one order, see `quirk.dynamics.sparse.taylor.tables`. A slot is a position among stored values. A
+guard is a quantity whose sign changes when the function switches its branch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Programs:
     Attributes
     ----------
     lines : tape positions of the lines and inputs of each program, in order; constant lines only in FIRST
-    steady : slots of constant values that are needed after FIRST
+    steady : slots of constant values that are used after FIRST
     stored : slots of lines whose coefficients of all orders are stored
     sums : slots of lines whose sums over lower orders are computed by GOAL for SHAPE
     """
@@ -93,9 +93,9 @@ class Programs:
         return sorted(needed)
 
     def _stored_lines(self, programs: Iterable[Sequence[int]]) -> list[int]:
-        """Return the tape lines whose coefficients of all orders must be stored.
+        """Return the tape lines whose coefficients must be stored for all orders.
 
-        Such lines are guards, operands of sums over orders, and operands of lines in other programs.
+        They are guards, operands of sums over orders, and operands of lines in other programs.
         """
         kept: set[int] = set(self.form.guards)
         for lines in programs:

@@ -1,1 +1,1 @@
-"""Sensitivities of motions to parameters, integrated forward in time along the steps of a run."""
+"""Sensitivities of motions with respect to parameters, integrated forward in time along the steps of a run."""

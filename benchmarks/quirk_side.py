@@ -54,7 +54,7 @@ def steps(system: quirk.System, method: str = "RK4", step: float = 1e-3) -> Task
     flow = SparseFlow(solver, state, 0.0, on_constraints=True)
     settings = Settings(
         start=0.0, end=step * ENDLESS, step=step, fixed=ENDLESS, rtol=0.0, atol=0.0, interval=1, alpha=0.0, beta=0.0,
-        length=system.model.length, every=False, max_step=np.inf, gap=np.inf,
+        length=system.model.length, all_steps=False, max_step=np.inf, gap=np.inf,
     )  # fmt: skip
     breaks, angles = Breaks(0.0, settings.end), angles_at(system.model, state, 0.0)
     course = CompiledRun(solver, TABLEAUX[method], settings, breaks, np.zeros(0), Statistics(), ())

@@ -14,7 +14,7 @@ import numpy as np
 from ..jit.compilation import shared
 from .breaks import Breaks, in_piece
 from .control import SMALLEST_ERROR, factor_after_acceptance, factor_after_rejection
-from .step import OF_STIFFNESS, Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
+from .step import OF_STIFFNESS, Function, IntegrationError, Look, Manifold, Statistics, Step, end_state, rk_step
 from .tableau import Tableau
 
 
@@ -30,7 +30,7 @@ class Tolerance:
     rtol, atol : float
     starts : (g,) for g groups, index of the first component of each; a group ends where the next begins
     count : number of leading components whose error is controlled, or None for all
-    beside : additional error measure, or None
+    extra_measure : additional error measure, or None
         Function of the error (N,), y, y_new and the step size that returns a ratio of error to tolerance.
     """
 
@@ -38,7 +38,7 @@ class Tolerance:
     atol: float
     starts: np.ndarray
     count: int | None = None
-    beside: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float] | None = None
+    extra_measure: Callable[[np.ndarray, np.ndarray, np.ndarray, float], float] | None = None
 
     def ratios(self, error: np.ndarray, y: np.ndarray, y_new: np.ndarray) -> np.ndarray:
         """Return the ratio of error to tolerance for each group (g,); a step is accepted if none exceeds 1.
@@ -102,7 +102,7 @@ def adaptive_steps(
         if h < breaks.shortest(t):
             raise collapsed(t, y[: tolerance.count], k[: tableau.stages + 1, : tolerance.count], breaks)
         unprojected = rk_step(within, t, y, h, tableau, k)
-        y_new = closed(within, t_new, unprojected, tableau, k, manifold)
+        y_new = end_state(within, t_new, unprojected, tableau, k, manifold)
         error = np.inf if y_new is None else step_error(tableau, k, h, tolerance, manifold, y, y_new)
         if y_new is None or not error <= 1:
             statistics.rejected += 1
@@ -152,7 +152,9 @@ def step_error(
     for weights in tableau.errors:
         error = h * (weights @ k[: len(weights)])
         norm = tolerance.norm(error if manifold is None else manifold.tangential(error), y, y_new)
-        norms.append(norm if tolerance.beside is None else max(norm, tolerance.beside(error, y, y_new, h)))
+        norms.append(
+            norm if tolerance.extra_measure is None else max(norm, tolerance.extra_measure(error, y, y_new, h))
+        )
     if len(norms) == 1 or norms[0] <= 0:
         return norms[0]
     return norms[0] ** 2 / float(np.hypot(norms[0], 0.1 * norms[1]))

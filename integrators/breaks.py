@@ -69,24 +69,24 @@ class Breaks:
         interval: float = np.inf,
     ) -> None:
         self.start, self.end, self.max_step = start, end, max_step
-        self._recurring, self._interval, self._until = recurring, interval, start
+        self._recurring, self._interval, self._recurring_until = recurring, interval, start
         self._times: list[float] = []
         self._first: dict[float, float] = {}
-        self._found: list[float] = []
+        self._located: list[float] = []
         self._stop = np.inf
         for t in times:
             self.add(float(t))
 
     def snapshot(self) -> tuple[Any, ...]:
         """Return a copy of all breaks known so far, for `recall`."""
-        return list(self._times), dict(self._first), list(self._found), self._until, self._stop
+        return list(self._times), dict(self._first), list(self._located), self._recurring_until, self._stop
 
     def recall(self, saved: tuple[Any, ...]) -> None:
         """Restore the breaks that `snapshot` returned."""
-        times, first, found, self._until, self._stop = saved
-        self._times, self._first, self._found = list(times), dict(first), list(found)
+        times, first, found, self._recurring_until, self._stop = saved
+        self._times, self._first, self._located = list(times), dict(first), list(found)
 
-    def _unit(self, t: float) -> float:
+    def _spacing(self, t: float) -> float:
         """Return the spacing of floating-point numbers near time t."""
         return float(np.spacing(max(abs(self.start), abs(t))))
 
@@ -102,7 +102,7 @@ class Breaks:
         """
         if not self.start <= t <= self.end:
             return False
-        known = self._near(t)
+        known = self._known_break(t)
         if known is not None:
             tighter = first < self._first.get(known, np.inf)
             if tighter:
@@ -113,11 +113,11 @@ class Breaks:
             self._first[t] = first
         return True
 
-    def _near(self, t: float) -> float | None:
+    def _known_break(self, t: float) -> float | None:
         """Return a known break that differs from time t by round-off only, or None."""
         k = bisect_left(self._times, t)
         for known in self._times[max(k - 1, 0) : k + 1]:
-            if abs(known - t) <= APART_ULPS * self._unit(t):
+            if abs(known - t) <= APART_ULPS * self._spacing(t):
                 return known
         return None
 
@@ -130,12 +130,12 @@ class Breaks:
             Time of the break: t, or the time of a known break that differs from t by round-off only; infinity if t is
             not before the end.
         """
-        if t >= self.end - APART_ULPS * self._unit(t):
+        if t >= self.end - APART_ULPS * self._spacing(t):
             self._stop = np.inf
         else:
-            self._look_ahead(t)
+            self._add_recurring(t)
             self.add(t)
-            known = self._near(t)
+            known = self._known_break(t)
             self._stop = t if known is None else known
         return self._stop
 
@@ -143,40 +143,42 @@ class Breaks:
         """Add a break that was located during the run; arguments and result as for `add`."""
         new = self.add(t, first)
         if new:
-            self._found.append(t)
+            self._located.append(t)
         return new
 
     def forget(self, t: float) -> bool:
         """Discard the breaks after time t that were located during the run; return whether there were any."""
-        if not self._found:
+        if not self._located:
             return False
-        later = [found for found in self._found if found > t]
-        self._found = [found for found in self._found if found <= t]
+        later = [found for found in self._located if found > t]
+        self._located = [found for found in self._located if found <= t]
         self._times = [known for known in self._times if known not in later]
         for found in later:
             self._first.pop(found, None)
         return bool(later)
 
-    def _look_ahead(self, t: float) -> None:
+    def _add_recurring(self, t: float) -> None:
         """Add recurring breaks until there is one after time t."""
-        if self._recurring is not None and not (self._times and self._times[-1] > t + APART_ULPS * self._unit(t)):
-            until = max(t, self._until) + RECURRING * self._interval
-            for found in self._recurring(self._until, until):
+        if self._recurring is not None and not (self._times and self._times[-1] > t + APART_ULPS * self._spacing(t)):
+            until = max(t, self._recurring_until) + RECURRING * self._interval
+            for found in self._recurring(self._recurring_until, until):
                 self.add(float(found))
-            self._until = until
+            self._recurring_until = until
 
     def piece(self, t: float) -> Piece:
         """Return the interval between breaks for a step that starts at time t."""
-        self._look_ahead(t)
-        near = APART_ULPS * self._unit(t)
-        k = bisect_right(self._times, t + near)
-        behind = self._times[k - 1] if k and self._times[k - 1] >= t - near else None
-        ahead = self._times[k] if k < len(self._times) else np.inf
+        self._add_recurring(t)
+        merged = APART_ULPS * self._spacing(t)
+        k = bisect_right(self._times, t + merged)
+        last_break = self._times[k - 1] if k and self._times[k - 1] >= t - merged else None
+        next_break = self._times[k] if k < len(self._times) else np.inf
         return Piece(
-            low=t if behind is None else behind + SIDE_ULPS * self._unit(behind),
-            high=self.end if ahead == np.inf else min(self.end, ahead - SIDE_ULPS * self._unit(ahead)),
-            end=ahead if ahead < self.end - near else self.end,
-            first=np.inf if behind is None else self._first.get(behind, np.inf),
+            low=t if last_break is None else last_break + SIDE_ULPS * self._spacing(last_break),
+            high=self.end
+            if next_break == np.inf
+            else min(self.end, next_break - SIDE_ULPS * self._spacing(next_break)),
+            end=next_break if next_break < self.end - merged else self.end,
+            first=np.inf if last_break is None else self._first.get(last_break, np.inf),
         )
 
     def shortest(self, t: float) -> float:

@@ -80,13 +80,13 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
     size = out.shape[0]
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
-        p, q, r, s = four_sums(weights, row, k, size, o)
+        p, q, r, s = four_weighted_sums(weights, row, k, size, o)
         store(out, o, load(y, o) + h * p)
         store(out, o + 8, load(y, o + 8) + h * q)
         store(out, o + 16, load(y, o + 16) + h * r)
         store(out, o + 24, load(y, o + 24) + h * s)
     for o in range(whole, size, 8):
-        store(out, o, load(y, o) + h * one_sum(weights, row, k, size, o))
+        store(out, o, load(y, o) + h * weighted_sum(weights, row, k, size, o))
 
 
 @kernel
@@ -98,17 +98,17 @@ def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out:
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
     for o in range(0, whole, FOUR):
-        p, q, r, s = four_sums(weights, row, k, size, o)
+        p, q, r, s = four_weighted_sums(weights, row, k, size, o)
         store(out, o, h * p)
         store(out, o + 8, h * q)
         store(out, o + 16, h * r)
         store(out, o + 24, h * s)
     for o in range(whole, size, 8):
-        store(out, o, h * one_sum(weights, row, k, size, o))
+        store(out, o, h * weighted_sum(weights, row, k, size, o))
 
 
 @inlined
-def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
+def four_weighted_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> tuple[Any, Any, Any, Any]:
     """Return the weighted sums of the slopes for four adjacent blocks, which begin at element o of a state.
 
     A block is eight adjacent elements. `row` is the row of the tableau, `size` the number of elements of a state, and
@@ -124,7 +124,7 @@ def four_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> t
 
 
 @inlined
-def one_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
+def weighted_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
     """Return the weighted sum of the slopes for the block of eight elements that begins at element o of a state.
 
     `row` is the row of the tableau, `size` the number of elements of a state, and `k` (flat) holds the slopes one after

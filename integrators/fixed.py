@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .breaks import Breaks, in_piece
-from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, closed, rk_step
+from .step import Function, IntegrationError, Look, Manifold, Statistics, Step, end_state, rk_step
 from .tableau import Tableau
 
 # A last step shorter than this fraction of a step is round-off of the number of steps.
@@ -53,9 +53,9 @@ def fixed_steps(
             k[0], fresh = within(t, y), False
         t_new = piece.end if piece.end <= whole + breaks.shortest(t) else whole
         unprojected = rk_step(within, t, y, t_new - t, tableau, k)
-        y_new = closed(within, t_new, unprojected, tableau, k, manifold)
+        y_new = end_state(within, t_new, unprojected, tableau, k, manifold)
         if y_new is None:
-            raise stepped_off(t, t_new, unprojected)
+            raise invalid_step(t, t_new, unprojected)
         step = Step(within, t, y, t_new, y_new, tableau, k)
         if look is not None and look(step, fixed=True):
             fresh = breaks.piece(t).low > t
@@ -72,7 +72,7 @@ def step_count(start: float, end: float, h: float) -> int:
     return max(1, math.ceil((end - start) / h - ROUND_OFF))
 
 
-def stepped_off(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
+def invalid_step(t: float, t_new: float, y_new: np.ndarray, *, iterates: bool = False) -> IntegrationError:
     """Return the IntegrationError for a step of fixed size, from t to t_new, whose end state `y_new` is invalid.
 
     `iterates` is true for implicit methods, whose iterations may have failed; it changes the message.

@@ -51,7 +51,7 @@ class RadauIIA:
     def __post_init__(self) -> None:
         if self.points % 2 == 0:
             raise ValueError(f"method {self.name}: the number of points must be odd; got {self.points}")
-        for name, array in self._made().items():
+        for name, array in self._coefficients().items():
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         s, k = self.points, np.arange(1, 2 * self.points)
@@ -66,7 +66,7 @@ class RadauIIA:
             if np.abs(miss).max() > 100 * CHECK_TOLERANCE:
                 raise ValueError(f"method {self.name}: not true that {condition}; off by {miss}")
 
-    def _made(self) -> dict[str, np.ndarray]:
+    def _coefficients(self) -> dict[str, np.ndarray]:
         """Return all coefficients by name, computed from the number of points."""
         s = self.points
         # The right Radau points are the roots of P_(s-1) - P_s on [-1, 1].

@@ -135,7 +135,7 @@ class Step:
         return (1 - x) * self.y + x * self.y_new + x * (x - 1) * bend
 
 
-def closed(
+def end_state(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
     """Return the projected end state y (N,) of a step, and store f at this state as first stage of the next step.

@@ -32,7 +32,7 @@ from quirk.dynamics.model.metric import Metric
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.model.primitives_as_relations import as_relations
 from quirk.dynamics.model.tangents import Tangent
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.forces import Friction
 from quirk.forces.calls import DualCall
 from quirk.forces.friction import NORMAL
@@ -194,7 +194,7 @@ def _at_constant_friction(
     """Return the tangent at the friction magnitudes that are stored in the friction elements of the model."""
     kin = Kinematics.of(state)
     accelerations = derivatives(model, metric, state, t, 1, independent)
-    motion = MotionTower.of(kin, 2)
+    motion = PoseDerivatives.of(kin, 2)
     motion.position[:-1, 2] = accelerations.linear[0]
     motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations.angular[0])
     parts = [
@@ -269,7 +269,7 @@ class _Eight(EightDirections):
     def _law(self, e: int) -> None:
         element, rows = self.model.forces[e]
         layout, state = element.layout(), self.state
-        values = law_inputs(element, layout, rows, self.motion.up_to(1), self.time.value, state.angles)
+        values = law_inputs(element, layout, rows, self.motion.truncated(1), self.time.value, state.angles)
         deltas = np.zeros((layout.inputs, WIDTH))
         variables = slice(layout.first_internal, layout.first_frame, 2)
         mine = self.model.carried.internal.get(element.name, slice(0, 0))

@@ -92,7 +92,7 @@ class TestHiddenLoads:
         push = quirk.Force("push", body, lambda t, *_: [math.sin(50 * t), 0.0, 0.0])
         solver = quirk.System([body, push]).plant.solver()
         functions = Functions(solver, tableau, fixed=False)
-        functions.asked.outputs[:] = np.random.default_rng(1).normal(size=len(functions.asked.outputs))
+        functions.samples.outputs[:] = np.random.default_rng(1).normal(size=len(functions.samples.outputs))
         for high in (end, np.nextafter(end, 0.0)):
             step = ProbedStretch(t, h, t, high, gap=1e-3)
             for seen in (t, t + h):

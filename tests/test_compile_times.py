@@ -9,7 +9,7 @@ import pytest
 from quirk.jit import cache as machine_code
 from quirk.jit import compile_times
 from quirk.jit.compilation import entry
-from quirk.jit.compile_times import FILE, expected, note, said
+from quirk.jit.compile_times import FILE, duration_text, expected_time, record_time
 
 
 @pytest.fixture
@@ -20,18 +20,18 @@ def folder(tmp_path):
 
 
 def test_times_of_others_tell_the_speed_of_the_machine(folder):
-    assert expected([folder], "one", 10.0) is None
-    note([folder], "one", 10.0, 30.0)
-    assert expected([folder], "other", 5.0) == pytest.approx(15.0)
-    note([folder], "other", 5.0, 6.0)
-    assert expected([folder], "third", 5.0) == pytest.approx(12.0)
-    assert expected([folder], "other", 5.0) == 6.0
-    assert expected([folder], "third", 0.0) is None
+    assert expected_time([folder], "one", 10.0) is None
+    record_time([folder], "one", 10.0, 30.0)
+    assert expected_time([folder], "other", 5.0) == pytest.approx(15.0)
+    record_time([folder], "other", 5.0, 6.0)
+    assert expected_time([folder], "third", 5.0) == pytest.approx(12.0)
+    assert expected_time([folder], "other", 5.0) == 6.0
+    assert expected_time([folder], "third", 0.0) is None
 
 
 def test_short_times_and_entries_without_an_effort_are_not_noted(folder):
-    note([folder], "one", 10.0, 0.5)
-    note([folder], "one", 0.0, 30.0)
+    record_time([folder], "one", 10.0, 0.5)
+    record_time([folder], "one", 0.0, 30.0)
     assert not list(folder.iterdir())
 
 
@@ -41,15 +41,15 @@ def test_short_times_and_entries_without_an_effort_are_not_noted(folder):
 )
 def test_files_that_are_damaged_count_as_nothing(folder, text):
     (folder / FILE).write_text(text)
-    assert expected([folder], "one", 1.0) is None
-    note([folder], "one", 2.0, 5.0)
+    assert expected_time([folder], "one", 1.0) is None
+    record_time([folder], "one", 2.0, 5.0)
     assert json.loads((folder / FILE).read_text()) == {"one": [2.0, 5.0]}
 
 
 def test_folders_that_cannot_be_written_are_passed_over(folder):
     (folder / "file").touch()
-    note([folder / "file", folder / "open"], "one", 2.0, 5.0)
-    assert expected([folder / "file", folder / "open"], "one", 2.0) == 5.0
+    record_time([folder / "file", folder / "open"], "one", 2.0, 5.0)
+    assert expected_time([folder / "file", folder / "open"], "one", 2.0) == 5.0
     assert [path.name for path in (folder / "open").iterdir()] == [FILE]
 
 
@@ -57,7 +57,7 @@ def test_folders_that_cannot_be_written_are_passed_over(folder):
     ("seconds", "text"), [(0.4, "0 s"), (12.3, "12 s"), (33.0, "35 s"), (89.0, "90 s"), (150.0, "2.5 min")]
 )
 def test_times_in_words(seconds, text):
-    assert said(seconds) == text
+    assert duration_text(seconds) == text
 
 
 def test_the_line_before_compiling_has_the_time_where_it_is_known(folder, monkeypatch, capsys):

@@ -73,7 +73,7 @@ def test_products_of_lanes():
     def work(M, a, out):
         v, row = vectors.load3(a, 0), vectors.load3(M, 0)
         vectors.store3(out, 0, vectors.minus(vectors.cyclic(row, v), vectors.cyclic(v, row)))
-        vectors.store3(out, 24, vectors.each(row, v))
+        vectors.store3(out, 24, vectors.componentwise(row, v))
         x, y, z = vectors.column(M, 0, 0), vectors.column(M, 0, 1), vectors.column(M, 0, 2)
         product = vectors.plus(vectors.times(x, v[0]), vectors.times(y, v[1]))
         vectors.store3(out, 48, vectors.plus(product, vectors.times(z, v[2])))

@@ -7,7 +7,7 @@ import quirk
 from quirk import GROUND, Body, Drum, Motion
 from quirk.bodies.state import Kinematics
 from quirk.dynamics.model.applied_loads import exerted
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.forces.rope_sections import AHEAD, BACK, FREE, STICKS
 
 G, CENTER = 9.81, [0, 0, 0]
@@ -321,7 +321,11 @@ class TestLaw:
         rows = [next((k for k, b in enumerate(system.bodies) if b is body), 4) for body in rope.bodies]
         unstretched = np.array([getattr(rope, name) for name in rope.internal])
         unstretched = unstretched * (1 + 0.1 * np.sin(np.arange(len(unstretched))))
-        return exerted(rope, rows, MotionTower.of(kin, order + 1), 0.0, order, {}, {rope.name: unstretched}), kin, rows
+        return (
+            exerted(rope, rows, PoseDerivatives.of(kin, order + 1), 0.0, order, {}, {rope.name: unstretched}),
+            kin,
+            rows,
+        )
 
     @pytest.mark.parametrize("closed", [True, False])
     @pytest.mark.parametrize("seed", range(3))

@@ -11,7 +11,7 @@ from mechanisms import random_quaternion
 import quirk
 from quirk import forces, rotation
 from quirk.dynamics.model.applied_loads import exerted
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.forces.value import Value
 from quirk.simulation.sensitivity.parameters import parameters_of
 from quirk.simulation.sensitivity.part_parameters import remade
@@ -56,7 +56,7 @@ def loads_at(system, state, t=T, order=0, tower=None):
     rows = next(rows for of, rows in system.model.forces if of is element)
     if tower is None:
         kin = quirk.bodies.state.Kinematics.of(state)
-        tower = MotionTower.of(kin, order + 1)
+        tower = PoseDerivatives.of(kin, order + 1)
     return exerted(element, rows, tower, t, order, {"joint": np.zeros(3)}, {}), rows
 
 
@@ -103,7 +103,7 @@ def tower_of(motion, order):
     position[:2, :5] = np.swapaxes(motion.r[..., :3] * factorial[:, None, None], 0, 1)[:, : order + 2]
     omega = np.zeros((3, order + 1, 3))
     omega[:2] = np.swapaxes(motion.differentiated(lambda t: motion.at(t).angular_velocity, order), 0, 1)
-    return MotionTower.in_body_axes(position, np.append(state.orientation, [[1.0, 0, 0, 0]], axis=0), omega)
+    return PoseDerivatives.in_body_axes(position, np.append(state.orientation, [[1.0, 0, 0, 0]], axis=0), omega)
 
 
 @pytest.mark.parametrize(("kind", "variant"), VARIANTS)

@@ -8,7 +8,7 @@ from badly_scaled import chain_of_wires
 from mechanisms import random_body, random_joint, random_unit
 
 import quirk
-from quirk.dynamics.sparse.kernels.work import FOREST, FREEDOMS, LEAST, METHOD, PASSES
+from quirk.dynamics.sparse.kernels.workspace import FOREST, FREEDOMS, LEAST, METHOD, PASSES
 
 # All joints whose rows are primitives: from a weld to a point on a plane.
 KINDS = [

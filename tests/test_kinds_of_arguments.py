@@ -13,7 +13,7 @@ from test_sensitivities_of_loads import sledge
 
 import quirk
 from quirk import GROUND, Body, Contact, Friction, Motion, surface
-from quirk.jit.compilation import Entry, kind_of
+from quirk.jit.compilation import Entry, argument_key
 
 DOWN = [0, 0, -9.81]
 EXPLICIT = [{"method": "Vern9"}, {"method": "RK4", "step": 0.01}]
@@ -27,7 +27,7 @@ def seen(monkeypatch):
 
     def checked(entry, *arguments):
         found = tuple(map(entry.compiled.typeof_pyval, arguments))
-        expected = types.setdefault((entry, *map(kind_of, arguments)), found)
+        expected = types.setdefault((entry, *map(argument_key, arguments)), found)
         assert found == expected, f"{entry.__name__}: records of a class differ in types"
         return call(entry, *arguments)
 

@@ -11,7 +11,7 @@ from scale_sweep import compared
 from studies import study
 
 import quirk
-from quirk.dynamics.sparse.kernels.work import DOUBLED
+from quirk.dynamics.sparse.kernels.workspace import DOUBLED
 from quirk.jit.compilation import entry
 from quirk.jit.double_double import DoubleDouble
 from quirk.jit.simd import load, store

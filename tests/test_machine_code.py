@@ -39,7 +39,7 @@ ENTRY_MODULES = [
     "quirk.dynamics.sparse.variation.explicit",
     "quirk.dynamics.sparse.variation.radau",
     "quirk.dynamics.sparse.tangent.elements",
-    "quirk.dynamics.sparse.tangent.find",
+    "quirk.dynamics.sparse.tangent.motion_tangents",
 ]
 
 SOURCE = '''"""Multiples."""

@@ -14,7 +14,7 @@ import quirk
 from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
 from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, JOINT_ENTRIES, KIND, PARENT, WELD
 from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively, tangential_recursively
-from quirk.dynamics.sparse.kernels.work import FACTORED, METHOD, RECURSIVE, REFLECTIONS
+from quirk.dynamics.sparse.kernels.workspace import FACTORED, METHOD, RECURSIVE, REFLECTIONS
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
 

@@ -8,7 +8,7 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body, Motion
-from quirk.dynamics.model.revolution_counter import FARTHEST, by_cubic, by_rates, on_one_side, passed
+from quirk.dynamics.model.revolution_counter import FARTHEST, by_cubic, by_rates, nearest_quadrant, on_one_side
 
 RUNS = [{}, {"solver": "dense"}, {"method": "Radau"}, {"method": "LSODA"}, {"method": "RK4", "step": 2e-3}]
 RUN_NAMES = ["compiled", "dense", "Radau", "LSODA", "RK4"]
@@ -317,7 +317,7 @@ class TestCounting:
     def test_quadrants(self, q):
         for ahead, sense in ((-1, 0.0), (0, 0.0), (1, 0.0), (2, 1.0), (-2, -1.0)):
             angle = (q + ahead + 0.5) * np.pi / 2
-            assert passed(q, np.cos(angle), np.sin(angle), sense) == q + ahead
+            assert nearest_quadrant(q, np.cos(angle), np.sin(angle), sense) == q + ahead
 
     @pytest.mark.parametrize("rate", [-0.45 * FARTHEST, 0.1, 0.45 * FARTHEST])
     def test_half_angles_of_a_step(self, rate):
@@ -332,7 +332,7 @@ class TestCounting:
         for offset, turned in ((1e-3, -2), (-1e-3, 2)):
             u, u_new = (-1.0, offset, 1.0, 0.0), (1.0, offset, 1.0, 0.0)
             v = (2.0, 0.0, 0.0, 0.0)
-            q = passed(0, *u[:2], 1.0)
+            q = nearest_quadrant(0, *u[:2], 1.0)
             begin = by_cubic(q, 0, u, v, u_new, v, 1.0)
             assert begin - q == (-1 if turned < 0 else 1)
 

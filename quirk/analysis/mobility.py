@@ -11,7 +11,7 @@ from ..dynamics.dense.rows import in_body_axes, residuals, spatial_rows
 from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.metric import Metric
 from ..dynamics.model.model import Model
-from ..dynamics.model.time_derivatives import MotionTower
+from ..dynamics.model.time_derivatives import PoseDerivatives
 from ..dynamics.sparse.solver.solver import Solver, Verdict
 from ..forces import Controller, ForceElement
 from ..forces.joint_actuation import Actuated
@@ -263,7 +263,7 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
         t = 0.0
         for motion in map(motor.motion, motor.motions):
             t = min(max(t, motion.start), motion.end)
-        return abs(float(exerted(motor, rows, MotionTower.of(kin, 1), t, 0, {}, {}).coordinates[0, 1]))
+        return abs(float(exerted(motor, rows, PoseDerivatives.of(kin, 1), t, 0, {}, {}).coordinates[0, 1]))
 
     return [
         motor.name

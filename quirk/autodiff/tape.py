@@ -58,7 +58,7 @@ class Tape:
     lines: list[Line] = field(default_factory=list)
     constants: dict[int, float] = field(default_factory=dict)
     steady: list[bool] = field(default_factory=list)
-    _known: dict[Any, int] = field(default_factory=dict)
+    _line_of: dict[Any, int] = field(default_factory=dict)
 
     def input(self, index: int, *, steady: bool) -> Recorded:
         """Return input `index` of the function; a `steady` input is constant along a motion."""
@@ -67,10 +67,10 @@ class Tape:
     def constant(self, x: float) -> Recorded:
         """Return the constant `x` as a recorded number."""
         key = (CONSTANT, float(x).hex())
-        if key not in self._known:
+        if key not in self._line_of:
             self.constants[len(self.lines)] = float(x)
-            self._known[key] = self._append((CONSTANT,), True)
-        return Recorded(self, self._known[key])
+            self._line_of[key] = self._append((CONSTANT,), True)
+        return Recorded(self, self._line_of[key])
 
     def operation(self, code: int, *operands: Any) -> Recorded:
         """Append an operation, or reuse an equal line, and return its result.
@@ -80,7 +80,7 @@ class Tape:
         """
         places, negative = tuple(self.place(x) for x in operands), False
         if code in (ADD, SUBTRACT, MULTIPLY, DIVIDE):
-            code, places, negative = self._without_signs(code, *places)
+            code, places, negative = self._unsigned_operation(code, *places)
         elif code == EQUAL:
             places = tuple(sorted(places))
         still = all(self.steady[place] for place in places)
@@ -93,12 +93,12 @@ class Tape:
         found = self._line((code, *places), still or code in STEPWISE)
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
-    def _without_signs(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
+    def _unsigned_operation(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
         """Return an equivalent operation on lines a and b in which neither operand is the negative of another line.
 
         The result is the operation code, both lines, and whether the result of the operation must be negated.
         """
-        (a, minus_a), (b, minus_b) = self._without_sign(a), self._without_sign(b)
+        (a, minus_a), (b, minus_b) = self._unsigned_line(a), self._unsigned_line(b)
         if code == DIVIDE:
             return DIVIDE, (a, b), minus_a != minus_b
         if code == MULTIPLY:
@@ -107,7 +107,7 @@ class Tape:
         kind = ADD if minus_a == minus_b else SUBTRACT
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
-    def _without_sign(self, place: int) -> tuple[int, bool]:
+    def _unsigned_line(self, place: int) -> tuple[int, bool]:
         """Return the line whose negative is `place`, and True; if `place` is no negative, return `place` and False."""
         if place in self.constants:
             negative = self.constants[place] < 0
@@ -132,9 +132,9 @@ class Tape:
         return x.place if isinstance(x, Recorded) else self.constant(x).place
 
     def _line(self, line: Line, steady: bool) -> Recorded:
-        if line not in self._known:
-            self._known[line] = self._append(line, steady)
-        return Recorded(self, self._known[line])
+        if line not in self._line_of:
+            self._line_of[line] = self._append(line, steady)
+        return Recorded(self, self._line_of[line])
 
     def _append(self, line: Line, steady: bool) -> int:
         self.lines.append(line)
@@ -178,28 +178,28 @@ class Recorded(Scalar):
         return True
 
     @property
-    def known(self) -> float | None:
+    def constant_value(self) -> float | None:
         """Value of a constant; None for other numbers."""
         return self.tape.constants.get(self.place)
 
     def splat(self) -> RecordedLanes:
         """Return eight copies of this number; for the constant zero, eight integers 0."""
-        return RecordedLanes([0 if self.known == 0.0 else self] * 8)
+        return RecordedLanes([0 if self.constant_value == 0.0 else self] * 8)
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, (Recorded, *NUMBERS)):
             return NotImplemented
         if _value(other) == 0.0:
             return self
-        if self.known == 0.0:
+        if self.constant_value == 0.0:
             return other
         return self.tape.operation(ADD, self, other)
 
     __radd__ = __add__
 
     def __neg__(self) -> Any:
-        if self.known is not None:
-            return -self.known
+        if self.constant_value is not None:
+            return -self.constant_value
         code, *operands = self.tape.lines[self.place]
         return Recorded(self.tape, operands[0]) if code == NEGATE else self.tape.operation(NEGATE, self)
 
@@ -219,7 +219,7 @@ class Recorded(Scalar):
     def __mul__(self, other: Any) -> Any:
         if not isinstance(other, (Recorded, *NUMBERS)):
             return NotImplemented
-        factor, mine = _value(other), self.known
+        factor, mine = _value(other), self.constant_value
         if factor is not None and mine is not None:
             return factor * mine
         for known, rest in ((factor, self), (mine, other)):
@@ -297,7 +297,7 @@ class Recorded(Scalar):
 
 def _value(x: Any) -> float | None:
     """Return the value of a constant; None for a recorded number that is not constant."""
-    return x.known if isinstance(x, Recorded) else float(x)
+    return x.constant_value if isinstance(x, Recorded) else float(x)
 
 
 class RecordedLanes(Entries):
@@ -311,12 +311,12 @@ class RecordedArray(Scalar):
 
     Attributes
     ----------
-    found : outputs stored so far, by index
+    outputs : outputs stored so far, by index
     """
 
     def __init__(self, tape: Tape, given: Any = None) -> None:
         self.tape, self._given = tape, given
-        self.found: dict[int, Any] = {}
+        self.outputs: dict[int, Any] = {}
 
     @property
     def written(self) -> bool:
@@ -332,7 +332,7 @@ class RecordedArray(Scalar):
         return self._given(index)
 
     def __setitem__(self, index: int, x: Any) -> None:
-        self.found[index] = x
+        self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
         """Store eight numbers in adjacent elements, from element `index` on."""
@@ -340,7 +340,7 @@ class RecordedArray(Scalar):
             self[index + k] = x
 
 
-def is_nothing(x: Any) -> bool:
+def is_constant_zero(x: Any) -> bool:
     """Whether a recorded number is the constant zero."""
     value = _value(x)
     return value is not None and (value == 0.0 and not math.isnan(value))

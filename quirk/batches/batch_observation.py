@@ -98,7 +98,7 @@ class _Members(Segment):
     @cached_property
     def angles(self) -> np.ndarray:
         """1-2-3 angles (m, K, 3) of K joints, rad, with the number of turns nearest to the angles in `BatchState`."""
-        return self.model.joints.next_to(self.state, self._near)
+        return self.model.joints.nearest_angles(self.state, self._near)
 
 
 def _part_read(system: System, name: str) -> tuple[Any, str]:

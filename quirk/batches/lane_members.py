@@ -12,7 +12,7 @@ from ..bodies.state import State
 from ..constraints import Constraint
 from ..dynamics.model.metric import body_lengths
 from ..dynamics.model.model import Model
-from ..dynamics.sparse.kernels.round_off import MODERATE
+from ..dynamics.sparse.kernels.round_off_detection import MODERATE
 from ..dynamics.sparse.solver.solver import Solver
 from ..forces.law_layout import REFERENCE
 from ..system.system import System
@@ -166,7 +166,7 @@ class LaneMembers:
             if name in joints.number:
                 near[:, joints.number[name]] = angles[members]
         with np.errstate(invalid="ignore"):
-            angles, rates = joints.next_to(bodies, near), joints.rates(bodies)
+            angles, rates = joints.nearest_angles(bodies, near), joints.rates(bodies)
         for place, name, axis in self._turning:
             k = joints.number[name]
             self._numbers.inputs[members, place : place + REFERENCE] = np.stack(
@@ -187,7 +187,7 @@ class LaneMembers:
             value, rate, time = inputs[:, place : place + REFERENCE].T
             near[:, joints.number[name], axis] = value + rate * (end - time)
         with np.errstate(invalid="ignore"):
-            angles = joints.next_to(State.unpack(states.reshape(count, -1)), near)
+            angles = joints.nearest_angles(State.unpack(states.reshape(count, -1)), near)
         return {name: angles[:, joints.number[name]] for _, name, _ in self._turning}
 
 

@@ -40,5 +40,5 @@ class TurnTracker:
         """Update the angles after a step to `states` (m, n, 13)."""
         bodies = State.unpack(states.reshape(len(states), -1))
         with np.errstate(invalid="ignore"):  # of members that have failed
-            self.angles = self._joints.next_to(bodies, self.angles + self._step * self._rates)
+            self.angles = self._joints.nearest_angles(bodies, self.angles + self._step * self._rates)
             self._rates = np.nan_to_num(self._joints.rates(bodies))

@@ -16,7 +16,7 @@ from ..errors import InconsistentStateError
 from .dense.rows import residual_derivatives, tangent_rows
 from .model.constrained_motion import ConstrainedMotion, angular_acceleration
 from .model.metric import Metric
-from .model.time_derivatives import MotionTower
+from .model.time_derivatives import PoseDerivatives
 from .sparse.solver.solver import Verdict
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def check_accelerations(
         return
     kin = Kinematics.of(state)
     motion, linear, angular = (
-        MotionTower.of(kin, 2),
+        PoseDerivatives.of(kin, 2),
         accelerations.acceleration[:, :3],
         angular_acceleration(accelerations, kin),
     )

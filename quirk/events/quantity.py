@@ -23,7 +23,7 @@ from ..forces import ForceElement
 from ..forces.state_function import texts_in
 from ..forces.state_view import Plain, StateView, TracedView
 from ..functions.user_function import of_floats
-from ..jit.scalar import is_written
+from ..jit.scalar import is_traced
 
 # function(t, state), with the state as a `StateView`
 Function = Callable[[Any, Any], Any]
@@ -76,7 +76,7 @@ class Quantity(ForceElement):
     def coordinate(self, t: Any, *frames: Any) -> Any:
         """Return the value minus the level, from the time and the moving frames of the bodies."""
         view = StateView(self.parts, dict(zip(self.places, frames, strict=True)))
-        if is_written(t.value):
+        if is_traced(t.value):
             value = _of_view(self.function, t, view) if self.written_by_user else self.function(t, view)
         else:
             value = self._of_numbers(t, view)

@@ -19,7 +19,7 @@ from ..autodiff.numerical import in_directions
 from ..functions.user_function import of_floats
 from ..jit.lane_types import DOUBLE
 from ..jit.llvm_functions import call_address
-from ..jit.scalar import is_written
+from ..jit.scalar import is_traced
 from ..jit.simd import at, put
 from ..jit.traced_value import TracedValue, bounded
 from .law_layout import LawLayout
@@ -174,7 +174,7 @@ class DualCall:
             with bounded(MOST_INSTRUCTIONS):
                 found = self.value.shaped(of_floats(self.value.function, t, *arguments)[0])
         except Exception as error:  # any error means that it is run on floats
-            if is_written(t.value) or any(g is not None for x in arguments for j in np.ravel(x) for g in j.gradient):
+            if is_traced(t.value) or any(g is not None for x in arguments for j in np.ravel(x) for g in j.gradient):
                 raise BranchingError(str(error)) from error
             found = self._interpolated(t, arguments)
         return found if self.value.shape else np.ravel(found)[0]

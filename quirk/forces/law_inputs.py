@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autodiff.jet import Jet
-from ..jit.scalar import is_written
+from ..jit.scalar import is_traced
 from ..jit.simd import at
 from .law_layout import REFERENCE, LawLayout
 from .place import Place
@@ -63,7 +63,7 @@ def state_functions(
 
 def law_with(element: ForceElement, values: dict[str, Any], inputs: Any) -> Any:
     """Return the object that evaluates the force law with the parameter values `values`."""
-    return element.with_values(values).as_law(is_written(inputs))
+    return element.with_values(values).as_law(is_traced(inputs))
 
 
 def continued_turns(

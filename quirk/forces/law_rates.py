@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autodiff.jet import Jet
-from ..jit.scalar import is_written
+from ..jit.scalar import is_traced
 from ..jit.simd import put
 from .law_inputs import as_jet, bare_coordinates, continued_turns, law_with
 from .law_layout import LawLayout
@@ -34,7 +34,7 @@ def with_rates(
     """
     unknown = law_with(element, {**values, **_moving(element, layout, values, [math.nan] * layout.internal)}, inputs)
     rates = _internal_rates(element, unknown, layout, time, frames, inputs)
-    if not is_written(inputs):
+    if not is_traced(inputs):
         at_rest = law_with(element, values, inputs)
         _check_rates(rates, _internal_rates(element, at_rest, layout, time, frames, inputs))
     terms = layout.order + 1

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.jet import Jet
-from ..jit.scalar import is_written
+from ..jit.scalar import is_traced
 from ..jit.traced_value import exactly
 from .array_api import CONSTANTS, JETS, Vocabulary, has_own_builtins, python_of
 from .code_rules import global_names
@@ -141,7 +141,7 @@ def on_jets(function: Any, t: Jet, *arguments: Any) -> Any:
     if it requires floats.
     """
     function = python_of(function)
-    if is_written(t.value):
+    if is_traced(t.value):
         return traceable(function)(t, *arguments)
     try:
         return function(t, *arguments)

@@ -35,7 +35,7 @@ class ByClass:
 
     def of_types(self, arguments: tuple[Any, ...]) -> Any:
         """Return the kernel for arguments of these numba types."""
-        return self.kernel_for(arguments[self._position].made_by)
+        return self.kernel_for(arguments[self._position].record_class)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the kernel as plain Python."""

@@ -38,7 +38,7 @@ from numba.core.serialize import dumps
 
 from ..util.files import held, let_go, made_folder, whole
 from ..util.ownership import UntrustedError, check_file, check_folder
-from .compile_times import expected, note, said
+from .compile_times import duration_text, expected_time, record_time
 from .kernel_sources import kernel_digest
 
 DIGEST = 32
@@ -61,7 +61,7 @@ class MachineCode(caching._Cache):
     """
 
     # Time spent within the present compilation on code compiled separately, s.
-    _on_components: ClassVar[float] = 0.0
+    _component_time: ClassVar[float] = 0.0
 
     def __init__(self, function: Callable[..., Any], needed_by: str = "", effort: float = 0.0) -> None:
         self.function = function
@@ -70,51 +70,51 @@ class MachineCode(caching._Cache):
         self.folders = folders(function)
         # Computed at import: when the entry is compiled, the files may differ from those that were imported.
         self.sources = kernel_digest(Path(inspect.getfile(function)), function.__module__)
-        self._turn: BinaryIO | None = None
+        self._lock_file: BinaryIO | None = None
 
     @property
     def cache_path(self) -> str:
         """First folder that is searched for machine code, or "" if there is none."""
         return str(self.folders[0]) if self.folders else ""
 
-    def one_at_a_time(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def locked(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return the function `compile` wrapped so that it locks the entry during compilation.
 
         Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
         """
 
-        def compile_alone(sig: Any) -> Any:
+        def compile_locked(sig: Any) -> Any:
             with global_compiler_lock:
-                outer, MachineCode._on_components = MachineCode._on_components, 0.0
+                outer, MachineCode._component_time = MachineCode._component_time, 0.0
                 try:
                     result = compile(sig)
                     if self._began is not None:
                         elapsed = time.perf_counter() - self._began
-                        note(folders(note), self.name, self.effort, elapsed - MachineCode._on_components)
-                        MachineCode._on_components = elapsed
+                        record_time(folders(record_time), self.name, self.effort, elapsed - MachineCode._component_time)
+                        MachineCode._component_time = elapsed
                     return result
                 finally:
-                    MachineCode._on_components += outer
+                    MachineCode._component_time += outer
                     self._began = None
-                    self._give_back()
+                    self._release_lock()
 
-        return compile_alone
+        return compile_locked
 
-    def _give_back(self) -> None:
+    def _release_lock(self) -> None:
         """Release the file lock that prevents other processes from compiling the entry."""
-        if self._turn is not None:
-            let_go(self._turn)
-            self._turn = None
+        if self._lock_file is not None:
+            let_go(self._lock_file)
+            self._lock_file = None
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the cached function for the argument types `sig`, or None if it must be compiled."""
-        self._give_back()
+        self._release_lock()
         name, identity = self._name_and_identity(sig, target_context.codegen())
-        found, trouble = self._found(name, identity, target_context)
+        found, trouble = self._first_valid(name, identity, target_context)
         if found is None:
             turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
-            self._turn = next((turn for turn in turns if turn is not None), None)
-            found, trouble = self._found(name, identity, target_context)  # another process may have just saved it
+            self._lock_file = next((turn for turn in turns if turn is not None), None)
+            found, trouble = self._first_valid(name, identity, target_context)  # another process may have just saved it
         if found is not None:
             return found
         if trouble:
@@ -132,11 +132,13 @@ class MachineCode(caching._Cache):
         self._began = time.perf_counter()
         if not self.needed_by:
             return
-        seconds = expected(folders(note), self.name, self.effort)
-        how_long = "once for this installation" if seconds is None else f"which takes about {said(seconds)} here"
+        seconds = expected_time(folders(record_time), self.name, self.effort)
+        how_long = (
+            "once for this installation" if seconds is None else f"which takes about {duration_text(seconds)} here"
+        )
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
-    def _found(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
+    def _first_valid(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
         """Return the function from the first valid cache file or None, and a message about invalid files."""
         trouble = ""
         for folder in self.folders:
@@ -246,11 +248,11 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
     check_folder(path.parent)
     made_folder(path.parent)
     rest = identity + payload
-    with whole(path) as aside, open(aside, "xb", opener=_closed_to_others) as file:
+    with whole(path) as aside, open(aside, "xb", opener=_private_opener) as file:
         file.write(hashlib.sha256(rest).digest() + rest)
 
 
-def _closed_to_others(name: str, flags: int) -> int:
+def _private_opener(name: str, flags: int) -> int:
     """Open a file that other users cannot write, regardless of the umask, and return its descriptor."""
     return os.open(name, flags, 0o644)
 

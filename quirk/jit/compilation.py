@@ -77,7 +77,7 @@ def entry(
     if plain_python():
         return compiled
     compiled._cache = MachineCode(function, needed_by, effort)
-    compiled.compile = compiled._cache.one_at_a_time(compiled.compile)
+    compiled.compile = compiled._cache.locked(compiled.compile)
     return Entry(compiled)
 
 
@@ -98,35 +98,35 @@ class Entry:
         self.compiled, self.py_func = compiled, compiled.py_func
         self._found: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Call the machine code for the types of the arguments; it is loaded or compiled at the first call."""
-        kinds = tuple(map(kind_of, given))
+        kinds = tuple(map(argument_key, arguments))
         found = self._found.get(kinds)
         if found is not None:
-            return found(*given)
-        result = self.compiled(*given)
-        signature = tuple(map(self.compiled.typeof_pyval, given))
+            return found(*arguments)
+        result = self.compiled(*arguments)
+        signature = tuple(map(self.compiled.typeof_pyval, arguments))
         self._found[kinds] = self.compiled.overloads[signature].entry_point
         return result
 
 
-def machine_code(entry: Callable[..., Any], *given: Any) -> Callable[..., Any]:
-    """Return the machine code of an entry for fast repeated calls with arguments of the same types as `given`.
+def machine_code(entry: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """Return the machine code of an entry for fast repeated calls with arguments of the same types as `arguments`.
 
     Such calls do not check the types. The entry itself is returned if it has not yet been called with arguments of
     these types.
     """
-    return entry._found.get(tuple(map(kind_of, given)), entry) if isinstance(entry, Entry) else entry
+    return entry._found.get(tuple(map(argument_key, arguments)), entry) if isinstance(entry, Entry) else entry
 
 
-def kind_of(given: Any) -> Any:
+def argument_key(argument: Any) -> Any:
     """Return a key for an argument; arguments with equal keys can use the same machine code.
 
     The key is the class of the argument or, for an array, its data type, dimension, contiguity and writability.
     """
-    if isinstance(given, np.ndarray):
-        return given.dtype, given.ndim, given.flags.c_contiguous, given.flags.writeable
-    return type(given)
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.c_contiguous, argument.flags.writeable
+    return type(argument)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

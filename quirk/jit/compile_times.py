@@ -21,7 +21,7 @@ FILE = "compile-times.json"
 SHORTEST = 1.0
 
 
-def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
+def expected_time(folders: Sequence[Path], name: str, effort: float) -> float | None:
     """Return the expected compilation time of an entry, s, or None if no entry has been compiled yet.
 
     Parameters
@@ -37,7 +37,7 @@ def expected(folders: Sequence[Path], name: str, effort: float) -> float | None:
     return times[name][1] if name in times else effort * seconds / efforts
 
 
-def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> None:
+def record_time(folders: Sequence[Path], name: str, effort: float, seconds: float) -> None:
     """Record the compilation time (s) of an entry in the first writable folder."""
     if effort <= 0 or seconds < SHORTEST:
         return
@@ -51,7 +51,7 @@ def note(folders: Sequence[Path], name: str, effort: float, seconds: float) -> N
             return
 
 
-def said(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Return a time (s) as text with one or two significant digits and its unit."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"

@@ -37,7 +37,7 @@ def component(*, effort: float, needed_by: str = "") -> Callable[[Callable[..., 
             return kernel(function)
         dispatcher = numba.njit(**COMPONENT_OPTIONS)(function)
         dispatcher._cache = ComponentCode(function, needed_by, effort)
-        dispatcher.compile = dispatcher._cache.one_at_a_time(dispatcher.compile)
+        dispatcher.compile = dispatcher._cache.locked(dispatcher.compile)
         return with_general_integers(dispatcher)
 
     return compiled
@@ -58,12 +58,12 @@ class ComponentCode(MachineCode):
         super().save_overload(sig, data)
         self._publish(sig, data)
 
-    def _publish(self, sig: Any, made: Any) -> None:
+    def _publish(self, sig: Any, compiled: Any) -> None:
         """Define the symbol of the component, and provide callers with a function that calls this symbol."""
-        _, identity = self._name_and_identity(sig, made.target_context.codegen())
-        symbol, library = f"quirk.{identity.hex()}", made.library
-        llvm.add_symbol(symbol, library.get_pointer_to_function(made.fndesc.llvm_func_name))
-        library._shared_module = caller(symbol, made.fndesc, made.target_context)
+        _, identity = self._name_and_identity(sig, compiled.target_context.codegen())
+        symbol, library = f"quirk.{identity.hex()}", compiled.library
+        llvm.add_symbol(symbol, library.get_pointer_to_function(compiled.fndesc.llvm_func_name))
+        library._shared_module = caller(symbol, compiled.fndesc, compiled.target_context)
         library.component = self.function.__module__, self.function.__qualname__, sig, symbol
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .simd import rounded_off
+from .simd import rounding_error
 from .traced_value import exactly
 
 
@@ -59,7 +59,7 @@ class DoubleDouble:
         a, b = self, other if isinstance(other, DoubleDouble) else DoubleDouble(other)
         with exactly():
             product = a.high * b.high
-            rest = rounded_off(a.high, b.high, product)
+            rest = rounding_error(a.high, b.high, product)
             if b.low is not None:
                 rest = rest + a.high * b.low
             if a.low is not None:

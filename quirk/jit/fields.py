@@ -95,21 +95,21 @@ def fields(of: FieldsClass) -> FieldsClass:
 class FieldsType(types.Type):
     """numba type of named numbers."""
 
-    def __init__(self, made_by: type[Fields]) -> None:
-        self.made_by = made_by
-        self.names = tuple(name for name, *_ in made_by._fields_)
-        self.member = KINDS[made_by.kind][1]
-        super().__init__(name=f"{made_by.__name__}({', '.join(self.names)})")
+    def __init__(self, fields_class: type[Fields]) -> None:
+        self.fields_class = fields_class
+        self.names = tuple(name for name, *_ in fields_class._fields_)
+        self.member = KINDS[fields_class.kind][1]
+        super().__init__(name=f"{fields_class.__name__}({', '.join(self.names)})")
 
     @property
     def key(self) -> Any:
         """Key by which numba compares types: equal for equal types."""
-        return self.made_by
+        return self.fields_class
 
     @property
     def mangling_args(self) -> Any:
         """Short name of the type, used in the names of compiled functions."""
-        return self.made_by.__name__, ()
+        return self.fields_class.__name__, ()
 
 
 @register_model(FieldsType)
@@ -117,7 +117,7 @@ class FieldsModel(models.PrimitiveModel):
     """Data model of named numbers: a pointer to an array of them."""
 
     def __init__(self, manager: Any, kind: FieldsType) -> None:
-        place = ir.ArrayType(KINDS[kind.made_by.kind][2], len(kind.names))
+        place = ir.ArrayType(KINDS[kind.fields_class.kind][2], len(kind.names))
         super().__init__(manager, kind, place.as_pointer())
 
 
@@ -144,9 +144,9 @@ def _number(context: Any, builder: Any, kind: FieldsType, value: Any, name: str)
 
 
 @lower_setattr_generic(FieldsType)
-def _set_number(context: Any, builder: Any, signature: Any, given: Any, name: str) -> None:
+def _set_number(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
     """Emit instructions that write the number `name`."""
-    kind, (value, number) = signature.args[0], given
+    kind, (value, number) = signature.args[0], arguments
     builder.store(number, cgutils.gep_inbounds(builder, value, 0, kind.names.index(name)))
 
 
@@ -160,7 +160,7 @@ HOLDS_ADDRESS = _holds_address()
 
 
 @unbox(FieldsType)
-def _taken_from_python(kind: FieldsType, value: Any, c: Any) -> NativeValue:
+def _unboxed(kind: FieldsType, value: Any, c: Any) -> NativeValue:
     """Emit instructions that read the address of the numbers; they run when Python calls an entry."""
     pointer = c.context.get_value_type(kind)
     if HOLDS_ADDRESS:  # a tenth of a microsecond less for each call and object

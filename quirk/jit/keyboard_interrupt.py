@@ -30,32 +30,32 @@ class _Keyboard:
     Attributes
     ----------
     blocks : active `DeferredInterrupt` blocks of the main thread, the only one that receives signals
-    former : the handler that was installed before the outermost block
-    noted : whether a signal has been recorded but not yet handled
+    previous_handler : the handler that was installed before the outermost block
+    pending : whether a signal has been recorded but not yet handled
     """
 
     def __init__(self) -> None:
         self.blocks: list[DeferredInterrupt] = []
-        self.former: Any = None
-        self.noted = False
+        self.previous_handler: Any = None
+        self.pending = False
 
-    def note(self, number: int, frame: FrameType | None) -> None:
+    def record(self, number: int, frame: FrameType | None) -> None:
         """Record a signal; a second one is passed to the previous handler at once."""
-        if self.noted and frame is not None and frame.f_globals.get("__name__") not in AROUND_CALLS:
-            self.former(number, frame)
-        self.noted = True
+        if self.pending and frame is not None and frame.f_globals.get("__name__") not in AROUND_CALLS:
+            self.previous_handler(number, frame)
+        self.pending = True
         for block in self.blocks:
-            block.ask_to_stop()
+            block.request_stop()
 
-    def hand_on(self) -> None:
+    def handle_pending(self) -> None:
         """Call the previous SIGINT handler if a signal is pending."""
-        if self.noted and threading.current_thread() is threading.main_thread():
-            self.noted = False
-            self.former(signal.SIGINT, None)
+        if self.pending and threading.current_thread() is threading.main_thread():
+            self.pending = False
+            self.previous_handler(signal.SIGINT, None)
 
 
 _KEYBOARD = _Keyboard()
-_NOTE = _KEYBOARD.note
+_HANDLER = _KEYBOARD.record
 
 
 class DeferredInterrupt:
@@ -78,15 +78,15 @@ class DeferredInterrupt:
         if threading.current_thread() is not threading.main_thread():
             return self
         if not _KEYBOARD.blocks:
-            former = signal.getsignal(signal.SIGINT)
-            if not callable(former):
+            handler = signal.getsignal(signal.SIGINT)
+            if not callable(handler):
                 return self
-            _KEYBOARD.former, _KEYBOARD.noted = former, False
-            signal.signal(signal.SIGINT, _NOTE)
+            _KEYBOARD.previous_handler, _KEYBOARD.pending = handler, False
+            signal.signal(signal.SIGINT, _HANDLER)
         _KEYBOARD.blocks.append(self)
         self._holds = True
-        if _KEYBOARD.noted:
-            self.ask_to_stop()
+        if _KEYBOARD.pending:
+            self.request_stop()
         return self
 
     def __exit__(
@@ -96,22 +96,22 @@ class DeferredInterrupt:
             return
         _KEYBOARD.blocks.pop()
         if not _KEYBOARD.blocks:
-            present = signal.signal(signal.SIGINT, _KEYBOARD.former)
-            if present is not _NOTE:  # a user function has installed another handler, which is kept
+            present = signal.signal(signal.SIGINT, _KEYBOARD.previous_handler)
+            if present is not _HANDLER:  # a user function has installed another handler, which is kept
                 signal.signal(signal.SIGINT, present)
         if isinstance(error, KeyboardInterrupt):
-            _KEYBOARD.noted = False  # the signal has already raised this error
-        _KEYBOARD.hand_on()
+            _KEYBOARD.pending = False  # the signal has already raised this error
+        _KEYBOARD.handle_pending()
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         """Request compiled code to return soon."""
         if self._stop is not None:
             self._stop[0] = 1
 
 
-def hand_on() -> None:
+def handle_pending() -> None:
     """Call the previous SIGINT handler if a signal is pending; to be called where KeyboardInterrupt does no harm."""
-    _KEYBOARD.hand_on()
+    _KEYBOARD.handle_pending()
 
 
 def within_a_call() -> bool:
@@ -124,7 +124,7 @@ class _BetweenFunctions(event.Listener):
 
     def on_start(self, event: Any) -> None:
         """Handle a pending signal, which may raise KeyboardInterrupt."""
-        hand_on()
+        handle_pending()
 
     def on_end(self, event: Any) -> None:
         """Do nothing; numba's interface requires the method."""

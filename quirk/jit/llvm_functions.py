@@ -86,10 +86,10 @@ def native(function: Callable[[Any, Any, Any], None], *, keep: bool) -> Native:
         function(TracedValue(None, builder, types.float64, t), *arrays)
         builder.ret_void()
 
-    return written(write, keep=keep)
+    return from_instructions(write, keep=keep)
 
 
-def written(write: Callable[..., None], *, keep: bool) -> Native:
+def from_instructions(write: Callable[..., None], *, keep: bool) -> Native:
     """Compile a function whose instructions are emitted by ``write(builder, t, inputs, outputs)``.
 
     The function may have several blocks, with branches between them. If `keep` is true, the machine code is cached on
@@ -113,7 +113,7 @@ def _linked(code: str, keep: bool) -> Native:
     machine code.
     If `keep` is true, the machine code is cached on disk.
     """
-    text, numbers = _without_numbers(code)
+    text, numbers = _with_constants_as_data(code)
     image, outside = (_stored_image if keep else _image)(text)
     library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
     for name in outside:
@@ -126,7 +126,7 @@ def _linked(code: str, keep: bool) -> Native:
     return Native(tracker, int(tracker[OWN_SYMBOL]))
 
 
-def _without_numbers(code: str) -> tuple[str, np.ndarray]:
+def _with_constants_as_data(code: str) -> tuple[str, np.ndarray]:
     """Return LLVM code that reads its numerical constants from an array, and the array.
 
     Constants that allow simplifications, and constant vectors, remain in the code.

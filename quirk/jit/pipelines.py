@@ -67,19 +67,19 @@ class Library(JITCodeLibrary):
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
 
-    def below(self, seen: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
+    def dependencies(self, visited: dict[JITCodeLibrary, None] | None = None) -> dict[JITCodeLibrary, None]:
         """Return all libraries whose functions this library calls, directly or indirectly; each occurs once."""
-        seen = {} if seen is None else seen
+        visited = {} if visited is None else visited
         for library in self._linking_libraries:
-            if library not in seen:
-                seen[library] = None
+            if library not in visited:
+                visited[library] = None
                 if isinstance(library, KernelLibrary):
-                    library.below(seen)
-        return seen
+                    library.dependencies(visited)
+        return visited
 
     def link(self, module: Any) -> None:
         """Link all libraries whose functions this library calls into an LLVM module."""
-        for library in self.below():
+        for library in self.dependencies():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
 
@@ -135,7 +135,7 @@ class EntryLibrary(Library):
 
     def finalize(self) -> None:
         """Link all kernels, optimize the code, and generate machine code."""
-        below = self.below()
+        below = self.dependencies()
         for library in below:
             self._reload_init.update(library._reload_init)
         self.components = tuple(library.component for library in below if hasattr(library, "component"))
@@ -201,10 +201,10 @@ class EntryLowering(Lowering):
     library = EntryLibrary
 
 
-class Remembering(Context):
+class CachingContext(Context):
     """numba's typing context with a cache of the signatures of functions, operators and attributes."""
 
-    found: ClassVar[dict[Any, Any]] = {}
+    signatures: ClassVar[dict[Any, Any]] = {}
 
     def __init__(self, context: Context) -> None:
         self.__dict__ = context.__dict__
@@ -214,12 +214,12 @@ class Remembering(Context):
         if (isinstance(function, types.Type) and not isinstance(function, types.Function)) or keywords:
             return super().resolve_function_type(function, arguments, keywords)
         case = function, arguments
-        if self.found.get(case) is None:
-            self.found[case] = super().resolve_function_type(function, arguments, keywords)
-        return self.found[case]
+        if self.signatures.get(case) is None:
+            self.signatures[case] = super().resolve_function_type(function, arguments, keywords)
+        return self.signatures[case]
 
 
-remembering = functools.cache(Remembering)
+caching_context = functools.cache(CachingContext)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -230,7 +230,7 @@ class TypeInference(NopythonTypeInference):
 
     def run_pass(self, state: Any) -> bool:
         """Infer the types of all variables of one function."""
-        context, state.typingctx = state.typingctx, remembering(state.typingctx)
+        context, state.typingctx = state.typingctx, caching_context(state.typingctx)
         try:
             return super().run_pass(state)
         finally:

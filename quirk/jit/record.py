@@ -39,20 +39,20 @@ DATA, COUNT = range(2)
 class RecordType(types.Type):
     """numba type of a record, with the types of all its members."""
 
-    def __init__(self, made_by: type, members: tuple[types.Type, ...]) -> None:
-        self.made_by, self.members = made_by, members
-        self.names: tuple[str, ...] = made_by._fields  # type: ignore[attr-defined]
-        super().__init__(name=f"{made_by.__name__}({', '.join(map(str, members))})")
+    def __init__(self, record_class: type, members: tuple[types.Type, ...]) -> None:
+        self.record_class, self.members = record_class, members
+        self.names: tuple[str, ...] = record_class._fields  # type: ignore[attr-defined]
+        super().__init__(name=f"{record_class.__name__}({', '.join(map(str, members))})")
 
     @property
     def key(self) -> Any:
         """Key by which numba compares types: equal for equal record types."""
-        return self.made_by, self.members
+        return self.record_class, self.members
 
     @property
     def mangling_args(self) -> Any:
         """Short name of the type, used in the names of compiled functions; by default numba lists all members."""
-        return self.made_by.__name__, ()
+        return self.record_class.__name__, ()
 
 
 @register_model(RecordType)
@@ -60,11 +60,11 @@ class RecordModel(models.PrimitiveModel):
     """Data model of a record: a pointer to a struct of all members."""
 
     def __init__(self, manager: Any, kind: RecordType) -> None:
-        place = ir.LiteralStructType([_kept_as(member) for member in kind.members])
+        place = ir.LiteralStructType([_storage_type(member) for member in kind.members])
         super().__init__(manager, kind, place.as_pointer())
 
 
-def _kept_as(member: types.Type) -> Any:
+def _storage_type(member: types.Type) -> Any:
     """Return the LLVM type in which a member of a record is stored."""
     model = default_manager.lookup(member)
     if isinstance(member, RecordType):
@@ -105,11 +105,11 @@ def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
 
 
 def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """Return copies of arrays, which `put_back` can write back later."""
+    """Return copies of arrays, which `restore` can write back later."""
     return [array.copy() for array in arrays]
 
 
-def put_back(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
+def restore(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
     """Write the numbers saved by `copies` to the original arrays, or to the arrays of another record of the class."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
@@ -160,7 +160,7 @@ def _load(builder: Any, place: Any) -> Any:
 
 
 @unbox(RecordType)
-def _taken_from_python(kind: RecordType, value: Any, c: Any) -> NativeValue:
+def _unboxed(kind: RecordType, value: Any, c: Any) -> NativeValue:
     """Emit instructions that convert a Python tuple to a record when Python calls an entry."""
     place = cgutils.alloca_once(c.builder, c.context.get_value_type(kind).pointee)
     wrong = cgutils.false_bit

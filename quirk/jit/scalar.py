@@ -50,7 +50,7 @@ class Scalar:
         raise NotImplementedError
 
 
-def is_written(x: Any) -> bool:
+def is_traced(x: Any) -> bool:
     """Whether x is a traced value of machine code that is being generated."""
     return isinstance(x, Scalar) and x.written
 
@@ -89,7 +89,7 @@ class Entries(Scalar):
     @property
     def written(self) -> bool:
         """Whether operations on any of the numbers emit instructions of machine code."""
-        return any(is_written(x) for x in self.entries)
+        return any(is_traced(x) for x in self.entries)
 
     def replaced(self, lane: int, x: Any) -> Any:
         """Return a copy in which the number `lane` is replaced by x."""

@@ -112,7 +112,7 @@ def root(lanes: Any) -> Any:
 
 
 @traced
-def rounded_off(a: Any, b: Any, product: Any) -> Any:
+def rounding_error(a: Any, b: Any, product: Any) -> Any:
     """Return the rounding error a b - product, exactly; `product` is the rounded product of a and b."""
     for x in (a, b):
         if isinstance(x, TracedValue):

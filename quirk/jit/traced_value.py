@@ -105,10 +105,10 @@ class TracedValue(Scalar):
         block = self.builder.block
         # Emitted once per block, because other blocks may not have run.
         if self._splat is None or self._splat[0] is not block or self._splat[1].kind is not kind:
-            self._splat = block, self._in_all_lanes(self.number().value, kind)
+            self._splat = block, self._broadcast(self.number().value, kind)
         return self._splat[1]
 
-    def _in_all_lanes(self, number: Any, kind: LanesType) -> TracedValue:
+    def _broadcast(self, number: Any, kind: LanesType) -> TracedValue:
         """Return a vector of type `kind` with the LLVM value `number` in all lanes."""
         width, undefined = kind.width, ir.Constant(kind.vector, ir.Undefined)
         if isinstance(number, ir.Constant):
@@ -220,11 +220,11 @@ class TracedValue(Scalar):
         """Return a copy of this vector with its first lanes permuted."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
-    def replaced(self, lane: int, other: Any) -> TracedValue:
-        """Return a copy of this vector in which lane `lane` is replaced by the number `other`."""
+    def replaced(self, lane: int, number: Any) -> TracedValue:
+        """Return a copy of this vector in which lane `lane` is replaced by `number`."""
         width = self.kind.width
         mask = [width + k if k == lane else k for k in range(width)]
-        return self.like(self.kind, self._shuffled(self._constant(other).splat(self.kind).value, mask))
+        return self.like(self.kind, self._shuffled(self._constant(number).splat(self.kind).value, mask))
 
     def widened(self) -> TracedValue:
         """Extend a vector of four lanes to eight lanes with zeros."""

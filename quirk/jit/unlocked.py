@@ -63,7 +63,7 @@ def unlocked_entry(*, needed_by: str, effort: float) -> Callable[[Callable[..., 
             return function
         dispatcher = numba.njit(nogil=True, **ENTRY_OPTIONS)(function)
         dispatcher._cache = MachineCode(function, needed_by, effort)
-        dispatcher.compile = dispatcher._cache.one_at_a_time(dispatcher.compile)
+        dispatcher.compile = dispatcher._cache.locked(dispatcher.compile)
         return Entry(dispatcher)
 
     return compiled

@@ -9,7 +9,7 @@ import numpy as np
 from ..bodies import euler_angles as euler
 from ..bodies import rotation
 from ..constraints.relative import FrameMotion
-from ..dynamics.model.time_derivatives import MotionTower
+from ..dynamics.model.time_derivatives import PoseDerivatives
 from ..util import validate
 from ..util.misuse import explained
 from .point_paths import PlanarPath, PointPath, local_point
@@ -119,7 +119,7 @@ class BodyView:
         """Second time derivatives (nt, 3) of the components of `angular_acceleration`, body axes, rad/s^4."""
         return self._result._acceleration_derivative(3)[1][:, self._row]
 
-    def tower(self, order: int) -> MotionTower:
+    def tower(self, order: int) -> PoseDerivatives:
         """Return the pose of the body at all times with its first `order` time derivatives, at most 4."""
         linear, angular = [self.position, self.velocity], [self.angular_velocity]
         if order > 1:
@@ -130,7 +130,7 @@ class BodyView:
             linear.append(derivatives[0][:, self._row])
             angular.append(derivatives[1][:, self._row])
         position, omega = (np.stack(parts, axis=1) for parts in (linear[: order + 1], angular[: max(order, 1)]))
-        return MotionTower.in_body_axes(position, self.orientation, omega)
+        return PoseDerivatives.in_body_axes(position, self.orientation, omega)
 
     def path(self, local: Any = (0, 0, 0)) -> PointPath:
         """Return the motion of a point of the body, with time derivatives up to snap.

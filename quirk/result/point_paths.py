@@ -14,7 +14,7 @@ from ..util.misuse import explained
 if TYPE_CHECKING:
     from ..bodies.body import Body
     from ..constraints.planar import Plane
-    from ..dynamics.model.time_derivatives import MotionTower
+    from ..dynamics.model.time_derivatives import PoseDerivatives
 
 
 def local_point(body: Body, point: Any, owner: str, argument: str = "local") -> np.ndarray:
@@ -69,7 +69,7 @@ class PointPath(Path):
     `local` (3,), m, is the point in body coordinates.
     """
 
-    def __init__(self, body: Body, tower: Callable[[int], MotionTower], local: np.ndarray) -> None:
+    def __init__(self, body: Body, tower: Callable[[int], PoseDerivatives], local: np.ndarray) -> None:
         self._body, self._tower, self._local = body, tower, local
 
     def __repr__(self) -> str:

@@ -94,7 +94,7 @@ def checked_settings(
         alpha=alpha if stabilization == "baumgarte" else 0.0,
         beta=beta if stabilization == "baumgarte" else 0.0,
         length=system.model.length,
-        every=every,
+        all_steps=every,
         max_step=np.inf,
         gap=duration / PARTS if duration < np.inf else 1.0,
     )

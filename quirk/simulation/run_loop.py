@@ -15,7 +15,7 @@ from ..dynamics.dense.undefined import undefined_soon
 from ..dynamics.inconsistency import MOST_ROWS
 from ..dynamics.model.applied_loads import exerted
 from ..dynamics.model.joint_angles import Turns, angles_at, angles_by_name
-from ..dynamics.model.time_derivatives import MotionTower
+from ..dynamics.model.time_derivatives import PoseDerivatives
 from ..errors import InputError, SimulationError, WriteError
 from ..functions.motion import Motion
 from ..integrators import IntegrationError
@@ -135,7 +135,7 @@ class _SimulatedRun:
         system, factory, run, statistics = self._system, self._factory, self.run, self._factory.statistics
         statistics.wall_time = self._before + time.perf_counter() - self._started
         if run is None:
-            turns = Turns.at_rest(system.model.joints, self._state)
+            turns = Turns.of_state(system.model.joints, self._state)
             flat = system.model.carried.flat(self._state)[None]
             only = Segment(system.plant, np.array([factory.settings.start]), flat, turns, 0)
             return Result(system, [only], statistics, status, options=[factory.options])
@@ -240,7 +240,7 @@ def begun(
         kin = Kinematics.of(begin)
         for element, rows in model.forces:
             if element.of_user:
-                exerted(element, rows, MotionTower.of(kin, 1), start, 0, kin.angles, kin.internal)
+                exerted(element, rows, PoseDerivatives.of(kin, 1), start, 0, kin.angles, kin.internal)
     if flow.rank < model.rows <= MOST_ROWS:
         system.as_computed_by(plant).acceleration(begin, start)  # raises an error that names contradictory constraints
     with collector_paused():

@@ -8,7 +8,7 @@ import numpy as np
 
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import coordinate_at
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.forces.flanks import Flanks
 from quirk.system.configuration import Configuration
@@ -72,7 +72,7 @@ class FlankStates:
         t, state, base : time, state, and configuration without flanks
         """
         found: dict[str, int] = {}
-        moving = MotionTower.of(Kinematics.of(state), 2) if self.all else None
+        moving = PoseDerivatives.of(Kinematics.of(state), 2) if self.all else None
         number = {body.name: k for k, body in enumerate(self._system.bodies)}
         crossed = {(name, what): SIGNS[k] for name, k, what in hit}
         for flanks in self.all:

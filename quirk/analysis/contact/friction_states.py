@@ -17,7 +17,7 @@ from quirk.bodies.state import Kinematics, State
 from quirk.constraints.slip import OfGap, OfSurfaces
 from quirk.dynamics.contact.contact_modes import ContactModes, Grip
 from quirk.dynamics.model.applied_loads import coordinate_at
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.names import Patch, Reading, Shared
@@ -183,7 +183,7 @@ class Frictions:
         """
         if not self._at_values:
             return dict(rubbing)
-        found, moving = dict(rubbing), MotionTower.of(Kinematics.of(state), 2)
+        found, moving = dict(rubbing), PoseDerivatives.of(Kinematics.of(state), 2)
         number = {body.name: k for k, body in enumerate(self._system.bodies)}
         for friction in self.all:
             rub, former = rubbing.get(friction.name), before.get(friction.name)

@@ -18,9 +18,9 @@ from quirk.constraints import Contact
 from quirk.constraints.relation import LANES, TORQUE
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.impulse import Impulse
-from quirk.dynamics.model.applied_loads import coordinate_at, shown_at
+from quirk.dynamics.model.applied_loads import coordinate_at, displayed_quantities
 from quirk.dynamics.model.joint_angles import angles_by_name
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.event_functions import quantities_at
@@ -256,7 +256,7 @@ class Gaps:
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))
-        motion = MotionTower.of(kin, 2)
+        motion = PoseDerivatives.of(kin, 2)
         motion.position[:-1, 2] = accelerations[:, :3]
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
         by_name = angles_by_name(model.joints, angles)
@@ -269,7 +269,7 @@ class Gaps:
             else:
                 slip = self.slips[c - count]
                 component = slip.component.with_values(self._numbers(slip.on, "radii"))
-                found.append(float(shown_at(component, slip.rows, motion, t).taylor[1]))
+                found.append(float(displayed_quantities(component, slip.rows, motion, t).taylor[1]))
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import exerted
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import SwitchingError
 from quirk.events.names import Reading
@@ -131,7 +131,7 @@ class _Instant:
         kin = Kinematics.of(state)
         number = {body.name: k for k, body in enumerate(system.bodies)}
         self._rows = tuple(number.get(body.name, len(number)) for body in rope.bodies)
-        self._moving, self._internal = MotionTower.of(kin, 1), kin.internal
+        self._moving, self._internal = PoseDerivatives.of(kin, 1), kin.internal
         reach = system.model.length
         self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
 

@@ -21,7 +21,7 @@ from quirk.dynamics.model.joint_angles import angles_at, angles_by_name
 from quirk.dynamics.model.metric import Metric
 from quirk.dynamics.model.model import Model
 from quirk.dynamics.model.tangents import Tangent
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, OUTPUT
 from quirk.dynamics.sparse.solver.along_states import constrained_motion
@@ -157,9 +157,9 @@ class Point:
         return constrained_motion(self.solver, self.t, self.kin, self._y)
 
     @cached_property
-    def motion(self) -> MotionTower:
+    def motion(self) -> PoseDerivatives:
         """Poses of the bodies with their first two time derivatives."""
-        motion = MotionTower.of(self.kin, 2)
+        motion = PoseDerivatives.of(self.kin, 2)
         motion.position[:-1, 2] = self.linear
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", self.kin.rotation[:-1], self.angular)
         return motion

@@ -191,7 +191,7 @@ class QuantityDerivatives:
         `layout` is the layout of the inputs, and `rows` are the indices of the element's bodies.
         """
         point, count = self.point, self._count
-        motion = point.motion.up_to(layout.order + 1)
+        motion = point.motion.truncated(layout.order + 1)
         values = law_inputs(element, layout, rows, motion, point.t, point.state.angles)
         deltas = np.zeros((layout.inputs, count))
         if element.internal:

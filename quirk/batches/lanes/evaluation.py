@@ -19,7 +19,17 @@ from quirk.dynamics.model.layout import (
     UNLIKE,
     VELOCITY,
 )
-from quirk.dynamics.model.vectors import columns_times, cross, dot, each, load3, plus, rows_times, store3, times
+from quirk.dynamics.model.vectors import (
+    columns_times,
+    componentwise,
+    cross,
+    dot,
+    load3,
+    plus,
+    rows_times,
+    store3,
+    times,
+)
 from quirk.dynamics.sparse.kernels.applied import (
     ELEMENT_SIZE,
     KINEMATICS_AT,
@@ -31,7 +41,7 @@ from quirk.dynamics.sparse.kernels.applied import (
     refer,
     run_law,
 )
-from quirk.dynamics.sparse.kernels.bodies import CON, KIN, STATE, move, normalise, reach, rotations, speed
+from quirk.dynamics.sparse.kernels.bodies import CON, KIN, STATE, largest_distance, move, normalise, rotations, speed
 from quirk.dynamics.sparse.kernels.inertia import UPPER
 from quirk.dynamics.sparse.kernels.project import CURVATURE, LEFT, MOST_STEPS, ROUND_OFF, ROUND_OFF_ULPS
 from quirk.dynamics.sparse.kernels.redundancy import EPSILON
@@ -114,7 +124,7 @@ def applied_in_lanes(
             for k in range(count):
                 inputs[count * lane + k] = forces.inputs[k]
         if (
-            probes.asked.limit.shape[0] > 0
+            probes.samples.limit.shape[0] > 0
             and stage != NOWHERE
             and probe(probes, forces, 8 * group + lane, stage, before, t)
         ):
@@ -141,8 +151,8 @@ def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
     unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
-    momentum = each(unlike, load3(y, STATE * b + 8 * OMEGA))
-    _begin(constants, y, kin, inertia, load_, b, R, [each(row, J) for row in R], momentum)
+    momentum = componentwise(unlike, load3(y, STATE * b + 8 * OMEGA))
+    _begin(constants, y, kin, inertia, load_, b, R, [componentwise(row, J) for row in R], momentum)
 
 
 def _begin(
@@ -331,7 +341,7 @@ def project_in_lanes(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y
     """
     size = y.shape[0] // STATE
     constants = numbers.constants[CON * size * group : CON * size * (group + 1)]
-    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / tables.length
+    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / tables.length
     moved = 0.0
     for level in range(2):
         if level == 1:
@@ -382,7 +392,7 @@ def steps_of_group(
         normalise(constants, y)
         if tables.project:
             project_in_lanes(tables, numbers, work, y, group)
-        if n + 1 == steps.total and probes.asked.limit.shape[0] > 0:
+        if n + 1 == steps.total and probes.samples.limit.shape[0] > 0:
             slope = work.slopes[:size]
             evaluate_in_lanes(
                 tables, numbers, work, forces, t_new, y, slope, group, False, probes, probes.stages, t, weights, -1, h,

@@ -140,15 +140,15 @@ class LaneRuns:
         while len(self._rooms) < threads:
             table = self._solver.applied.table
             own = table._replace(inputs=table.inputs.copy(), outputs=table.outputs.copy(), sides=table.sides.copy())
-            self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own, for_thread(probes).asked))
+            self._rooms.append((workspace(self.plan, self._n, self._weights.buffers), own, for_thread(probes).samples))
         shares = iter(_shares(groups, threads, count))
 
         def compute_shares(k: int) -> None:
-            work, forces, asked = self._rooms[k]
+            work, forces, samples = self._rooms[k]
             for begin, end in shares:
                 march_in_lanes(
                     self.plan.tables, numbers, work, forces, self._weights, times, first, count, begin, end, flat,
-                    notes, probes._replace(asked=asked),
+                    notes, probes._replace(samples=samples),
                 )  # fmt: skip
 
         if threads == 1:

@@ -14,7 +14,14 @@ import numpy as np
 
 from quirk.dynamics.sparse.kernels.applied import Forces
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.dynamics.sparse.stepping.discontinuity_probe import Asked, carry_on, failed, jumped, note, overlooked
+from quirk.dynamics.sparse.stepping.discontinuity_probe import (
+    FunctionSamples,
+    continue_from_last_stage,
+    failed,
+    jumped,
+    missed_change,
+    record_stage,
+)
 from quirk.dynamics.sparse.stepping.probed_functions import Functions
 from quirk.integrators import TABLEAUX
 from quirk.jit.compilation import kernel
@@ -31,14 +38,14 @@ class LaneProbes(NamedTuple):
 
     Attributes
     ----------
-    asked : working record of one member's functions, to which the data of each member are copied
-    memory : (members, size) changes, inputs and outputs of the functions of each member, see `Asked`
+    samples : working record of one member's functions, to which the data of each member are copied
+    memory : (members, size) changes, inputs and outputs of the functions of each member, see `FunctionSamples`
     gap : maximum interval between two calls of a function, s
     stages : number of stages of a step
     nothing : (0,) empty array in place of the arrays of gap functions, which are not used
     """
 
-    asked: Asked
+    samples: FunctionSamples
     memory: np.ndarray
     gap: float
     stages: int
@@ -48,7 +55,7 @@ class LaneProbes(NamedTuple):
 def probes_of(solver: Solver, method: str) -> LaneProbes:
     """Return the records of the user functions of a system for a method, without memory for the members."""
     functions = Functions(solver, TABLEAUX[method], True)
-    return LaneProbes(functions.asked, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
+    return LaneProbes(functions.samples, np.zeros(0), math.inf, TABLEAUX[method].stages, np.zeros(0))
 
 
 def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
@@ -56,42 +63,42 @@ def with_memory(probes: LaneProbes, members: int, gap: float) -> LaneProbes:
 
     The memory holds changes, inputs and outputs of the functions; `gap` is the maximum interval between two calls, s.
     """
-    asked = probes.asked
-    own = np.concatenate([asked.changes, np.zeros_like(asked.inputs), np.zeros_like(asked.outputs)])
+    samples = probes.samples
+    own = np.concatenate([samples.changes, np.zeros_like(samples.inputs), np.zeros_like(samples.outputs)])
     return probes._replace(memory=np.tile(own, -(-members // WIDTH) * WIDTH), gap=gap)
 
 
 def for_thread(probes: LaneProbes) -> LaneProbes:
     """Return a copy for use by one thread, which shares only the memory of the members with the original."""
-    a = probes.asked
+    a = probes.samples
     own = a._replace(
         limit=a.limit.copy(), changes=a.changes.copy(), basis=a.basis.copy(), inputs=a.inputs.copy(),
         outputs=a.outputs.copy(),
     )  # fmt: skip
-    return probes._replace(asked=own)
+    return probes._replace(samples=own)
 
 
 @kernel
 def move_memory(probes: LaneProbes, member: int, back: bool) -> None:
-    """Copy the records of a member from `probes.memory` to the working arrays `probes.asked`; if `back`, in reverse."""
-    asked = probes.asked
-    c, i, o = asked.changes.shape[0], asked.inputs.shape[0], asked.outputs.shape[0]
+    """Copy the records of a member from `probes.memory` to `probes.samples`; if `back`, in reverse."""
+    samples = probes.samples
+    c, i, o = samples.changes.shape[0], samples.inputs.shape[0], samples.outputs.shape[0]
     place = (c + i + o) * member
     for k in range(c):
         if back:
-            put(probes.memory, place + k, at(asked.changes, k))
+            put(probes.memory, place + k, at(samples.changes, k))
         else:
-            put(asked.changes, k, at(probes.memory, place + k))
+            put(samples.changes, k, at(probes.memory, place + k))
     for k in range(i):
         if back:
-            put(probes.memory, place + c + k, at(asked.inputs, k))
+            put(probes.memory, place + c + k, at(samples.inputs, k))
         else:
-            put(asked.inputs, k, at(probes.memory, place + c + k))
+            put(samples.inputs, k, at(probes.memory, place + c + k))
     for k in range(o):
         if back:
-            put(probes.memory, place + c + i + k, at(asked.outputs, k))
+            put(probes.memory, place + c + i + k, at(samples.outputs, k))
         else:
-            put(asked.outputs, k, at(probes.memory, place + c + i + k))
+            put(samples.outputs, k, at(probes.memory, place + c + i + k))
 
 
 @kernel
@@ -102,18 +109,18 @@ def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: f
     time of the step, s. The force laws must have been evaluated last for this member. Returns True if a user function
     may have jumped.
     """
-    asked = probes.asked
+    samples = probes.samples
     ins = forces.inputs, forces.outputs, probes.nothing, probes.nothing
     outs = forces.outputs, forces.inputs, probes.nothing, probes.nothing
     move_memory(probes, member, False)
-    note(asked, ins, outs, stage)
+    record_stage(samples, ins, outs, stage)
     found = False
     if stage == probes.stages:
-        if not failed(asked):
+        if not failed(samples):
             h = t - before
-            found = jumped(asked)
+            found = jumped(samples)
             if not found and h > probes.gap:
-                found = overlooked(asked, ins, outs, (before, h, before, t), probes.gap, -math.inf) < math.inf
-        carry_on(asked, probes.stages)
+                found = missed_change(samples, ins, outs, (before, h, before, t), probes.gap, -math.inf) < math.inf
+        continue_from_last_stage(samples, probes.stages)
     move_memory(probes, member, True)
     return found

@@ -14,7 +14,7 @@ from quirk.dynamics.model.layout import OMEGA, ORIENTATION, POSITION, ROTATION, 
 from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN, STATE
 from quirk.dynamics.sparse.kernels.recursion import BALL, HINGE, WELD
-from quirk.integrators.combinations import FOUR, Weights, four_sums, one_sum
+from quirk.integrators.combinations import FOUR, Weights, four_weighted_sums, weighted_sum
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, store
 from quirk.jit.tracing import traced
@@ -190,10 +190,10 @@ def combine_body(
     """
     size = after.shape[0]
     for o in range(s, s + STATE // FOUR * FOUR, FOUR):
-        for c, slope in enumerate(four_sums(weights, row, slopes, size, o)):
+        for c, slope in enumerate(four_weighted_sums(weights, row, slopes, size, o)):
             store(after, o + 8 * c, load(before, o + 8 * c) + h * slope)
     for o in range(s + STATE // FOUR * FOUR, s + STATE, 8):
-        store(after, o, load(before, o) + h * one_sum(weights, row, slopes, size, o))
+        store(after, o, load(before, o) + h * weighted_sum(weights, row, slopes, size, o))
 
 
 @kernel

@@ -21,7 +21,7 @@ from quirk.integrators.step import Function
 
 from ..model.applied_loads import exerted
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .rows import constraint_rows
 
 # Minimum number of intervals per step at whose ends the functions are sampled, if the step is longer than the gap:
@@ -57,7 +57,7 @@ def user_function_values(
         if model.reads_angles:
             state.angles = dict(angles(t))
         kin = Kinematics.of(state)
-        moving = MotionTower.of(kin, 1)
+        moving = PoseDerivatives.of(kin, 1)
         try:
             acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in elements]
             parts = [numbers.ravel() for acting in acts for numbers in (acting.loads, acting.rates)]

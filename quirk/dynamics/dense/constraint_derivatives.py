@@ -14,7 +14,7 @@ import numpy as np
 from quirk.bodies.state import Kinematics
 
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .rows import residual_derivatives, row_derivatives, tangent_rows
 
 
@@ -60,9 +60,9 @@ def constraint_derivatives(
         # right-hand side.
         known, spins = position[:, : k + 1].copy(), omega[:, :k].copy()
         known[:, k], spins[:, k - 1] = 0.0, 0.0
-        motion = MotionTower.in_body_axes(known, kin.orientation, spins)
+        motion = PoseDerivatives.in_body_axes(known, kin.orientation, spins)
         right_hand_sides[:, k - 1] = -residual_derivatives(model, motion, t)[:, k]
-    rows = row_derivatives(model, MotionTower.of(kin, 1), t)[:, :-1]
+    rows = row_derivatives(model, PoseDerivatives.of(kin, 1), t)[:, :-1]
     R, spin = kin.rotation[:-1], kin.spin[:-1]
     # tau_body = R^T tau, so its rate is R^T (tau' - omega x tau).
     turned = np.einsum("nkl,mnk->mnl", R, rows[..., 1, 3:] - np.cross(spin, rows[..., 0, 3:]))

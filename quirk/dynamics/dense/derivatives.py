@@ -23,7 +23,7 @@ from quirk.bodies.state import Kinematics, State
 from ..model.applied_loads import applied_derivative
 from ..model.metric import Metric
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .joint_loads import load_derivatives
 from .rows import residual_derivatives, row_derivatives, tangent_rows
 from .udwadia_kalaba import CORRECTIONS, PseudoInverse
@@ -58,20 +58,20 @@ def derivatives(
     independent rows of the m rows, by default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
-    motion, R = MotionTower.of(kin, order + 1), kin.rotation[:-1]
+    motion, R = PoseDerivatives.of(kin, order + 1), kin.rotation[:-1]
     AW = metric.rows(tangent_rows(model, kin, t))
     pseudo_inverse = PseudoInverse.of(AW, independent)
     sharing = DenseSharing(model, len(pseudo_inverse.s))
     multipliers = np.zeros((order, model.rows))
     for k in range(order):
-        rows = row_derivatives(model, motion.up_to(k), t)[:, :-1]
+        rows = row_derivatives(model, motion.truncated(k), t)[:, :-1]
         force, torque = applied_derivative(model, t, motion, k, state.angles, state.internal)
         for m in range(1, k + 1):
             earlier = comb(k, m) * np.einsum("rnc,r->nc", rows[:, :, m], multipliers[k - m])
             force, torque = force + earlier[:, :3], torque + earlier[:, 3:]
         motion.position[:-1, k + 2] = force / model.mass[:, None]
         motion.spin[:-1, k + 1] = _free_turn(model, motion, torque, k)
-        missing = -residual_derivatives(model, motion.up_to(k + 2), t)[:, k + 2]
+        missing = -residual_derivatives(model, motion.truncated(k + 2), t)[:, k + 2]
         z = np.zeros(6 * n)
         for _ in range(1 + CORRECTIONS):
             correction = pseudo_inverse.multipliers(missing - AW @ z)
@@ -92,7 +92,7 @@ def derivatives(
     )
 
 
-def _free_turn(model: Model, motion: MotionTower, torque: np.ndarray, k: int) -> np.ndarray:
+def _free_turn(model: Model, motion: PoseDerivatives, torque: np.ndarray, k: int) -> np.ndarray:
     """Return time derivative k + 1 of the angular velocities (n, 3) without constraints, in the inertial frame.
 
     The result follows from derivative k of the torques (n, 3), inertial frame: (J omega)^(k+1) = tau^(k), with J in the

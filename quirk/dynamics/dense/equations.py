@@ -9,7 +9,7 @@ from quirk.bodies.state import Kinematics
 from ..model.applied_loads import Exerted, exerted
 from ..model.constrained_motion import ConstrainedMotion
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .friction import Solve, with_friction
 from .rows import constraint_rows
 from .udwadia_kalaba import ROUND_OFF, constrained_motion
@@ -44,7 +44,7 @@ def equations(
     Friction has the magnitudes that are stored in the friction elements. The other arguments are as for
     `constrained_motion`.
     """
-    rows, moving = constraint_rows(model, kin, t), MotionTower.of(kin, 1)
+    rows, moving = constraint_rows(model, kin, t), PoseDerivatives.of(kin, 1)
 
     def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
         return constrained_motion(model, kin, t, rows, force, torque, baumgarte, independent, least)

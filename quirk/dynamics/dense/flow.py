@@ -13,7 +13,7 @@ import numpy as np
 from quirk.bodies import rotation
 from quirk.bodies.state import Kinematics, State
 from quirk.errors import InputError
-from quirk.jit.keyboard_interrupt import hand_on
+from quirk.jit.keyboard_interrupt import handle_pending
 
 from ..model.applied_loads import Exerted, exerted
 from ..model.auxiliary_states import rates
@@ -21,7 +21,7 @@ from ..model.constrained_motion import ConstrainedMotion, angular_acceleration
 from ..model.joint_angles import angles_by_name
 from ..model.metric import Metric
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .friction import with_friction
 from .projection import Projected, factorise, project
 from .rows import ConstraintRows, constraint_rows
@@ -113,7 +113,7 @@ class Flow:
         `trouble` then holds the cause of the failure.
         """
         self.evaluations += 1
-        hand_on()
+        handle_pending()
         if np.isfinite(y).all():
             try:
                 rate = self.derivative(t, y)
@@ -129,7 +129,7 @@ class Flow:
         if self.model.reads_angles:
             state.angles = self.angles(t)
         kin = Kinematics.of(state)
-        moving = MotionTower.of(kin, 1)
+        moving = PoseDerivatives.of(kin, 1)
         forces = self.model.forces
         acts = [exerted(element, rows, moving, t, 0, kin.angles, kin.internal) for element, rows in forces]
         rows = constraint_rows(self.model, kin, t)

@@ -19,7 +19,7 @@ from ..model.applied_loads import Exerted, exerted, summed
 from ..model.constrained_motion import ConstrainedMotion
 from ..model.friction_normal_load import NormalLoad
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .joint_loads import joint_loads
 
 Solve = Callable[[np.ndarray, np.ndarray], ConstrainedMotion]
@@ -58,7 +58,7 @@ def magnitudes(
     units, answers = [], []
     for k, element in frictions.items():
         with_unit = element.with_values({"size": 1.0})
-        units.append(exerted(with_unit, model.forces[k][1], MotionTower.of(kin, 1), t, 0, kin.angles, kin.internal))
+        units.append(exerted(with_unit, model.forces[k][1], PoseDerivatives.of(kin, 1), t, 0, kin.angles, kin.internal))
         answers.append(_motion(model, kin, [*acts[:k], units[-1], *acts[k + 1 :]], solve))
     loads = [_load(model, t, kin, friction, base, answers) for friction in frictions.values()]
     sizes = (float(size) for size in _solved(loads))

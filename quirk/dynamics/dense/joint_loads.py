@@ -9,7 +9,7 @@ import numpy as np
 from quirk.bodies.state import Kinematics
 
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .rows import row_derivatives
 
 
@@ -20,12 +20,12 @@ def joint_loads(
 
     `multipliers` are (m,) for m rows. The torque is about the origin of frame j.
     """
-    force, torque = load_derivatives(model, MotionTower.of(kin, 0), t, multipliers[None])
+    force, torque = load_derivatives(model, PoseDerivatives.of(kin, 0), t, multipliers[None])
     return {name: (force[0, c], torque[0, c]) for c, name in enumerate(model.joint_rows)}
 
 
 def load_derivatives(
-    model: Model, motion: MotionTower, t: float, multipliers: np.ndarray
+    model: Model, motion: PoseDerivatives, t: float, multipliers: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return joint loads with time derivatives along a motion.
 
@@ -38,7 +38,7 @@ def load_derivatives(
     force, torque : (K, j, 3) each, on body j of each of the j enabled constraints, inertial frame
     """
     orders = len(multipliers)
-    rows, R = row_derivatives(model, motion.up_to(orders - 1), t), motion.rotations(orders - 1)
+    rows, R = row_derivatives(model, motion.truncated(orders - 1), t), motion.rotations(orders - 1)
     force, torque = np.zeros((2, orders, len(model.joint_bodies), 3))
     for c, (constraint, (_, j)) in enumerate(model.joint_bodies):
         mine = model.joint_rows[constraint.name]

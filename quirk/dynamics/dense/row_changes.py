@@ -16,7 +16,7 @@ from quirk.jit.simd import WIDTH
 from ..model.directions import OMEGA, SHIFT, TURN, VELOCITY, Directions, Inputs
 from ..model.model import Model, PlacedRelation
 from ..model.primitives_as_relations import as_relations
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .rows import relation_inputs
 
 
@@ -30,7 +30,7 @@ def row_changes(
     loads : (n, 6, D) derivatives of the constraint loads at constant multipliers (m,), inertial frame
     levels : (m, 3, D) derivatives of Phi and its first two time derivatives
     """
-    motion = MotionTower.of(Kinematics.of(state), 2)
+    motion = PoseDerivatives.of(Kinematics.of(state), 2)
     parts = [
         EightDirections(model, motion, t, directions, first, multipliers) for first in range(0, directions.count, WIDTH)
     ]
@@ -51,7 +51,7 @@ class EightDirections:
     def __init__(
         self,
         model: Model,
-        motion: MotionTower,
+        motion: PoseDerivatives,
         t: float,
         directions: Directions,
         first: int,

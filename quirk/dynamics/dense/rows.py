@@ -17,7 +17,7 @@ from quirk.constraints.primitives import constraint_tower, constraint_wrenches
 from quirk.constraints.relation import RelationLayout, layout_of
 
 from ..model.model import Model, PlacedRelation
-from ..model.time_derivatives import MotionTower, factorials
+from ..model.time_derivatives import PoseDerivatives, factorials
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ def residuals(model: Model, kin: Kinematics, t: float, order: int, stored: Known
     Column 2 is then -b, the second derivative of Phi minus A xdd. `stored` are values of relations evaluated before
     (constraint functions).
     """
-    return residual_derivatives(model, MotionTower.of(kin, order), t, stored)
+    return residual_derivatives(model, PoseDerivatives.of(kin, order), t, stored)
 
 
-def residual_derivatives(model: Model, motion: MotionTower, t: float, stored: Known | None = None) -> np.ndarray:
+def residual_derivatives(model: Model, motion: PoseDerivatives, t: float, stored: Known | None = None) -> np.ndarray:
     """Return the residuals Phi of m rows and their time derivatives, (m, K + 1), along a motion.
 
     K is the order of the motion. `stored` are values of relations evaluated before (constraint functions).
@@ -88,7 +88,7 @@ def residual_derivatives(model: Model, motion: MotionTower, t: float, stored: Kn
 
 
 def relation_rows(
-    placed: PlacedRelation, motion: MotionTower, t: float, gradient_order: int = 0
+    placed: PlacedRelation, motion: PoseDerivatives, t: float, gradient_order: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the residuals Phi of a relation (constraint function) and its gradients, with time derivatives.
 
@@ -109,7 +109,7 @@ def relation_rows(
     return derivatives[:, : motion.order + 1], gradients * factorials(gradient_order)[:, None]
 
 
-def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: MotionTower, t: float) -> np.ndarray:
+def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: PoseDerivatives, t: float) -> np.ndarray:
     """Return the inputs of a relation (constraint function) along a motion, in the order of `RelationLayout`."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
@@ -133,11 +133,11 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, stored: Known | None =
     functions).
     """
     # User-defined rows may depend on velocities.
-    return row_derivatives(model, MotionTower.of(kin, 1), t, 0, stored)[..., 0, :]
+    return row_derivatives(model, PoseDerivatives.of(kin, 1), t, 0, stored)[..., 0, :]
 
 
 def row_derivatives(
-    model: Model, motion: MotionTower, t: float, order: int | None = None, stored: Known | None = None
+    model: Model, motion: PoseDerivatives, t: float, order: int | None = None, stored: Known | None = None
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
@@ -145,7 +145,7 @@ def row_derivatives(
     passed as `stored`.
     """
     order = motion.order if order is None else order
-    low = motion.up_to(order)
+    low = motion.truncated(order)
     rows = np.zeros((model.rows, len(motion.rotation), order + 1, 6))
     wrench = np.zeros((model.rows, 3, order + 1, 3))
     constraint_wrenches(model.table, low.rotation, low.position, low.spin, np.zeros((4, order + 1, 3)), wrench)

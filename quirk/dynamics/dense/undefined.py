@@ -9,7 +9,7 @@ from quirk.errors import InputError
 
 from ..model.applied_loads import applied_loads
 from ..model.model import Model
-from ..model.time_derivatives import MotionTower
+from ..model.time_derivatives import PoseDerivatives
 from .projection import displaced
 from .rows import relation_rows
 
@@ -25,7 +25,7 @@ def undefined_constraint(model: Model, state: State, t: float) -> str | None:
     """
     if not model.relations:
         return None
-    motion = MotionTower.of(Kinematics.of(state), 1)
+    motion = PoseDerivatives.of(Kinematics.of(state), 1)
     for placed in model.relations:
         phi, _ = relation_rows(placed, motion, t)
         if not np.isfinite(phi).all():

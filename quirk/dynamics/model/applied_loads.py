@@ -23,7 +23,7 @@ from quirk.forces.law_layout import COORDINATE, REFERENCE, LawLayout
 from quirk.forces.place import Place
 
 from .model import Model
-from .time_derivatives import MotionTower, factorials
+from .time_derivatives import PoseDerivatives, factorials
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Exerted:
 def exerted(
     element: ForceElement,
     rows: Sequence[int],
-    motion: MotionTower,
+    motion: PoseDerivatives,
     t: float,
     order: int,
     angles: Mapping[str, np.ndarray],
@@ -64,7 +64,7 @@ def exerted(
     ----------
     element : ForceElement
     rows : indices of the element's bodies in `motion`
-    motion : MotionTower
+    motion : PoseDerivatives
         Poses with time derivatives; velocities are needed with `order` derivatives.
     t : time, s
     order : number K of time derivatives of the loads
@@ -88,7 +88,7 @@ def exerted(
 
 
 def coordinate_at(
-    element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float, angles: Mapping[str, np.ndarray]
+    element: ForceElement, rows: Sequence[int], motion: PoseDerivatives, t: float, angles: Mapping[str, np.ndarray]
 ) -> Jet:
     """Return the coordinate of a force element as a jet with two time derivatives.
 
@@ -114,7 +114,7 @@ def coordinate_at(
     return continued
 
 
-def shown_at(element: ForceElement, rows: Sequence[int], motion: MotionTower, t: float) -> Jet:
+def displayed_quantities(element: ForceElement, rows: Sequence[int], motion: PoseDerivatives, t: float) -> Jet:
     """Return the quantities that `ForceElement.shown` computes at time t (s), as jets with their rates.
 
     The law of the element must not contain user functions. `rows` are the indices of the bodies of its frames.
@@ -193,7 +193,7 @@ def law_inputs(
     element: ForceElement,
     layout: LawLayout,
     rows: Sequence[int],
-    motion: MotionTower,
+    motion: PoseDerivatives,
     t: float,
     angles: Mapping[str, np.ndarray],
 ) -> np.ndarray:
@@ -228,14 +228,14 @@ def applied_loads(model: Model, t: float, kin: Kinematics) -> tuple[np.ndarray, 
     force : (n, 3) forces, N, inertial frame
     torque : (n, 3) torques about the centers of mass, N m, body axes
     """
-    force, torque = applied_derivative(model, t, MotionTower.of(kin, 1), 0, kin.angles, kin.internal)
+    force, torque = applied_derivative(model, t, PoseDerivatives.of(kin, 1), 0, kin.angles, kin.internal)
     return force, np.einsum("nji,nj->ni", kin.rotation[:-1], torque)
 
 
 def applied_derivative(
     model: Model,
     t: float,
-    motion: MotionTower,
+    motion: PoseDerivatives,
     order: int,
     angles: Mapping[str, np.ndarray],
     internal: Mapping[str, np.ndarray],

@@ -72,7 +72,7 @@ class CountedJoints:
         """Return the quadrants (K, 2), from -2 to 1, of the plane vectors at the initial orientations (n, 4)."""
         return quadrants_of(self.plane_vectors(orientation))
 
-    def whole_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    def full_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
         """Return the full turns (K, 3), rad, in angles (K, 3), rad, at orientations (n, 4) of n bodies."""
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
@@ -91,15 +91,15 @@ class CountedJoints:
         angles: np.ndarray = nearest(np.arctan2(vectors[..., 1], vectors[..., 0]), (quadrants + 0.5) * (0.5 * np.pi))
         return angles
 
-    def next_to(self, state: State, near: np.ndarray) -> np.ndarray:
+    def nearest_angles(self, state: State, reference: np.ndarray) -> np.ndarray:
         """Return the angles (..., K, 3), rad, at a state with arrays (..., n, 3) and (..., n, 4).
 
-        Angles are determined up to full turns; the results are nearest to `near` (..., K, 3), rad.
+        Angles are determined up to full turns; the results are nearest to `reference` (..., K, 3), rad.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
         turning = np.arange(3) != np.where(self.crossed, 2, 1)[:, None]
-        return nearest(self.angles(vectors, np.zeros(vectors.shape[:-1])), np.where(turning, near, 0.0))
+        return nearest(self.angles(vectors, np.zeros(vectors.shape[:-1])), np.where(turning, reference, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
         """Return the rates (..., K, 3), rad/s, of the angles that can exceed a turn; zero for all others."""
@@ -118,23 +118,25 @@ class CountedJoints:
             half = (u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]) / (u**2).sum(axis=-1)
         return np.where(np.isfinite(half), half, 0.0)
 
-    def counter(self, slots: Slots, state: State, room: int, *, blind: bool = False) -> Counter:
+    def counter(self, slots: Slots, state: State, capacity: int, *, blind: bool = False) -> Counter:
         """Return a revolution counter initialized at a state.
 
         Parameters
         ----------
-        room : maximum number of output states whose quadrants are stored
+        capacity : maximum number of output states whose quadrants are stored
         slots : order of the bodies in compiled arrays
         blind : whether steps have a fixed size, so that they may be too long for the count
         """
         count = len(self.ends)
-        where = np.array([[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends])
+        orientation_index = np.array(
+            [[slots.offset(b, STATE_SIZE) + 8 * ORIENTATION for b in pair] for pair in self.ends]
+        )
         clock = TurnBound()
         with np.errstate(over="ignore"):
             clock.fastest = np.sqrt((state.angular_velocity**2).sum(axis=1)).max(initial=0.0)
         return Counter(
             blocks=slots.lanes // WIDTH,
-            where=where.astype(np.int64).ravel(),
+            orientation_index=orientation_index.astype(np.int64).ravel(),
             forms=self.forms.ravel(),
             quadrants=self.first_quadrants(state.orientation).ravel(),
             due=np.zeros(count),
@@ -143,7 +145,7 @@ class CountedJoints:
             spare=np.zeros(2 * count),
             blind=blind,
             clock=clock,
-            kept=np.empty(2 * count * room, dtype=np.int64),
+            kept=np.empty(2 * count * capacity, dtype=np.int64),
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -190,14 +192,14 @@ class Turns:
         angles : (K, 3) initial joint angles with full turns, rad
         quadrants : (nt, 2 K) quadrants counted along the run
         """
-        whole = joints.whole_turns(orientation, angles)
+        whole = joints.full_turns(orientation, angles)
         return cls(joints, quadrants.reshape(len(quadrants), len(whole), 2), whole)
 
     @classmethod
-    def at_rest(cls, joints: CountedJoints, state: State) -> Turns:
+    def of_state(cls, joints: CountedJoints, state: State) -> Turns:
         """Return the turns of a single state: angles nearest to those stored in the state, otherwise in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
-        return cls.since(joints, state.orientation, joints.next_to(state, _known(joints, state)), first)
+        return cls.since(joints, state.orientation, joints.nearest_angles(state, _stored_angles(joints, state)), first)
 
     def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
         """Return the angles (nt, K, 3), rad, at orientations (nt, n, 4) of n bodies.
@@ -214,13 +216,13 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
     stored in the state, or in (-pi, pi] if it has none.
     """
     joints = model.joints
-    near = _known(joints, state)
+    near = _stored_angles(joints, state)
     for constraint, _ in model.joint_bodies:
         if constraint.driven is not None:
             axis, motion = constraint.driven
             if motion.start <= t <= motion.end:
                 near[joints.number[constraint.name], axis] = motion.derivatives_for(f"{constraint}, motion", t, 0)[0]
-    return joints.next_to(state, near)
+    return joints.nearest_angles(state, near)
 
 
 def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
@@ -228,13 +230,13 @@ def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.nd
     return {name: angles[k] for name, k in joints.number.items()}
 
 
-def _known(joints: CountedJoints, state: State) -> np.ndarray:
+def _stored_angles(joints: CountedJoints, state: State) -> np.ndarray:
     """Return the angles (K, 3), rad, that are stored in a state; missing angles are zero."""
-    near = np.zeros((len(joints.ends), 3))
+    stored = np.zeros((len(joints.ends), 3))
     for name, angles in state.angles.items():
         if name in joints.number:
-            near[joints.number[name]] = angles
-    return near
+            stored[joints.number[name]] = angles
+    return stored
 
 
 def quadrants_of(vectors: np.ndarray) -> np.ndarray:

@@ -68,7 +68,7 @@ class Counter(NamedTuple):
     Attributes
     ----------
     blocks : number of blocks of eight bodies in y
-    where : (2 K,) index in y of the orientations of bodies i and j
+    orientation_index : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
     due : (K,) rotation of the bodies (see `TurnBound`), rad, up to which no quadrant can be missed
@@ -81,7 +81,7 @@ class Counter(NamedTuple):
     """
 
     blocks: int
-    where: np.ndarray
+    orientation_index: np.ndarray
     forms: np.ndarray
     quadrants: np.ndarray
     due: np.ndarray
@@ -94,7 +94,7 @@ class Counter(NamedTuple):
 
 
 @shared
-def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+def begin_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
     """Begin a step of size h (s) from y to y_new.
 
     Joints whose plane vectors may pass more than one quadrant in the step are evaluated at y.
@@ -108,27 +108,27 @@ def look_ahead(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned + ahead and counter.counted[k] < turned:
             u = plane_vectors(counter, k, y)
-            counter.quadrants[2 * k] = passed(counter.quadrants[2 * k], u[0], u[1], 0.0)
-            counter.quadrants[2 * k + 1] = passed(counter.quadrants[2 * k + 1], u[2], u[3], 0.0)
-            look_again(counter, k, u, turned)
+            counter.quadrants[2 * k] = nearest_quadrant(counter.quadrants[2 * k], u[0], u[1], 0.0)
+            counter.quadrants[2 * k + 1] = nearest_quadrant(counter.quadrants[2 * k + 1], u[2], u[3], 0.0)
+            schedule_evaluation(counter, k, u, turned)
 
 
 @shared
-def note_turns(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
+def store_quadrants(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
     """Store the quadrants of a state within the step, at time h (s) after y, as output `row`."""
     count = counter.due.shape[0]
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(count):
         o = 2 * (row * count + k)
         if counter.due[k] < turned:
-            count_through(counter, k, y, state, h, counter.kept, o, counter.spare)
+            count_quadrants(counter, k, y, state, h, counter.kept, o, counter.spare)
         else:
             counter.kept[o] = counter.quadrants[2 * k]
             counter.kept[o + 1] = counter.quadrants[2 * k + 1]
 
 
 @shared
-def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
+def end_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> None:
     """End a step of size h (s) from y to y_new.
 
     All joints whose plane vectors may have passed more than one quadrant are evaluated at y_new.
@@ -136,15 +136,15 @@ def turn_on(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> Non
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(counter.due.shape[0]):
         if counter.due[k] < turned:
-            count_through(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
-            look_again(counter, k, plane_vectors(counter, k, y_new), turned)
+            count_quadrants(counter, k, y, y_new, h, counter.quadrants, 2 * k, counter.lead)
+            schedule_evaluation(counter, k, plane_vectors(counter, k, y_new), turned)
     counter.clock.turned = turned
     counter.clock.ahead = 0.0
     counter.clock.fastest = counter.clock.fastest_new
 
 
 @shared
-def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
+def continue_from(counter: Counter, row: int, state: np.ndarray) -> None:
     """Continue the count from a state within the last step, and discard the rest of the step.
 
     The quadrants of this state have been stored as output `row`.
@@ -164,7 +164,7 @@ def count_from(counter: Counter, row: int, state: np.ndarray) -> None:
 
 
 @shared
-def look_again(counter: Counter, k: int, u: Four, turned: float) -> None:
+def schedule_evaluation(counter: Counter, k: int, u: Four, turned: float) -> None:
     """Schedule the next evaluation of joint k: store the rotation of the bodies at which it becomes necessary.
 
     Joint k has just been evaluated, with the plane vectors u. `turned` is the present bound on the relative rotation of
@@ -189,7 +189,7 @@ def fastest(y: np.ndarray, blocks: int) -> float:
 @shared
 def relative_quaternion(counter: Counter, k: int, y: np.ndarray) -> Four:
     """Return the quaternion r = conj(q_i) q_j of the two bodies of joint k."""
-    i, j = counter.where[2 * k], counter.where[2 * k + 1]
+    i, j = counter.orientation_index[2 * k], counter.orientation_index[2 * k + 1]
     aw, ax, ay, az = at(y, i), at(y, i + 8), at(y, i + 16), at(y, i + 24)
     bw, bx, by, bz = at(y, j), at(y, j + 8), at(y, j + 16), at(y, j + 24)
     return (
@@ -207,25 +207,28 @@ def plane_vectors(counter: Counter, k: int, y: np.ndarray) -> Four:
     r is the relative orientation of the two bodies, H a constant matrix; the polar angles of the vectors are half the
     sum and half the difference of two joint angles.
     """
-    return formed(counter, k, relative_quaternion(counter, k, y))
+    return plane_components(counter, k, relative_quaternion(counter, k, y))
 
 
 @shared
 def plane_velocities(counter: Counter, k: int, y: np.ndarray) -> Four:
     """Return the rates of both plane vectors of joint k: H r' with r' = (r omega_j - omega_i r) / 2."""
     rw, rx, ry, rz = relative_quaternion(counter, k, y)
-    i, j = counter.where[2 * k] + SPIN_FROM_ORIENTATION, counter.where[2 * k + 1] + SPIN_FROM_ORIENTATION
+    i, j = (
+        counter.orientation_index[2 * k] + SPIN_FROM_ORIENTATION,
+        counter.orientation_index[2 * k + 1] + SPIN_FROM_ORIENTATION,
+    )
     dx, dy, dz = at(y, j) - at(y, i), at(y, j + 8) - at(y, i + 8), at(y, j + 16) - at(y, i + 16)
     sx, sy, sz = at(y, j) + at(y, i), at(y, j + 8) + at(y, i + 8), at(y, j + 16) + at(y, i + 16)
     w = -0.5 * (rx * dx + ry * dy + rz * dz)
     x = 0.5 * (rw * dx + ry * sz - rz * sy)
     v = 0.5 * (rw * dy + rz * sx - rx * sz)
     z = 0.5 * (rw * dz + rx * sy - ry * sx)
-    return formed(counter, k, (w, x, v, z))
+    return plane_components(counter, k, (w, x, v, z))
 
 
 @shared
-def formed(counter: Counter, k: int, quaternion: Four) -> Four:
+def plane_components(counter: Counter, k: int, quaternion: Four) -> Four:
     """Return the product of the matrix H of joint k and a quaternion."""
     f, o = counter.forms, 16 * k
     w, x, y, z = quaternion
@@ -238,7 +241,7 @@ def formed(counter: Counter, k: int, quaternion: Four) -> Four:
 
 
 @shared
-def count_through(
+def count_quadrants(
     counter: Counter,
     k: int,
     y: np.ndarray,
@@ -278,13 +281,13 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
     """
     b, x_last, y_last = a + 1, u[a], u[a + 1]
     if on_one_side(u[a], u[b], h * v[a], h * v[b], u_new[a], u_new[b], h * v_new[a], h * v_new[b]):
-        return passed(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
+        return nearest_quadrant(q, u_new[a], u_new[b], x_last * u_new[b] - y_last * u_new[a])
     for n in range(1, POINTS + 1):
         s = n / POINTS
         to, out, back = s * s * (3.0 - 2.0 * s), h * s * (1.0 - s) * (1.0 - s), -h * s * s * (1.0 - s)
         x = u[a] + (u_new[a] - u[a]) * to + v[a] * out + v_new[a] * back
         y = u[b] + (u_new[b] - u[b]) * to + v[b] * out + v_new[b] * back
-        q = passed(q, x, y, x_last * y - y_last * x)
+        q = nearest_quadrant(q, x, y, x_last * y - y_last * x)
         x_last, y_last = x, y
     return q
 
@@ -323,7 +326,7 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 
 
 @shared
-def passed(q: int, x: float, y: float, sense: float) -> int:
+def nearest_quadrant(q: int, x: float, y: float, sense: float) -> int:
     """Return the quadrant of (x, y) that is nearest to q, counted over full turns.
 
     If the quadrant is opposite to q, the sign of `sense` decides the direction.

@@ -20,7 +20,7 @@ from quirk.bodies.state import Kinematics
 
 
 @dataclass(frozen=True)
-class MotionTower:
+class PoseDerivatives:
     """Poses of n bodies and of the ground, with K time derivatives; the ground is the last row of every array.
 
     Attributes
@@ -42,7 +42,7 @@ class MotionTower:
         return self.position.shape[1] - 1
 
     @classmethod
-    def of(cls, kin: Kinematics, order: int) -> MotionTower:
+    def of(cls, kin: Kinematics, order: int) -> PoseDerivatives:
         """Return the motion of bodies whose velocities, linear and angular, are constant in the inertial frame.
 
         The velocities are taken from the state `kin`; `order` is the number K of time derivatives.
@@ -54,21 +54,21 @@ class MotionTower:
         return cls(position, kin.orientation, kin.rotation, spin)
 
     @classmethod
-    def in_body_axes(cls, position: np.ndarray, orientation: np.ndarray, omega: np.ndarray) -> MotionTower:
+    def in_body_axes(cls, position: np.ndarray, orientation: np.ndarray, omega: np.ndarray) -> PoseDerivatives:
         """Return a motion of n bodies from their poses and from angular velocities in body axes.
 
         Positions (n, K + 1, 3) and angular velocities (n, K, 3) include time derivatives; orientations are (n, 4).
         """
         spin = np.zeros_like(omega)
-        tower = cls(position, orientation, rotation.matrix(orientation), spin)
+        result = cls(position, orientation, rotation.matrix(orientation), spin)
         for k in range(spin.shape[1]):
-            spin[:, k] = _product(tower.rotations(k), omega, k)
-        return tower
+            spin[:, k] = _product(result.rotations(k), omega, k)
+        return result
 
-    def up_to(self, order: int) -> MotionTower:
+    def truncated(self, order: int) -> PoseDerivatives:
         """Return this motion with at most `order` time derivatives."""
         spin = self.spin[:, : max(order, 1)]
-        return MotionTower(self.position[:, : order + 1], self.orientation, self.rotation, spin)
+        return PoseDerivatives(self.position[:, : order + 1], self.orientation, self.rotation, spin)
 
     def points(self, local: np.ndarray) -> np.ndarray:
         """Return the position (n, K + 1, 3) of a point fixed in each body, with time derivatives.

@@ -18,7 +18,7 @@ from .layout import METRIC, ROTATION
 
 
 @traced
-def three(array: np.ndarray, o: int) -> Any:
+def body_vector(array: np.ndarray, o: int) -> Any:
     """Load the vector (x, y, z) of one body from an array that interleaves the data of eight bodies.
 
     x is element `o` of the array; y and z follow at distances of eight elements.
@@ -90,7 +90,7 @@ def cross(a: Any, b: Any) -> Any:
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
     """Return R a: a vector in body axes, transformed to the inertial frame; the kinematics of the body start at `k`."""
     R = k + 8 * ROTATION
-    return dot(three(kin, R), a), dot(three(kin, R + 24), a), dot(three(kin, R + 48), a)
+    return dot(body_vector(kin, R), a), dot(body_vector(kin, R + 24), a), dot(body_vector(kin, R + 48), a)
 
 
 @traced
@@ -141,7 +141,7 @@ def cyclic(a: Any, b: Any) -> Any:
 
 
 @traced
-def each(a: Any, b: Any) -> Any:
+def componentwise(a: Any, b: Any) -> Any:
     """Return the componentwise product of two vectors."""
     return a[0] * b[0], a[1] * b[1], a[2] * b[2]
 

@@ -39,10 +39,10 @@ def of_energies(energies: float, rtol: float) -> float:
 
 
 @shared
-def per_time(loads: float, power: float, shaken: float, least: float, rtol: float, atol: float) -> float:
+def per_time(loads: float, power: float, noise_power: float, smallest_pivot: float, rtol: float, atol: float) -> float:
     """Return the second term of the tolerance of work divided by the step length, W; see the module.
 
-    `loads` is F, `power` is P (W), `shaken` is h S (W), and `least` is p in the formula of the module.
+    `loads` is F, `power` is P (W), `noise_power` is h S (W), and `smallest_pivot` is p in the formula of the module.
     """
-    noise = NOISE * EPSILON / max(least, EPSILON)
-    return ALLOWED * (atol * loads + rtol * power + noise * (power + shaken))
+    noise = NOISE * EPSILON / max(smallest_pivot, EPSILON)
+    return ALLOWED * (atol * loads + rtol * power + noise * (power + noise_power))

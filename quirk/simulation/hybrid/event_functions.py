@@ -11,7 +11,7 @@ from quirk.bodies.body import Body
 from quirk.bodies.state import Kinematics
 from quirk.constraints import Constraint
 from quirk.dynamics.model.applied_loads import law_inputs
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError
 from quirk.events import Event, Sampled
@@ -53,7 +53,7 @@ def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
         every = Quantity(event.name, f"{event}", function, 0.0, parts)
         layout, state = every.layout(), system.initial_state()
         rows = [_row(system, body) for body in every.bodies]
-        inputs = law_inputs(every, layout, rows, MotionTower.of(Kinematics.of(state), 1), 0.0, {})
+        inputs = law_inputs(every, layout, rows, PoseDerivatives.of(Kinematics.of(state), 1), 0.0, {})
         places = {name: Place(layout, f, inputs, False) for f, name in enumerate(every.places)}
         noting = Noting(StateView(parts, places))
         try:

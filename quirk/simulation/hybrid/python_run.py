@@ -13,7 +13,7 @@ import numpy as np
 from quirk.dynamics.dense.flow import Flow
 from quirk.dynamics.model.layout import Slots
 from quirk.dynamics.model.output_buffer import OutputBuffer
-from quirk.dynamics.model.revolution_counter import look_ahead, note_turns, turn_on
+from quirk.dynamics.model.revolution_counter import begin_step, end_step, store_quadrants
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
@@ -65,7 +65,7 @@ class SteppedRun:
         state, joints = flow.model.carried.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
-        self.kept, self.whole = OutputBuffer(), joints.whole_turns(state.orientation, angles)
+        self.kept, self.whole = OutputBuffer(), joints.full_turns(state.orientation, angles)
         self._steps: Iterator[InterpolatedStep] | None = None
         self._refer(angles)
 
@@ -171,12 +171,12 @@ class SteppedRun:
         """Count full turns of joints in a step that ends at (t_new, y_new), and at each output in the step."""
         t, counter, lanes = self.reached, self._counter, self._slots.state_to_lanes
         y, end = lanes(self._state), lanes(y_new)
-        look_ahead(counter, y, end, t_new - t)
+        begin_step(counter, y, end, t_new - t)
         for when, state in zip(self._recorder.times, self._recorder.states, strict=True):
-            note_turns(counter, 0, y, lanes(state), when - t)
+            store_quadrants(counter, 0, y, lanes(state), when - t)
             self._keep(when, state, counter.kept)
         self._recorder.clear()
-        turn_on(counter, y, end, t_new - t)
+        end_step(counter, y, end, t_new - t)
 
     def _refer(self, angles: np.ndarray) -> None:
         """Set the present joint angles (K, 3), rad, as the reference for counting full turns."""

@@ -226,7 +226,7 @@ class RunFactory:
             if name == TAYLOR:
                 method: Any = self._series(plant)
                 if isinstance(method, Taylor) and may_wake(plant.model):
-                    settings = settings._replace(look=settings.gap)
+                    settings = settings._replace(comparison_interval=settings.gap)
             else:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             kind = PausingRun if self.pausing else CompiledRun

@@ -8,7 +8,7 @@ from typing import Any
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.model.applied_loads import exerted
 from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
-from quirk.dynamics.model.time_derivatives import MotionTower
+from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.system.system import System
 
 from .event_actions import EventState
@@ -29,5 +29,5 @@ def stored_energy(stores: Sequence[Any], t: float, state: State) -> float:
     `stores` are pairs of an element and the indices of its bodies.
     """
     kin = Kinematics.of(state)
-    moving = MotionTower.of(kin, 1)
+    moving = PoseDerivatives.of(kin, 1)
     return sum(float(exerted(e, rows, moving, t, 0, kin.angles, kin.internal).energy) for e, rows in stores)

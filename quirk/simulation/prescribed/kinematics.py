@@ -250,10 +250,10 @@ def _too_fast_message(system: System, error: UnreachedError, reached: float, tar
                 fastest = rate / (1.0 if angle else model.length)
                 who = f"{constraint_of(system, placed.rows.start)} with {rate:.3g} {'rad/s' if angle else 'm/s'}"
     share = (error.time - reached) / (target - reached)
-    total = f"about {error.tried / share:.1e}" if share > 0 else "more"
+    total = f"about {error.attempts / share:.1e}" if share > 0 else "more"
     return (
         f"the motion from t = {reached:.9g} s to t = {target:.9g} s is too long for one interval: {who} reached "
-        f"t = {error.time:.9g} s in {error.tried} steps, and would need {total}: check the rate of the driver and "
+        f"t = {error.time:.9g} s in {error.attempts} steps, and would need {total}: check the rate of the driver and "
         "the times, or give times in between"
     )
 

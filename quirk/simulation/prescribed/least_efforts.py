@@ -108,7 +108,7 @@ class ActuatorMap:
         freedoms = 6 * len(self.model.mass) - self.rank
         for row in range(len(self.times)):
             exerted = np.stack([*(push.at(row) for push in pushes), loads[row]])
-            free, whole = self._solver.left_free(*self._at(row), exerted)
+            free, whole = self._solver.unbalanced_loads(*self._at(row), exerted)
             Z, wanted = free[:-1].T, free[-1]
             # The remainder of a load that is carried by the constraints is round-off.
             lengths = np.linalg.norm(Z, axis=0)
@@ -130,7 +130,7 @@ class ActuatorMap:
         The accelerations are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit
         efforts.
         """
-        return self._solver.left_free(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
+        return self._solver.unbalanced_loads(*self._at(row), np.stack([push.at(row) for push in pushes]))[0].T
 
     def _at(self, row: int) -> tuple[np.ndarray, float]:
         """Return the state at the time index `row`, in the memory layout of the solver, and the time, s."""

@@ -24,9 +24,9 @@ from ..tangent.elements import OF_RELATIONS
 from ..tangent.tables import LEVELS, MOVING, SEED
 from ..tangent.tangent import Differential, refuse_friction
 from ..variation.variation import BETWEEN_LOOKS, ChangedMotion, Steps
-from .backward import Adjoint, go_back
-from .elements import OF_BODY, ON_BODY, Sums, Wanted
-from .state import NUMBERS, Pull
+from .backward import Adjoint, propagate_back
+from .elements import OF_BODY, ON_BODY, RequiredInputs, Sums
+from .state import NUMBERS, Pullback
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,15 @@ class Sought:
             entries[motion.element].append((motion.place, m))
         return entries
 
-    def required_inputs(self, elements: int) -> Wanted:
+    def required_inputs(self, elements: int) -> RequiredInputs:
         """Return the inputs with respect to which derivatives are required, as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
-        return Wanted(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
+        return RequiredInputs(first, flat[:, 0].copy(), flat[:, 1].copy(), np.zeros(len(flat)))
 
     def add_derivatives(
-        self, required: Wanted, variations: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray
+        self, required: RequiredInputs, variations: Mapping[int, Mapping[int, np.ndarray]], into: np.ndarray
     ) -> None:
         """Add the derivatives of the scalar function in all D directions to `into` (D,).
 
@@ -86,9 +86,9 @@ class Sought:
         for e in range(len(required.first) - 1):
             for p in range(required.first[e], required.first[e + 1]):
                 if required.motion[p] >= 0:
-                    into[directions[int(required.motion[p])]] += required.found[p]
+                    into[directions[int(required.motion[p])]] += required.derivatives[p]
                 else:
-                    into += variations[e][int(required.places[p])] * required.found[p]
+                    into += variations[e][int(required.places[p])] * required.derivatives[p]
 
 
 class Reversed:
@@ -144,17 +144,17 @@ class Reversed:
         adjoint, owners = self._adjoint(
             trail, rows, self._to_lanes(sources), max(rank, self._best), laws, relations, motions
         )
-        adjoint.now[:] = self._to_lanes(end_gradient[None])
+        adjoint.gradient[:] = self._to_lanes(end_gradient[None])
         at_once = max(1, BETWEEN_LOOKS // (4 * self._weights.stages * solver.size))
         for final in range(count, 0, -at_once):
             with solver.applied.calling():
-                go_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
+                propagate_back(solver.mechanism, adjoint, max(0, final - at_once), final, solver.applied.stop)
             solver.applied.check(end)
         del owners  # the addresses of motions are in use until here
-        by_parameters = self._by_bodies(adjoint.pull, directions)
-        laws.add_derivatives(adjoint.pull.sums.laws, directions.laws, by_parameters)
-        relations.add_derivatives(adjoint.pull.sums.relations, directions.relations, by_parameters)
-        return slots.state_from_lanes(adjoint.now[None])[0], by_parameters
+        by_parameters = self._by_bodies(adjoint.pullback, directions)
+        laws.add_derivatives(adjoint.pullback.sums.laws, directions.laws, by_parameters)
+        relations.add_derivatives(adjoint.pullback.sums.relations, directions.relations, by_parameters)
+        return slots.state_from_lanes(adjoint.gradient[None])[0], by_parameters
 
     @property
     def _best(self) -> int:
@@ -172,7 +172,7 @@ class Reversed:
     ) -> tuple[Adjoint, list[object]]:
         solver, size, stages = self.solver, self.solver.size, self._weights.stages
         adjoint = Adjoint(
-            pull=self._pull(laws, relations, motions),
+            pullback=self._pull(laws, relations, motions),
             weights=self._weights,
             alpha=self._baumgarte[0],
             beta=self._baumgarte[1],
@@ -183,16 +183,16 @@ class Reversed:
             sources=sources,
             states=aligned(stages * size),
             slopes=aligned(stages * size),
-            given=aligned(stages * size),
-            now=aligned(size),
-            more=aligned(size),
+            slope_gradients=aligned(stages * size),
+            gradient=aligned(size),
+            scratch=aligned(size),
         )
         named = [("sensitivities, motion", motion.motion) for motion in motions]
         watch, refuse = solver.applied.watched, solver.refuse
-        kept, _ = place_functions(adjoint.pull.sums.motions, named, OF_RELATIONS, watch, refuse)
+        kept, _ = place_functions(adjoint.pullback.sums.motions, named, OF_RELATIONS, watch, refuse)
         return adjoint, kept
 
-    def _pull(self, laws: Sought, relations: Sought, motions: Sequence[ChangedMotion]) -> Pull:
+    def _pull(self, laws: Sought, relations: Sought, motions: Sequence[ChangedMotion]) -> Pullback:
         solver, slots = self.solver, self.solver.slots
         tangents, S, K = self.differential.tangents, slots.lanes, len(solver.work.x) // 8
         free, seeds = np.zeros(S, dtype=np.int64), np.zeros((2, S, SEED // 8, 8))
@@ -213,13 +213,13 @@ class Reversed:
             motions=MotionTable.of([motion.motion for motion in motions]),
             taylor=np.zeros(OF_RELATIONS + 1),
         )
-        return Pull(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
+        return Pullback(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
-    def _by_bodies(self, pull: Pull, directions: Directions) -> np.ndarray:
+    def _by_bodies(self, pullback: Pullback, directions: Directions) -> np.ndarray:
         """Return the contribution (D,) of masses, inertias and gravity to the derivatives in all D directions."""
-        numbers = pull.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
+        numbers = pullback.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
-        return numbers[:, 0] @ directions.mass + by_inertia + pull.gravity[:3] @ directions.gravity
+        return numbers[:, 0] @ directions.mass + by_inertia + pullback.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
         """Convert gradients with respect to flat states (nt, 13 n + k) to one array in blocks of eight bodies."""

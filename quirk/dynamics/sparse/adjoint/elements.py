@@ -30,11 +30,11 @@ from ..tangent.elements import (
     OF_LAWS,
     OF_RELATIONS,
     add_lanes,
-    hand_over_frames,
-    hand_over_inputs,
-    hand_over_multipliers,
-    hand_over_time,
     run_dual,
+    write_frames,
+    write_inputs,
+    write_motions,
+    write_multipliers,
 )
 from ..tangent.tables import (
     ELEMENT,
@@ -60,7 +60,7 @@ ON_BODY, OF_BODY = 8, 16
 
 
 @record
-class Wanted(NamedTuple):
+class RequiredInputs(NamedTuple):
     """Inputs of force laws, or of relations, with respect to which derivatives are required.
 
     Attributes
@@ -68,13 +68,13 @@ class Wanted(NamedTuple):
     first : (elements + 1,) the inputs of element e have indices first[e] to first[e + 1] in the arrays below
     places : index of each input among the inputs of its element
     motion : index of the varied motion whose value and time derivatives begin at this input, or -1 for a single input
-    found : derivatives with respect to the inputs, summed over the run
+    derivatives : derivatives with respect to the inputs, summed over the run
     """
 
     first: np.ndarray
     places: np.ndarray
     motion: np.ndarray
-    found: np.ndarray
+    derivatives: np.ndarray
 
 
 @record
@@ -102,26 +102,26 @@ class Sums(NamedTuple):
     levels: np.ndarray
     bodies: np.ndarray
     total: np.ndarray
-    laws: Wanted
-    relations: Wanted
+    laws: RequiredInputs
+    relations: RequiredInputs
     motions: MotionTable
     taylor: np.ndarray
 
 
 @kernel
 def laws_back(
-    tangents: Tangents, sums: Sums, forces: Forces, t: float, given: np.ndarray, into: np.ndarray, carried: int
+    tangents: Tangents, sums: Sums, forces: Forces, t: float, slope_gradient: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
     """Propagate the gradients of loads and of the rates of internal variables to the state and to inputs of force laws.
 
-    `given` is the gradient with respect to y', `into` the gradient with respect to the state, at time t (s), and
-    `carried` the index of the first internal variable.
+    `slope_gradient` is the gradient with respect to y', `into` the gradient with respect to the state, at time t (s),
+    and `carried` the index of the first internal variable.
     """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
-        hand_over_inputs(laws, o, forces)
-        hand_over_time(tangents.time, laws, o, t, OF_LAWS, False)
+        write_inputs(laws, o, forces)
+        write_motions(tangents.time, laws, o, t, OF_LAWS, False)
         begin, end = laws.entries[o + SIDE], laws.entries[o + SIDE_END]
         seed_variables(laws, o, False)
         for g in range(end - begin):
@@ -131,13 +131,13 @@ def laws_back(
             for level in range(2):
                 seed_law(sums.moving, laws, o, g, level * half)
                 run_dual(laws, o, t, LANES * (end - begin))
-                weigh_law(sums, laws, o, given, carried)
+                weigh_law(sums, laws, o, slope_gradient, carried)
                 add_lanes(sums.bodies, OF_BODY * slot + 8 * level, load(sums.total, 0))
         seed_law(sums.moving, laws, o, -1, 0)
         if laws.entries[o + VARIABLE_COUNT] > 0:
             seed_variables(laws, o, True)
             run_dual(laws, o, t, LANES * (end - begin))
-            weigh_law(sums, laws, o, given, carried)
+            weigh_law(sums, laws, o, slope_gradient, carried)
             for n in range(laws.entries[o + VARIABLE_COUNT]):
                 add(into, carried + laws.entries[o + VARIABLE] + n, at(sums.total, n))
             seed_variables(laws, o, False)
@@ -145,7 +145,7 @@ def laws_back(
             count = min(8, sums.laws.first[e + 1] - p)
             seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, True)
             run_dual(laws, o, t, LANES * (end - begin))
-            weigh_law(sums, laws, o, given, carried)
+            weigh_law(sums, laws, o, slope_gradient, carried)
             seed_inputs(sums, sums.laws, laws, o, p, count, t, OF_LAWS, False)
 
 
@@ -159,9 +159,9 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
-        hand_over_frames(relations, o, y, mechanism.work.kin, tangents.accelerations)
-        hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, False)
-        hand_over_multipliers(tangents, o)
+        write_frames(relations, o, y, mechanism.work.kin, tangents.accelerations)
+        write_motions(tangents.time, relations, o, t, OF_RELATIONS, False)
+        write_multipliers(tangents, o)
         begin, end, rows = relations.entries[o + SIDE], relations.entries[o + SIDE_END], relations.entries[o + ROWS]
         for g in range(end - begin):
             slot = relations.sides[begin + g]
@@ -183,12 +183,12 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 
 @kernel
-def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carried: int) -> None:
+def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndarray, carried: int) -> None:
     """Compute the vector-Jacobian product of a force law: the sum over its outputs of derivative times gradient.
 
     The outputs are the loads and the rates of the internal variables. The derivatives in eight directions were computed
     by the last evaluation; the eight sums are written to `sums.total`. The entries of the law begin at element `o`.
-    `given` is the gradient with respect to y', in which the internal variables begin at index `carried`.
+    `slope_gradient` is the gradient with respect to y', in which the internal variables begin at index `carried`.
     """
     deltas, found = laws.entries[o + OUTPUT] + laws.entries[o + OUTPUTS], splat(0.0)
     place = deltas
@@ -198,7 +198,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, given: np.ndarray, carr
             found = found + at(sums.loads, body + c) * load(laws.outputs, place + 8 * c)
         place += 8 * LANES
     for n in range(laws.entries[o + VARIABLE_COUNT]):
-        weight = at(given, carried + laws.entries[o + VARIABLE] + n)
+        weight = at(slope_gradient, carried + laws.entries[o + VARIABLE] + n)
         found = found + weight * load(laws.outputs, deltas + 8 * (laws.entries[o + RATES] + n))
     store(sums.total, 0, found)
 
@@ -232,7 +232,7 @@ def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None
 @kernel
 def seed_inputs(
     sums: Sums,
-    wanted: Wanted,
+    required: RequiredInputs,
     elements: TangentElements,
     o: int,
     p: int,
@@ -244,16 +244,16 @@ def seed_inputs(
     """Set unit directions for up to eight inputs of an element, or store the derivatives and reset the directions.
 
     If `begins`, unit directions are set for the next evaluation. Otherwise the derivatives computed by the last
-    evaluation, in sums.total, are added to wanted.found, and the directions are set to zero.
+    evaluation, in sums.total, are added to required.derivatives, and the directions are set to zero.
 
     The entries of the element begin at index `o` in `elements`; the inputs are `count` inputs from index `p` on in
-    `wanted`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
+    `required`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for k in range(count):
-        place, motion = deltas + 8 * wanted.places[p + k] + k, wanted.motion[p + k]
+        place, motion = deltas + 8 * required.places[p + k] + k, required.motion[p + k]
         if not begins:
-            add(wanted.found, p + k, at(sums.total, k))
+            add(required.derivatives, p + k, at(sums.total, k))
         if motion < 0:
             put(elements.inputs, place, 1.0 if begins else 0.0)
             continue

@@ -29,17 +29,17 @@ from quirk.dynamics.model.layout import (
     UNLIKE,
 )
 from quirk.dynamics.model.layout import VELOCITY as SPEED
-from quirk.dynamics.model.vectors import add3, cross, dot, minus, plus, three, times, turned
+from quirk.dynamics.model.vectors import add3, body_vector, cross, dot, minus, plus, times, turned
 from quirk.jit.compilation import kernel
 from quirk.jit.record import record
 from quirk.jit.simd import add, at, put, splat, store
 
 from ..kernels.bodies import CON, KIN, POSES, STATE, WRENCH
-from ..kernels.impose import clear, impose
+from ..kernels.constraint_solve import add_constraint_loads, clear
 from ..kernels.mechanism import Mechanism
-from ..kernels.work import PASSES
+from ..kernels.workspace import PASSES
 from ..tangent.bodies import columns_of, matrix_times, move
-from ..tangent.find import take_motion
+from ..tangent.motion_tangents import keep_motion
 from ..tangent.tables import LEVELS, Tangents
 from .elements import OF_BODY, ON_BODY, Sums, laws_back, relations_back
 
@@ -48,7 +48,7 @@ NUMBERS = 10
 
 
 @record
-class Pull(NamedTuple):
+class Pullback(NamedTuple):
     """Data for the propagation of gradients at one state, for S slots (positions of bodies in the arrays).
 
     SEED is the number of elements per slot, see `quirk.dynamics.sparse.tangent.tables`.
@@ -72,95 +72,104 @@ class Pull(NamedTuple):
 @kernel
 def pull_rates(
     mechanism: Mechanism,
-    pull: Pull,
+    pullback: Pullback,
     t: float,
     y: np.ndarray,
     ydot: np.ndarray,
     alpha: float,
     beta: float,
-    given: np.ndarray,
+    slope_gradient: np.ndarray,
     into: np.ndarray,
 ) -> None:
-    """Compute the gradient with respect to a state y, `into`, from the gradient with respect to y', `given`.
+    """Compute the gradient with respect to a state y, `into`, from the gradient with respect to y', `slope_gradient`.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`. `alpha` and `beta` are
     Baumgarte's rates, 1/s.
     """
-    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
+    constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
     clear(into)
-    stand(mechanism, pull, y, ydot)
+    prepare(mechanism, pullback, y, ydot)
     clear(work.wrench)
     for slot in range(sums.free.shape[0]):
         b, lane = slot // 8, slot % 8
         s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
-        add3(work.wrench, f, three(given, s + 8 * SPEED), 1.0)
-        add3(work.wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, three(given, s + 8 * OMEGA)), 1.0)
+        add3(work.wrench, f, body_vector(slope_gradient, s + 8 * SPEED), 1.0)
+        add3(
+            work.wrench,
+            f + MOMENT,
+            columns_of(constants, c + 8 * FACTOR, body_vector(slope_gradient, s + 8 * OMEGA)),
+            1.0,
+        )
     if work.x.shape[0] > 0:
         clear(work.goal)
-        impose(mechanism, max(2, int(work.summary[PASSES])))
+        add_constraint_loads(mechanism, max(2, int(work.summary[PASSES])))
     for lane in range(work.x.shape[0]):
         x = at(work.x, lane)
         put(sums.levels, LEVELS * lane, beta * beta * x)
         put(sums.levels, LEVELS * lane + 1, 2.0 * alpha * x)
         put(sums.levels, LEVELS * lane + 2, x)
-    pull_bodies(mechanism, pull, y, ydot)
+    pull_bodies(mechanism, pullback, y, ydot)
     carried = constants.shape[0] // CON * STATE
-    laws_back(pull.tangents, sums, mechanism.forces, t, given, into, carried)
-    relations_back(mechanism, pull.tangents, sums, t, y, True)
+    laws_back(pullback.tangents, sums, mechanism.forces, t, slope_gradient, into, carried)
+    relations_back(mechanism, pullback.tangents, sums, t, y, True)
     pull_motions(sums, y, into)
-    pull_quaternions(sums, y, given, into)
+    pull_quaternions(sums, y, slope_gradient, into)
 
 
 @kernel
-def stand(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
+def prepare(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: np.ndarray) -> None:
     """Prepare the computation of gradients at a state y; `ydot` is y', which must have been evaluated last.
 
     The multipliers and accelerations of the evaluation are copied. The derivatives of the motion of each body in six
     directions of its pose, and in six of its velocity, are computed.
     """
-    take_motion(mechanism, pull.tangents, ydot)
-    seeds, moving = pull.seeds.shape[0] // 2, pull.sums.moving.shape[0] // 2
+    keep_motion(mechanism, pullback.tangents, ydot)
+    seeds, moving = pullback.seeds.shape[0] // 2, pullback.sums.moving.shape[0] // 2
     for level in range(2):
         move(
-            pull.tangents.occupied, pull.seeds[level * seeds : (level + 1) * seeds],
-            pull.sums.moving[level * moving : (level + 1) * moving], y, mechanism.work.kin, ydot,
+            pullback.tangents.occupied, pullback.seeds[level * seeds : (level + 1) * seeds],
+            pullback.sums.moving[level * moving : (level + 1) * moving], y, mechanism.work.kin, ydot,
         )  # fmt: skip
-    clear(pull.sums.bodies)
-    clear(pull.sums.loads)
+    clear(pullback.sums.bodies)
+    clear(pullback.sums.loads)
 
 
 @kernel
-def pull_bodies(mechanism: Mechanism, pull: Pull, y: np.ndarray, ydot: np.ndarray) -> None:
+def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: np.ndarray) -> None:
     """Compute the gradients with respect to the loads on bodies, their motion, their masses and their inertias.
 
     The state y must have been evaluated last, with the result `ydot`. This is the transpose of `share_out`.
     """
-    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
+    constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
         b, lane = slot // 8, slot % 8
         s, k, c, f = b * STATE + lane, b * KIN + lane, b * CON + lane, b * WRENCH + lane
-        force = times(three(work.wrench, f), at(constants, c + 8 * INVERSE_MASS))
-        u = matrix_times(constants, c + 8 * FACTOR, three(work.wrench, f + MOMENT))
+        force = times(body_vector(work.wrench, f), at(constants, c + 8 * INVERSE_MASS))
+        u = matrix_times(constants, c + 8 * FACTOR, body_vector(work.wrench, f + MOMENT))
         moment = turned(work.kin, k, u)
-        a, alpha, omega = three(ydot, s + 8 * SPEED), three(ydot, s + 8 * OMEGA), three(y, s + 8 * OMEGA)
+        a, alpha, omega = (
+            body_vector(ydot, s + 8 * SPEED),
+            body_vector(ydot, s + 8 * OMEGA),
+            body_vector(y, s + 8 * OMEGA),
+        )
         for i in range(3):
             put(sums.loads, ON_BODY * slot + i, force[i])
             put(sums.loads, ON_BODY * slot + 3 + i, moment[i])
-        weight = minus(three(constants, c + 8 * GRAVITY), a)
-        add(pull.numbers, NUMBERS * slot, dot(force, weight))
+        weight = minus(body_vector(constants, c + 8 * GRAVITY), a)
+        add(pullback.numbers, NUMBERS * slot, dot(force, weight))
         momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
         inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
         by_turn = cross(u, plus(inertial, cross(omega, momentum)))
         across = cross(u, omega)
         by_spin = minus(cross(u, momentum), matrix_times(constants, c + 8 * UNLIKE, across))
         for i in range(3):
-            add(pull.gravity, i, at(constants, c + 8 * MASS) * force[i])
+            add(pullback.gravity, i, at(constants, c + 8 * MASS) * force[i])
             add(sums.bodies, OF_BODY * slot + 3 + i, by_turn[i])
             add(sums.bodies, OF_BODY * slot + 11 + i, by_spin[i])
             for j in range(3):
-                add(pull.numbers, NUMBERS * slot + 1 + 3 * i + j, -(u[i] * alpha[j] + across[i] * omega[j]))
+                add(pullback.numbers, NUMBERS * slot + 1 + 3 * i + j, -(u[i] * alpha[j] + across[i] * omega[j]))
 
 
 @kernel
@@ -169,7 +178,7 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
 
     The result is added to `into`. The former refers to displacement, rotation, velocity and angular velocity of each
     body, the latter to the components of the state, among them quaternions. This is the transpose of
-    `tangent.changes.seed`.
+    `tangent.state_variations.seed`.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
@@ -183,81 +192,83 @@ def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
         add3(into, s + 8 * SPEED, speed, 1.0)
         add3(into, s + 8 * OMEGA, spin, 1.0)
         q = s + 8 * ORIENTATION
-        w, v = at(y, q), three(y, q + 8)
+        w, v = at(y, q), body_vector(y, q + 8)
         scale = 2.0 / (w * w + dot(v, v))
         add(into, q, -scale * dot(turn, v))
         add3(into, q + 8, plus(times(turn, w), cross(v, turn)), scale)
 
 
 @kernel
-def pull_quaternions(sums: Sums, y: np.ndarray, given: np.ndarray, into: np.ndarray) -> None:
+def pull_quaternions(sums: Sums, y: np.ndarray, slope_gradient: np.ndarray, into: np.ndarray) -> None:
     """Add the contribution of the rates of positions and quaternions to the gradient with respect to a state y, `into`.
 
-    `given` is the gradient with respect to y'.
+    `slope_gradient` is the gradient with respect to y'.
     """
     for slot in range(sums.free.shape[0]):
         if sums.free[slot] == 0:
             continue
         s = slot // 8 * STATE + slot % 8
-        add3(into, s + 8 * SPEED, three(given, s + 8 * POSITION), 1.0)
+        add3(into, s + 8 * SPEED, body_vector(slope_gradient, s + 8 * POSITION), 1.0)
         q = s + 8 * ORIENTATION
-        w, v, omega = 0.5 * at(y, q), times(three(y, q + 8), 0.5), times(three(y, s + 8 * OMEGA), 0.5)
-        of_w, of_v = at(given, q), three(given, q + 8)
+        w, v, omega = 0.5 * at(y, q), times(body_vector(y, q + 8), 0.5), times(body_vector(y, s + 8 * OMEGA), 0.5)
+        of_w, of_v = at(slope_gradient, q), body_vector(slope_gradient, q + 8)
         add3(into, s + 8 * OMEGA, plus(minus(times(of_v, w), times(v, of_w)), cross(of_v, v)), 1.0)
         add(into, q, dot(of_v, omega))
         add3(into, q + 8, minus(cross(omega, of_v), times(omega, of_w)), 1.0)
 
 
 @kernel
-def pull_landing(mechanism: Mechanism, pull: Pull, t: float, y: np.ndarray, ydot: np.ndarray, now: np.ndarray) -> None:
-    """Replace the gradient with respect to a projected state, `now`, by that with respect to the unprojected state y.
+def pull_projection(
+    mechanism: Mechanism, pullback: Pullback, t: float, y: np.ndarray, ydot: np.ndarray, gradient: np.ndarray
+) -> None:
+    """Replace `gradient`, with respect to a projected state, by the gradient with respect to the unprojected state y.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`.
     """
-    constants, work, sums = mechanism.constants, mechanism.work, pull.sums
-    stand(mechanism, pull, y, ydot)
+    constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
+    prepare(mechanism, pullback, y, ydot)
     for level in range(1, -1, -1):
         if work.x.shape[0] == 0:
             break
         clear(work.wrench)
         for slot in range(sums.free.shape[0]):
             if sums.free[slot] != 0:
-                weigh_displacement(constants, work.wrench, y, now, slot, level)
+                weigh_displacement(constants, work.wrench, y, gradient, slot, level)
         clear(work.goal)
-        impose(mechanism, max(2, int(work.summary[PASSES])))
+        add_constraint_loads(mechanism, max(2, int(work.summary[PASSES])))
         for o in range(0, sums.levels.shape[0], 8):
             store(sums.levels, o, splat(0.0))
         for lane in range(work.x.shape[0]):
             put(sums.levels, LEVELS * lane + level, at(work.x, lane))
         clear(sums.bodies)
-        relations_back(mechanism, pull.tangents, sums, t, y, False)
-        pull_motions(sums, y, now)
+        relations_back(mechanism, pullback.tangents, sums, t, y, False)
+        pull_motions(sums, y, gradient)
     for slot in range(sums.free.shape[0]):
         q = slot // 8 * STATE + slot % 8 + 8 * ORIENTATION
-        w, v = at(y, q), three(y, q + 8)
-        along = w * at(now, q) + dot(v, three(now, q + 8))
-        add(now, q, -along * w)
-        add3(now, q + 8, v, -along)
+        w, v = at(y, q), body_vector(y, q + 8)
+        along = w * at(gradient, q) + dot(v, body_vector(gradient, q + 8))
+        add(gradient, q, -along * w)
+        add3(gradient, q + 8, v, -along)
 
 
 @kernel
 def weigh_displacement(
-    constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, now: np.ndarray, slot: int, level: int
+    constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, gradient: np.ndarray, slot: int, level: int
 ) -> None:
     """Write the gradient with respect to the displacement of one body by a projection to `wrench`.
 
-    The gradient is an adjoint load: a force (inertial frame) and W^T times a moment (body axes). `now` is the gradient
-    with respect to the projected state, `slot` the position of the body in the arrays, and `level` selects
+    The gradient is an adjoint load: a force (inertial frame) and W^T times a moment (body axes). `gradient` is the
+    gradient with respect to the projected state, `slot` the position of the body in the arrays, and `level` selects
     displacements of poses or of velocities.
     """
     b, lane = slot // 8, slot % 8
     s, c, f = b * STATE + lane, b * CON + lane, b * WRENCH + lane
     if level == POSES:
         q = s + 8 * ORIENTATION
-        w, v, of_w, of_v = at(y, q), three(y, q + 8), at(now, q), three(now, q + 8)
+        w, v, of_w, of_v = at(y, q), body_vector(y, q + 8), at(gradient, q), body_vector(gradient, q + 8)
         turn = times(plus(minus(times(of_v, w), times(v, of_w)), cross(of_v, v)), 0.5)
-        add3(wrench, f, three(now, s + 8 * POSITION), 1.0)
+        add3(wrench, f, body_vector(gradient, s + 8 * POSITION), 1.0)
         add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, turn), 1.0)
     else:
-        add3(wrench, f, three(now, s + 8 * SPEED), 1.0)
-        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, three(now, s + 8 * OMEGA)), 1.0)
+        add3(wrench, f, body_vector(gradient, s + 8 * SPEED), 1.0)
+        add3(wrench, f + MOMENT, columns_of(constants, c + 8 * FACTOR, body_vector(gradient, s + 8 * OMEGA)), 1.0)

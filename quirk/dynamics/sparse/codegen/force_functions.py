@@ -28,7 +28,7 @@ from quirk.jit.compilation import plain_python
 from quirk.jit.function_pointers import address_of, pointer_to_python
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.jit.llvm_functions import Native
-from quirk.jit.record import copies, put_back
+from quirk.jit.record import copies, restore
 
 from ..kernels.applied import ADDRESS, ELEMENT_SIZE, INPUT, OUTPUT
 from ..symbolic.tables_of_forces import flat_forces, motions_of
@@ -194,7 +194,7 @@ class Applied:
         Addresses of functions are not changed.
         """
         own = self.table.inputs[self._addresses]
-        put_back([self.table.inputs, self.table.outputs], saved)
+        restore([self.table.inputs, self.table.outputs], saved)
         self.table.inputs[self._addresses] = own
 
     @contextmanager
@@ -213,7 +213,7 @@ class Applied:
         if self._fatal is not None:
             raise self._fatal
 
-    def watched(self, function: Callable[[float], Any], who: str = "") -> Callable[[float], None]:
+    def watched(self, function: Callable[[float], Any], title: str = "") -> Callable[[float], None]:
         """Return a wrapper of a function that catches all exceptions, which must not pass through compiled code.
 
         An InputError is stored in `trouble`, until a later call of the same function succeeds. Any other exception
@@ -224,10 +224,10 @@ class Applied:
         function : called with the time, s
             It returns False if it was skipped because its inputs were not finite, as in a step that will be rejected:
             an error stored before is then kept. Any other return value is ignored.
-        who : title of the function, under which its calls are counted; "" for no count
+        title : title of the function, under which its calls are counted; "" for no count
         """
         self._calls_python = True
-        function = self._timed(who, function) if who else function
+        function = self._counted(title, function) if title else function
 
         def watched(t: float) -> None:
             if self._fatal is not None:  # stopped: no further calls are made
@@ -260,7 +260,7 @@ class Applied:
         """Return the address of machine code for the law of force element e, or of a callback to Python."""
         if not plain_python() and not any(self._refuse(source) for source in element.sources):
             try:
-                made, in_python = self._made(element, layout)
+                made, in_python = self._machine_code(element, layout)
                 self.called += [v.source for v, out in zip(element.functions, in_python, strict=True) if out]
                 return self._keep(made)
             except BranchingError:
@@ -283,7 +283,7 @@ class Applied:
 
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
-    def _made(self, element: ForceElement, layout: LawLayout) -> Made:
+    def _machine_code(self, element: ForceElement, layout: LawLayout) -> Made:
         """Return machine code for a force law, and for each of its user functions whether it runs in Python.
 
         Functions are inlined in the machine code, except those that are refused or cannot be compiled.
@@ -323,9 +323,9 @@ class Applied:
                     addresses[first_in + FUNCTION_ADDRESS] = self._keep(pointer)
             first_in, first_out = first_in + value.room, first_out + value.returns
 
-    def _timed(self, who: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
-        """Return a wrapper of `function` that counts its calls and their time under the title `who`."""
-        spent = self.in_python.setdefault(who, [0, 0.0])
+    def _counted(self, title: str, function: Callable[[float], Any]) -> Callable[[float], Any]:
+        """Return a wrapper of `function` that counts its calls and their time under `title`."""
+        spent = self.in_python.setdefault(title, [0, 0.0])
 
         def timed(t: float) -> Any:
             began = time.perf_counter()

@@ -28,10 +28,10 @@ def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) 
     prints = prints_of(element)
     key = None if prints is None else (element.structure, prints, layout, tuple(refused))
     keep = prints is not None and not element.of_user
-    return CODE.get(key, lambda: _written(element, layout, refused, keep))
+    return CODE.get(key, lambda: _generated(element, layout, refused, keep))
 
 
-def _written(element: ForceElement, layout: LawLayout, refused: Sequence[bool], keep: bool) -> Made:
+def _generated(element: ForceElement, layout: LawLayout, refused: Sequence[bool], keep: bool) -> Made:
     calls: list[WrittenCall] = []
 
     def law(t: Any, inputs: Any, outputs: Any) -> None:

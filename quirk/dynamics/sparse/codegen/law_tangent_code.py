@@ -47,8 +47,8 @@ def law_pointer(
     compiled code; `refuse` returns whether a function must run in Python.
     """
 
-    def fill(t: Any, given: Any, found: Any) -> None:
-        laws.run(element, layout, [DualCall(value) for value in element.functions], t, given, found)
+    def fill(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:
+        laws.run(element, layout, [DualCall(value) for value in element.functions], t, dual_inputs, dual_outputs)
 
     prints = prints_of(element)
     user_functions = [*(value.source for value in element.functions), *element.sources]
@@ -72,12 +72,12 @@ def _generated(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
     `keep` is true, the code is cached on disk.
     """
 
-    def write(t: Any, given: Any, found: Any) -> None:
-        time, numbers = Dual(t, load(given, DualArray.size(inputs))), DualArray(given, inputs)
+    def write(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:
+        time, numbers = Dual(t, load(dual_inputs, DualArray.size(inputs))), DualArray(dual_inputs, inputs)
         tape, _, filled = recorded(fill, inputs)
-        places = {k: tape.place(x) for k, x in filled.found.items()}
+        places = {k: tape.place(x) for k, x in filled.outputs.items()}
         duals = replayed(tape, list(places.values()), lambda k: numbers[k] if k < inputs else time)
-        returned = DualArray(found, outputs)
+        returned = DualArray(dual_outputs, outputs)
         for k, place in places.items():
             returned[k] = duals[place]
 

@@ -60,7 +60,7 @@ def place_functions(
         )
         functions = motion.functions[: int(min(order, motion.known)) + 1]
         refused = plain_python() or any(refuse(function) for function in functions)
-        written = None if refused else _written(functions)
+        written = None if refused else _generated(functions)
         kept += [checked, written]
         called += functions if written is None else ()
         table.entries[e + ADDRESS] = address_of(checked) if written is None else written.address
@@ -69,17 +69,17 @@ def place_functions(
     return kept, called
 
 
-def _filler(who: str, motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
+def _filler(title: str, motion: Motion, order: int) -> Callable[[float, np.ndarray], None]:
     # Derivatives that are not available stay nan, and so do the results that depend on them.
     known = int(min(order, motion.known))
 
     def fill(t: float, outputs: np.ndarray) -> None:
-        outputs[: known + 1] = motion.derivatives_for(who, t, known) / factorials(known)
+        outputs[: known + 1] = motion.derivatives_for(title, t, known) / factorials(known)
 
     return fill
 
 
-def _written(functions: Sequence[Any]) -> Native | None:
+def _generated(functions: Sequence[Any]) -> Native | None:
     """Return machine code for the functions of a motion, or None if it cannot be generated."""
     prints = tuple(fingerprint(function) for function in functions)
     try:

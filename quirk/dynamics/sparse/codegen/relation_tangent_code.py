@@ -74,9 +74,9 @@ def relation_pointer(
 
 
 def _generated(relation: Relation, layout: RelationLayout, keep: bool) -> Native:
-    def write(t: Any, given: Any, found: Any) -> None:
-        time, numbers = Dual(t, load(given, DualArray.size(layout.inputs))), DualArray(given, layout.inputs)
-        multipliers = _multipliers(layout, given)
+    def write(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:
+        time, numbers = Dual(t, load(dual_inputs, DualArray.size(layout.inputs))), DualArray(dual_inputs, layout.inputs)
+        multipliers = _multipliers(layout, dual_inputs)
 
         def read(k: int) -> Any:
             if k > layout.inputs:
@@ -86,11 +86,11 @@ def _generated(relation: Relation, layout: RelationLayout, keep: bool) -> Native
         try:
             tape, rows, loads = _recorded(relation, layout)
             duals = replayed(tape, [*rows, *loads], read)
-            _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], found)
+            _write(layout, [duals[place] for place in rows], [duals[place] for place in loads], dual_outputs)
         except Exception:  # tapes do not support tables: dual numbers are propagated through the function itself
             collected = _Collected()
             relation.fill_dual(layout, time, numbers, collected)
-            _write(layout, collected.listed(layout.outputs), _loads(layout, collected, multipliers), found)
+            _write(layout, collected.listed(layout.outputs), _loads(layout, collected, multipliers), dual_outputs)
 
     return native(write, keep=keep)
 
@@ -101,7 +101,7 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
     The inputs of the tape are the inputs of the relation, the time, and the multipliers.
     """
     tape, inputs, outputs = recorded(functools.partial(relation.fill_dual, layout), layout.inputs)
-    values = [outputs.found[k] for k in range(layout.outputs)]
+    values = [outputs.outputs[k] for k in range(layout.outputs)]
     loads = _loads(layout, values, [inputs[layout.inputs + 1 + row] for row in range(layout.rows)])
     return tape, [tape.place(x) for x in values], [tape.place(x) for x in loads]
 
@@ -110,7 +110,7 @@ class _Collected(Scalar):
     """Array in Python that collects the outputs of a function as dual numbers (values with eight derivatives)."""
 
     def __init__(self) -> None:
-        self.found: dict[int, Any] = {}
+        self.outputs: dict[int, Any] = {}
 
     @property
     def written(self) -> bool:
@@ -118,22 +118,22 @@ class _Collected(Scalar):
         return False
 
     def __getitem__(self, index: int) -> Any:
-        return self.found[index]
+        return self.outputs[index]
 
     def __setitem__(self, index: int, x: Any) -> None:
-        self.found[index] = x
+        self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
         """Store eight adjacent outputs, from `index` on."""
-        self.found.update((index + k, x) for k, x in enumerate(lanes.entries))
+        self.outputs.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
         """Return the first `count` outputs as a list."""
-        return [self.found[k] for k in range(count)]
+        return [self.outputs[k] for k in range(count)]
 
 
-def _multipliers(layout: RelationLayout, given: Any) -> list[Any]:
-    return [at(given, DualArray.size(layout.inputs) + WIDTH + row) for row in range(layout.rows)]
+def _multipliers(layout: RelationLayout, dual_inputs: Any) -> list[Any]:
+    return [at(dual_inputs, DualArray.size(layout.inputs) + WIDTH + row) for row in range(layout.rows)]
 
 
 def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> list[Any]:

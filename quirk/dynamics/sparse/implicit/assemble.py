@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA
-from quirk.dynamics.model.vectors import three
+from quirk.dynamics.model.vectors import body_vector
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at
@@ -20,7 +20,7 @@ from quirk.jit.simd import at
 from ..kernels.bodies import CON, STATE
 from .factorise import factorise_blocks
 from .internal import condense
-from .numbers import erase, keep, lanes, less, multiple, product, spun, summed, unturned, write, write_real
+from .numbers import difference, erase, keep, lanes, multiple, product, spun, summed, unturned, write, write_real
 from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 
@@ -46,13 +46,13 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
             o = PAIR * pair + 8 * row
             x = lanes(parts, block + 8 * row)
             for c in range(6):
-                x = less(x, multiple(lanes(parts, moved + 8 * c), at(implicit.by_pose, o + c)))
-                x = less(x, multiple(lanes(parts, moved + PAIR + 8 * c), at(implicit.by_velocity, o + c)))
+                x = difference(x, multiple(lanes(parts, moved + 8 * c), at(implicit.by_pose, o + c)))
+                x = difference(x, multiple(lanes(parts, moved + PAIR + 8 * c), at(implicit.by_velocity, o + c)))
             keep(parts, block + 8 * row, x)
     for r in range(blocks.relation_node.shape[0]):
         node = blocks.relation_node[r]
         for row in range(coupling.size[node]):
-            write_real(parts, coupling.diagonal[node] + 9 * row, 1.0 - at(implicit.kept, 8 * r + row))
+            write_real(parts, coupling.diagonal[node] + 9 * row, 1.0 - at(implicit.independent, 8 * r + row))
     for side in range(blocks.side_slot.shape[0]):
         if blocks.side_slot[side] >= 0:
             assemble_side(implicit, side, parts)
@@ -93,8 +93,8 @@ def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
         if implicit.blocks.body_node[slot] < 0:
             continue
         s, k, o = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, implicit.turn + 2 * PAIR * slot
-        scale, omega = at(constants, k + 8 * INVERSE_MASS) ** 0.5, three(y, s + 8 * OMEGA)
-        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        scale, omega = at(constants, k + 8 * INVERSE_MASS) ** 0.5, body_vector(y, s + 8 * OMEGA)
+        rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
         for c in range(3):
             push, w = multiple(e, scale), k + 8 * (FACTOR + c)
             speed = unturned((push if c == 0 else zero, push if c == 1 else zero, push if c == 2 else zero), e, rate)

@@ -137,7 +137,7 @@ def _blocks(
         law_first=starts([len(rows) for _, rows in model.forces]),
         relation_pair=integers(relation_pair),
         relation_first=starts([len(placed.bodies) for placed in relations]),
-        own=own,
+        diagonal_pair=own,
         side_row=integers([r for r, _ in sides]),
         side_slot=integers([slot[body] if body < n else -1 for _, body in sides]),
         side_upper=integers([at[b, r] if b >= 0 else -1 for r, b in ours]),

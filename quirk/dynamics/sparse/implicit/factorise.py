@@ -10,7 +10,20 @@ from typing import Any
 
 from quirk.jit.compilation import kernel
 
-from .numbers import erase, keep, lanes, less, number, product, reciprocal, square, summed, totals, write, write_real
+from .numbers import (
+    difference,
+    erase,
+    keep,
+    lanes,
+    number,
+    product,
+    reciprocal,
+    square,
+    summed,
+    totals,
+    write,
+    write_real,
+)
 from .tables import NODE, BodyCoupling
 
 
@@ -34,12 +47,12 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
                     x = summed(x, product(number(parts, o + c), lanes(parts, d + 8 * c)))
                 keep(parts, o, x)
             for j in range(begin, end):
-                take_away(parts, coupling.target[place], lower, coupling.upper[j], rows, n)
+                subtract_product(parts, coupling.target[place], lower, coupling.upper[j], rows, n)
                 place += 1
 
 
 @kernel
-def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
+def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
     """Subtract the product of the blocks `left` and `right` from the block `target`.
 
     `rows` is the number of rows of `left` and of the result, `inner` the number of columns of `left`.
@@ -47,7 +60,7 @@ def take_away(parts: Any, target: int, left: int, right: int, rows: int, inner: 
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
         for c in range(inner):
-            x = less(x, product(number(parts, left + 8 * row + c), lanes(parts, right + 8 * c)))
+            x = difference(x, product(number(parts, left + 8 * row + c), lanes(parts, right + 8 * c)))
         keep(parts, target + 8 * row, x)
 
 
@@ -68,15 +81,15 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
             if size > pivot:
                 best, pivot = row, size
         if best != c:
-            exchange(parts, d + 8 * c, d + 8 * best)
-            exchange(parts, scratch + 8 * c, scratch + 8 * best)
+            swap_rows(parts, d + 8 * c, d + 8 * best)
+            swap_rows(parts, scratch + 8 * c, scratch + 8 * best)
         inverse = reciprocal(number(parts, d + 9 * c))
         own, other = product(inverse, lanes(parts, d + 8 * c)), product(inverse, lanes(parts, scratch + 8 * c))
         for row in range(n):
             if row != c:
                 x = number(parts, d + 8 * row + c)
-                keep(parts, d + 8 * row, less(lanes(parts, d + 8 * row), product(x, own)))
-                keep(parts, scratch + 8 * row, less(lanes(parts, scratch + 8 * row), product(x, other)))
+                keep(parts, d + 8 * row, difference(lanes(parts, d + 8 * row), product(x, own)))
+                keep(parts, scratch + 8 * row, difference(lanes(parts, scratch + 8 * row), product(x, other)))
         keep(parts, d + 8 * c, own)
         keep(parts, scratch + 8 * c, other)
     for row in range(n):
@@ -84,11 +97,11 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
 
 
 @kernel
-def exchange(parts: Any, one: int, two: int) -> None:
-    """Exchange two rows of eight numbers in `parts`, which begin at elements `one` and `two`."""
-    x = lanes(parts, one)
-    keep(parts, one, lanes(parts, two))
-    keep(parts, two, x)
+def swap_rows(parts: Any, first: int, second: int) -> None:
+    """Exchange two rows of eight numbers in `parts`, which begin at elements `first` and `second`."""
+    x = lanes(parts, first)
+    keep(parts, first, lanes(parts, second))
+    keep(parts, second, x)
 
 
 @kernel
@@ -104,14 +117,14 @@ def solve_blocks(coupling: BodyCoupling, parts: Any, vector: int) -> None:
             later, lower = coupling.column[i], coupling.lower[i]
             for row in range(coupling.size[later]):
                 o = vector + NODE * later + row
-                write(parts, o, less(number(parts, o), totals(product(lanes(parts, lower + 8 * row), mine))))
+                write(parts, o, difference(number(parts, o), totals(product(lanes(parts, lower + 8 * row), mine))))
     for back in range(count):
         k = count - 1 - back
         for i in range(coupling.first[k], coupling.first[k + 1]):
             theirs, upper = lanes(parts, vector + NODE * coupling.column[i]), coupling.upper[i]
             for row in range(coupling.size[k]):
                 o = vector + NODE * k + row
-                write(parts, o, less(number(parts, o), totals(product(lanes(parts, upper + 8 * row), theirs))))
+                write(parts, o, difference(number(parts, o), totals(product(lanes(parts, upper + 8 * row), theirs))))
         mine = lanes(parts, vector + NODE * k)
         for row in range(coupling.size[k]):
             x = totals(product(lanes(parts, coupling.diagonal[k] + 8 * row), mine))

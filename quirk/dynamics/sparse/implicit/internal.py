@@ -34,7 +34,7 @@ from ..tangent.tables import (
     TangentElements,
 )
 from .factorise import invert
-from .numbers import erase, keep, lanes, less, multiple, number, product, summed, totals, write, write_real
+from .numbers import difference, erase, keep, lanes, multiple, number, product, summed, totals, write, write_real
 from .tables import BLOCK, NODE, PAIR, ImplicitTables
 
 
@@ -128,7 +128,9 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
         o = implicit.blocks.pair_block[pair] + 8 * row
         x = lanes(parts, o)
         for n in range(count):
-            x = less(x, multiple(lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n)))
+            x = difference(
+                x, multiple(lanes(parts, follows + 8 * n), at(implicit.by_variable, BLOCK * f + 8 * row + n))
+            )
         keep(parts, o, x)
 
 
@@ -139,7 +141,7 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
     The variations depend on the variations of all poses and velocities, and on the right-hand side r, in which the
     internal variables of all elements begin at index `first`.
     """
-    elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.found + 8 * element
+    elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
     erase(parts, right)
     for row in range(count):
@@ -183,7 +185,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
                 x = number(parts, node + row)
                 for n in range(count):
                     by_variable = at(implicit.by_variable, BLOCK * f + 8 * row + n)
-                    x = summed(x, multiple(number(parts, implicit.found + 8 * element + n), by_variable))
+                    x = summed(x, multiple(number(parts, implicit.variable_changes + 8 * element + n), by_variable))
                 write(parts, node + row, x)
 
 
@@ -201,4 +203,4 @@ def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any
         changed(implicit, e, parts, r, first, element)
         for n in range(elements.entries[o + VARIABLE_COUNT]):
             place = first + elements.entries[o + VARIABLE] + n
-            write(u, place, number(parts, implicit.found + 8 * element + n))
+            write(u, place, number(parts, implicit.variable_changes + 8 * element + n))

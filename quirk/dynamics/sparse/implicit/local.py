@@ -17,7 +17,7 @@ import numpy as np
 from quirk.autodiff.elementary import apply
 from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, INVERSE_MASS, OMEGA, UNLIKE
-from quirk.dynamics.model.vectors import back, cross, load3, plus, three, times
+from quirk.dynamics.model.vectors import back, body_vector, cross, load3, plus, times
 from quirk.forces.place import PLACEMENT
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
@@ -31,14 +31,14 @@ from ..tangent.bodies import SPINNING, TURN, accelerate, columns_of, matrix_time
 from ..tangent.elements import (
     OF_LAWS,
     OF_RELATIONS,
-    hand_over_frames,
-    hand_over_inputs,
-    hand_over_multipliers,
-    hand_over_time,
     hold_motions,
     run_dual,
+    write_frames,
+    write_inputs,
+    write_motions,
+    write_multipliers,
 )
-from ..tangent.friction import give_magnitudes
+from ..tangent.friction import write_magnitudes
 from ..tangent.tables import (
     ELEMENT,
     FRAMES,
@@ -75,7 +75,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
     Sliding friction is differentiated at constant magnitude: only its direction, that of the slip velocity, varies.
     """
     work, tangents = mechanism.work, implicit.tangents
-    give_magnitudes(mechanism, tangents, False)
+    write_magnitudes(mechanism, tangents, False)
     for o in range(0, work.x.shape[0], 8):
         store(tangents.multipliers, o, load(work.x, o))
     for o in range(0, implicit.by_pose.shape[0], 8):
@@ -94,7 +94,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
     laws(implicit, mechanism.forces, mechanism.constants, work.kin, t)
     relations(mechanism, implicit, y, t)
     inertia(implicit, mechanism.constants, y, work.kin, ydot)
-    give_magnitudes(mechanism, tangents, True)
+    write_magnitudes(mechanism, tangents, True)
 
 
 @kernel
@@ -106,8 +106,8 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
-        hand_over_inputs(elements, o, forces)
-        hand_over_time(implicit.tangents.time, elements, o, t, OF_LAWS, False)
+        write_inputs(elements, o, forces)
+        write_motions(implicit.tangents.time, elements, o, t, OF_LAWS, False)
         begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
         deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
         seed_variables(elements, o, False)
@@ -191,15 +191,15 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
     for r in range(elements.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
-        hand_over_frames(elements, o, y, work.kin, tangents.accelerations)
-        hand_over_time(tangents.time, elements, o, t, OF_RELATIONS, False)
-        hand_over_multipliers(tangents, o)
+        write_frames(elements, o, y, work.kin, tangents.accelerations)
+        write_motions(tangents.time, elements, o, t, OF_RELATIONS, False)
+        write_multipliers(tangents, o)
         begin, end, rows = elements.entries[o + SIDE], elements.entries[o + SIDE_END], elements.entries[o + ROWS]
         out = elements.entries[o + OUTPUT]
         deltas, gradient = out + elements.entries[o + OUTPUTS], out + LEVELS * rows
         for row in range(rows):
             lane = lanes[elements.entries[o + ROW] + row]
-            put(implicit.kept, 8 * r + row, 1.0 if at(work.floor, lane) < np.inf else 0.0)
+            put(implicit.independent, 8 * r + row, 1.0 if at(work.floor, lane) < np.inf else 0.0)
         for g in range(end - begin):
             if blocks.side_slot[begin + g] < 0:
                 continue
@@ -284,7 +284,7 @@ def keep_rows(
             put3(implicit.rows, o, scaled_force(constants, c, force))
             put3(implicit.rows, o + 3, scaled_moment(constants, c, kin, k, moment))
             square += total(load(implicit.rows, o) * load(implicit.rows, o))
-        scale = at(implicit.kept, 8 * r + row) / square**0.5 if square > 0.0 else 0.0
+        scale = at(implicit.independent, 8 * r + row) / square**0.5 if square > 0.0 else 0.0
         for side in range(begin, end):
             if implicit.blocks.side_slot[side] >= 0:
                 o = BLOCK * side + 8 * row
@@ -341,12 +341,12 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
     body.
     """
     half = implicit.seeds.shape[0] // 2
-    for slot in range(implicit.blocks.own.shape[0]):
-        pair = implicit.blocks.own[slot]
+    for slot in range(implicit.blocks.diagonal_pair.shape[0]):
+        pair = implicit.blocks.diagonal_pair[slot]
         if pair < 0:
             continue
         s, c, seed = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, SEED * slot
-        omega, alpha = three(y, s + 8 * OMEGA), three(ydot, s + 8 * OMEGA)
+        omega, alpha = body_vector(y, s + 8 * OMEGA), body_vector(ydot, s + 8 * OMEGA)
         momentum = matrix_times(constants, c + 8 * UNLIKE, omega)
         inertial = columns_of(constants, c + 8 * INVERSE_FACTOR, matrix_times(constants, c + 8 * INVERSE_FACTOR, alpha))
         torque = plus(inertial, cross(omega, momentum))

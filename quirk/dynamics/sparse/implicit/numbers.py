@@ -59,7 +59,7 @@ def numbers(parts: Any, o: int) -> Any:
 
 
 @traced
-def neighbours(parts: Any, o: int) -> Any:
+def adjacent(parts: Any, o: int) -> Any:
     """Load three numbers, real or complex, from adjacent elements of the arrays, from element o on."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
@@ -71,7 +71,7 @@ def summed(a: Any, b: Any) -> Any:
 
 
 @traced
-def less(a: Any, b: Any) -> Any:
+def difference(a: Any, b: Any) -> Any:
     """Return the difference a - b of two real or complex numbers."""
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
@@ -127,14 +127,14 @@ def along(a: Any, w: Any) -> Any:
 def across(a: Any, w: Any) -> Any:
     """Return the cross product a x w of a vector a of three real or complex numbers and a real vector w."""
     return (
-        less(multiple(a[1], w[2]), multiple(a[2], w[1])),
-        less(multiple(a[2], w[0]), multiple(a[0], w[2])),
-        less(multiple(a[0], w[1]), multiple(a[1], w[0])),
+        difference(multiple(a[1], w[2]), multiple(a[2], w[1])),
+        difference(multiple(a[2], w[0]), multiple(a[0], w[2])),
+        difference(multiple(a[0], w[1]), multiple(a[1], w[0])),
     )
 
 
 @traced
-def gone_on(a: Any, e: Any, b: Any) -> Any:
+def plus_multiple(a: Any, e: Any, b: Any) -> Any:
     """Return the sum a + e b for two vectors a and b and a number e."""
     return tuple(summed(x, product(e, y)) for x, y in zip(a, b, strict=True))
 
@@ -160,28 +160,28 @@ def spun(scalar: Any, vector: Any, omega: Any, e: Any, w: Any, follows: float) -
     a, square_of_w = multiple(half, 1.0 - follows), w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     scale = reciprocal(plus_one(multiple(product(a, a), square_of_w)))
     part = product(scale, summed(along(s, w), product(a, multiple(scalar, square_of_w))))
-    first = less(scalar, product(a, part))
+    first = difference(scalar, product(a, part))
     rest = tuple(summed(s[c], product(a, multiple(first, w[c]))) for c in range(3))
     return (first, *unturned(rest, multiple(half, 1.0 + follows), w))
 
 
 @traced
-def seen_from(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
+def conjugate_times(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
     """Return the product of the conjugate of a real unit quaternion and the quaternion (scalar, vector).
 
     The unit quaternion has the scalar part w and the vector part x.
     """
     aside = across(vector, x)
-    turned = (summed(less(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
+    turned = (summed(difference(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
     return (summed(multiple(scalar, w), along(vector, x)), *turned)
 
 
 @traced
-def placed(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
+def quaternion_times(w: Any, x: Any, scalar: Any, vector: Any) -> Any:
     """Return the product of a real unit quaternion and the quaternion (scalar, vector).
 
     The unit quaternion has the scalar part w and the vector part x.
     """
     aside = across(vector, x)
-    turned = (less(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
-    return (less(multiple(scalar, w), along(vector, x)), *turned)
+    turned = (difference(summed(multiple(vector[c], w), multiple(scalar, x[c])), aside[c]) for c in range(3))
+    return (difference(multiple(scalar, w), along(vector, x)), *turned)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, OMEGA, ORIENTATION, POSITION, VELOCITY
-from quirk.dynamics.model.vectors import three
+from quirk.dynamics.model.vectors import body_vector
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, load
@@ -19,18 +19,18 @@ from ..kernels.bodies import CON, STATE
 from .factorise import solve_blocks
 from .internal import carry_variables, load_by_variables
 from .numbers import (
+    adjacent,
     along,
+    conjugate_times,
+    difference,
     erase,
-    gone_on,
     lanes,
-    less,
     multiple,
-    neighbours,
     number,
     numbers,
-    placed,
+    plus_multiple,
     product,
-    seen_from,
+    quaternion_times,
     spun,
     summed,
     totals,
@@ -68,7 +68,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
             o, place = BLOCK * side + 8 * row, vector + NODE * node + row
             by_pose, by_velocity = load(implicit.row_by_pose, o), load(implicit.row_by_velocity, o)
             part = totals(summed(multiple(pose, by_pose), multiple(speed, by_velocity)))
-            write(parts, place, less(number(parts, place), part))
+            write(parts, place, difference(number(parts, place), part))
     first = constants.shape[0] // CON * STATE
     if implicit.variables > 0:
         load_by_variables(implicit, e, parts, r, first)
@@ -87,13 +87,13 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
             continue
         s, pose, speed = slot // 8 * STATE + slot % 8, implicit.pose + NODE * slot, implicit.speed + NODE * slot
         omega, shift = numbers(r, s + 8 * OMEGA), numbers(r, s + 8 * POSITION)
-        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
         v = unturned(numbers(r, s + 8 * VELOCITY), e, rate)
-        moved = unturned(gone_on(shift, e, v), e, rate)
+        moved = unturned(plus_multiple(shift, e, v), e, rate)
         q = s + 8 * ORIENTATION
-        seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
+        seen = conjugate_times(at(y, q), body_vector(y, q + 8), number(r, q), numbers(r, q + 8))
         # The rotation is twice the vector part of q* dq.
-        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, three(y, s + 8 * OMEGA), implicit.follows)
+        turned = spun(seen[0], (seen[1], seen[2], seen[3]), omega, e, body_vector(y, s + 8 * OMEGA), implicit.follows)
         for c in range(3):
             write(parts, pose + c, moved[c])
             write(parts, pose + 3 + c, multiple(turned[1 + c], 2.0))
@@ -115,20 +115,20 @@ def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: An
             continue
         s, k, z = slot // 8 * STATE + slot % 8, slot // 8 * CON + slot % 8, implicit.vector + NODE * node
         scale = at(constants, k + 8 * INVERSE_MASS) ** 0.5
-        q, w, omega = s + 8 * ORIENTATION, k + 8 * FACTOR, three(y, s + 8 * OMEGA)
-        alpha = neighbours(parts, z + 3)
-        rate = three(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
-        pushed = gone_on(numbers(r, s + 8 * VELOCITY), multiple(e, scale), neighbours(parts, z))
+        q, w, omega = s + 8 * ORIENTATION, k + 8 * FACTOR, body_vector(y, s + 8 * OMEGA)
+        alpha = adjacent(parts, z + 3)
+        rate = body_vector(implicit.axes, slot // 8 * AXES + slot % 8 + TRANSLATIONS)
+        pushed = plus_multiple(numbers(r, s + 8 * VELOCITY), multiple(e, scale), adjacent(parts, z))
         v = unturned(pushed, e, rate)
-        moved = unturned(gone_on(numbers(r, s + 8 * POSITION), e, v), e, rate)
+        moved = unturned(plus_multiple(numbers(r, s + 8 * POSITION), e, v), e, rate)
         for c in range(3):
             o = w + 24 * c
             turning = along(alpha, (at(constants, o), at(constants, o + 8), at(constants, o + 16)))
             write(u, s + 8 * (VELOCITY + c), v[c])
             write(u, s + 8 * (POSITION + c), moved[c])
             write(u, s + 8 * (OMEGA + c), summed(number(r, s + 8 * (OMEGA + c)), product(e, turning)))
-        seen = seen_from(at(y, q), three(y, q + 8), number(r, q), numbers(r, q + 8))
+        seen = conjugate_times(at(y, q), body_vector(y, q + 8), number(r, q), numbers(r, q + 8))
         turned = spun(seen[0], (seen[1], seen[2], seen[3]), numbers(u, s + 8 * OMEGA), e, omega, implicit.follows)
-        orientation = placed(at(y, q), three(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
+        orientation = quaternion_times(at(y, q), body_vector(y, q + 8), turned[0], (turned[1], turned[2], turned[3]))
         for c in range(4):
             write(u, q + 8 * c, orientation[c])

@@ -74,7 +74,7 @@ class CouplingBlocks(NamedTuple):
     law_pair, law_first : pair of each frame with a load and each frame that moves, or -1; and the index of the first
         such pair of each law
     relation_pair, relation_first : pairs of the frames of relations, as for laws
-    own : (slots,) index of the pair that each body forms with itself, -1 for the ground
+    diagonal_pair : (slots,) index of the pair that each body forms with itself, -1 for the ground
     side_row : (S,) relation of each side
     side_slot : (S,) slot of the side's body, or -1 for the ground
     side_upper, side_lower : (S,) first elements of the blocks that couple the side's body and relation
@@ -89,7 +89,7 @@ class CouplingBlocks(NamedTuple):
     law_first: np.ndarray
     relation_pair: np.ndarray
     relation_first: np.ndarray
-    own: np.ndarray
+    diagonal_pair: np.ndarray
     side_row: np.ndarray
     side_slot: np.ndarray
     side_upper: np.ndarray
@@ -112,7 +112,7 @@ class ImplicitTables(NamedTuple):
     moving : (2 * MOVING slots,) derivatives of the motion of bodies in these directions
     by_pose, by_velocity : (PAIR Q,) derivatives of scaled loads with respect to poses and velocities
     rows, row_by_pose, row_by_velocity : (BLOCK S,) rows A and derivatives of Phi'', scaled
-    kept : (8 R,) whether rows are independent
+    independent : (8 R,) whether rows are independent
     variables : number of internal variables of force elements
     by_variable : (BLOCK per side of a law,) derivatives of scaled loads with respect to internal variables
     rate_by_pose, rate_by_velocity : (BLOCK per side of a law,) derivatives of the rates of internal variables
@@ -121,7 +121,7 @@ class ImplicitTables(NamedTuple):
     follows : 1.0 if the axes of rotations rotate with the bodies, 0.0 if they are at rest
     turn : (2 * PAIR slots) offset of the effect of each body's scaled acceleration on its pose and velocity
     response : (BLOCK per law) offset of the matrices K of the internal variables
-    found : (8 per law) offset of the variations of the internal variables
+    variable_changes : (8 per law) offset of the variations of the internal variables
     scratch : (3 BLOCK) offset of scratch blocks
     vector : (NODE N) right-hand side and solution
     pose, speed : (NODE slots) dq and dv of each body
@@ -138,7 +138,7 @@ class ImplicitTables(NamedTuple):
     rows: np.ndarray
     row_by_pose: np.ndarray
     row_by_velocity: np.ndarray
-    kept: np.ndarray
+    independent: np.ndarray
     variables: int
     by_variable: np.ndarray
     rate_by_pose: np.ndarray
@@ -148,7 +148,7 @@ class ImplicitTables(NamedTuple):
     follows: float
     turn: int
     response: int
-    found: int
+    variable_changes: int
     scratch: int
     vector: int
     pose: int

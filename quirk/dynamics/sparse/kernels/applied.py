@@ -113,7 +113,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
     `kin` holds the kinematics of all bodies. The loads are set to NaN before the call, so that they stay NaN if the law
     fails.
     """
-    hand_over(forces, e, t, y, kin)
+    write_inputs(forces, e, t, y, kin)
     o = ELEMENT_SIZE * e
     first, out = forces.entries[o + SIDE], forces.entries[o + OUTPUT]
     for s in range(first, forces.entries[o + SIDE_END]):
@@ -122,7 +122,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 
 @kernel
-def hand_over(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
+def write_inputs(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Write the time-dependent inputs of the law of force element e.
 
     The inputs are the prescribed motions at time t (s), the internal variables, and the motion of the bodies.

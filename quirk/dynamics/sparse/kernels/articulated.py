@@ -22,16 +22,16 @@ from quirk.jit.simd import add, at, load, put, store
 
 from .inertia import (
     add_inertia,
-    forces_alone,
-    give_way,
+    eliminate_freedom,
     inertia_of,
-    moments_alone,
     numbers3,
-    put_inertia,
     rotated,
     shift_momentum,
     shifted,
+    store_inertia,
     turn_momentum,
+    without_forces,
+    without_moments,
 )
 from .tree import (
     ARM_CHILD,
@@ -61,7 +61,7 @@ from .tree import (
 def articulate(tree: Tree) -> None:
     """Compute the articulated inertia of every body and the inertia that every joint transmits to the parent body."""
     for o in range(0, tree.inertia.shape[0], 8):
-        store(tree.inertia, o, load(tree.own, o))
+        store(tree.inertia, o, load(tree.body_inertia, o))
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
         articulate_joint(tree, t)
     for r in range(tree.roots.shape[0] // ROOT_ENTRIES):
@@ -76,17 +76,17 @@ def articulate_joint(tree: Tree, t: int) -> None:
     shifts, turns, place = 3 - at(entries, e + TRANSLATIONS), 3 - at(entries, e + ROTATIONS), o + FREEDOMS
     passed = shifted(inertia_of(inertia, INERTIA * at(entries, e + CHILD)), numbers3(joints, o + ARM_CHILD))
     for _ in range(shifts):
-        passed = give_way(joints, place, passed, shift_momentum(passed, numbers3(joints, place + DIRECTION)))
+        passed = eliminate_freedom(joints, place, passed, shift_momentum(passed, numbers3(joints, place + DIRECTION)))
         place += FREEDOM
     for _ in range(turns):
-        passed = give_way(joints, place, passed, turn_momentum(passed, numbers3(joints, place + DIRECTION)))
+        passed = eliminate_freedom(joints, place, passed, turn_momentum(passed, numbers3(joints, place + DIRECTION)))
         place += FREEDOM
     # Loads that a joint cannot transmit are set to zero: their round-off would be large for a slender parent.
     if turns == 3:
-        passed = forces_alone(passed)
+        passed = without_moments(passed)
     if shifts == 3:
-        passed = moments_alone(passed)
-    put_inertia(joints, o + TRANSMITTED, passed)
+        passed = without_forces(passed)
+    store_inertia(joints, o + TRANSMITTED, passed)
     if at(entries, e + PARENT) >= 0:
         C = numbers3(joints, o + TO_PARENT), numbers3(joints, o + TO_PARENT + 3), numbers3(joints, o + TO_PARENT + 6)
         arm = times(numbers3(joints, o + ARM_PARENT), -1.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from quirk.dynamics.model.layout import MOMENT
-from quirk.dynamics.model.vectors import add3, cross, dot, minus, plus, three, times
+from quirk.dynamics.model.vectors import add3, body_vector, cross, dot, minus, plus, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, put, splat, store
 
@@ -87,9 +87,9 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
         turn = plus(turn, times(numbers3(joints, o + INVERSES + 9 + 3 * k), value))
     put3(joints, o + PRESCRIBED, shift)
     put3(joints, o + PRESCRIBED + 3, turn)
-    force, moment = three(tree.bias, child), three(tree.bias, child + MOMENT)
+    force, moment = body_vector(tree.bias, child), body_vector(tree.bias, child + MOMENT)
     moment = plus(moment, cross(force, numbers3(joints, o + ARM_CHILD)))
-    for k in range(freedoms_of(tree, t)):
+    for k in range(freedom_count(tree, t)):
         place = o + FREEDOMS + FREEDOM * k
         along = dot(numbers3(joints, place + DIRECTION), force if is_shift(tree, t, k) else moment)
         alone = along * at(joints, place + COMPLIANCE)
@@ -125,7 +125,7 @@ def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tupl
 
 
 @kernel
-def freedoms_of(tree: Tree, t: int) -> int:
+def freedom_count(tree: Tree, t: int) -> int:
     """Return the number of degrees of freedom of joint t."""
     return 6 - at(tree.entries, JOINT_ENTRIES * t + TRANSLATIONS) - at(tree.entries, JOINT_ENTRIES * t + ROTATIONS)
 
@@ -164,8 +164,8 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
     n, child, parent = at(entries, e + NODE), at(entries, e + WRENCH_CHILD), at(entries, e + WRENCH_PARENT)
     shift, turn = numbers3(joints, o + PRESCRIBED), numbers3(joints, o + PRESCRIBED + 3)
     if at(entries, e + PARENT) >= 0:
-        of_parent = three(tree.acceleration, parent + MOMENT)
-        at_point = plus(three(tree.acceleration, parent), cross(of_parent, numbers3(joints, o + ARM_PARENT)))
+        of_parent = body_vector(tree.acceleration, parent + MOMENT)
+        at_point = plus(body_vector(tree.acceleration, parent), cross(of_parent, numbers3(joints, o + ARM_PARENT)))
         shift = plus(shift, transposed_times(joints, o + TO_PARENT, at_point))
         turn = plus(turn, transposed_times(joints, o + TO_PARENT, of_parent))
     force, moment = transmitted(joints, o, shift, turn)
@@ -176,7 +176,7 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
     for k in range(at(entries, e + ROTATIONS)):
         lane = at(entries, e + ROTATION_LANES + k)
         put(x, 8 * n + lane, -sign * dot(numbers3(joints, o + INVERSES + 9 + 3 * k), moment))
-    count = freedoms_of(tree, t)
+    count = freedom_count(tree, t)
     for m in range(count):
         k = count - 1 - m
         place = o + FREEDOMS + FREEDOM * k
@@ -186,11 +186,11 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
             shift = plus(shift, times(numbers3(joints, place + DIRECTION), q))
         else:
             turn = plus(turn, times(numbers3(joints, place + DIRECTION), q))
-    put_child(tree, child, minus(shift, cross(turn, numbers3(joints, o + ARM_CHILD))), turn)
+    store_child(tree, child, minus(shift, cross(turn, numbers3(joints, o + ARM_CHILD))), turn)
 
 
 @kernel
-def put_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
+def store_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
     """Write the linear and angular acceleration of a child body to tree.acceleration, from element `child` on."""
     for k in range(3):
         put(tree.acceleration, child + 8 * k, shift[k])

@@ -10,15 +10,15 @@ from quirk.jit.compilation import entry
 from quirk.jit.record import record
 
 from .bodies import normalise, poses
+from .constraint_solve import add_constraint_loads
 from .factorisation import factorise_rows
-from .impose import impose
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .project import project, renew
-from .redundancy import choose, judge, uniform_rows, weighed_rows
-from .round_off import evaluate_on_rows
+from .redundancy import count_independent, mass_metric_rows, select_rows, uniform_rows
+from .round_off_detection import evaluate_on_constraints
 from .rows import residuals
-from .work import RANK, TOLERANCE
+from .workspace import RANK, TOLERANCE
 
 
 @record
@@ -67,7 +67,7 @@ def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bo
     work, y = mechanism.work, query.y
     constrained = mechanism.nodes.rows.shape[0] > 0
     if task == EVALUATE:
-        evaluate_on_rows(mechanism, t, y, query.alpha, query.beta, query.rank, query.ydot)
+        evaluate_on_constraints(mechanism, t, y, query.alpha, query.beta, query.rank, query.ydot)
     elif task in (NORMALISE, PROJECT):
         normalise(mechanism.constants, y)
         if constrained and task == PROJECT:
@@ -75,9 +75,9 @@ def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bo
             return project(mechanism, t, y, query.length, query.counts, False)
     elif task == COUNT:
         uniform_rows(mechanism, t, y)
-        judge(work, work.summary[TOLERANCE])
+        count_independent(work, work.summary[TOLERANCE])
     elif task == CHOOSE:
-        return choose(mechanism, t, y, query.rank)
+        return select_rows(mechanism, t, y, query.rank)
     elif task == TRIANGULARISE:
         work.summary[RANK] = triangularise(
             work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor,
@@ -86,9 +86,9 @@ def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bo
     elif task == SUBSTITUTE:
         substitute(work.fronts, work.triangle, work.rhs, work.x)
     elif task == IMPULSE:
-        weighed_rows(mechanism, t, y)
+        mass_metric_rows(mechanism, t, y)
         factorise_rows(mechanism)
-        impose(mechanism, IMPULSE_PASSES)
+        add_constraint_loads(mechanism, IMPULSE_PASSES)
     else:
         poses(mechanism.constants, y, work.kin)
         residuals(mechanism.nodes, t, y, work.kin, 0 if task == PHI else 1, work.rhs)

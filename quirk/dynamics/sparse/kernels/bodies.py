@@ -172,7 +172,7 @@ def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) 
 
 
 @kernel
-def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
+def sum_body_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray) -> None:
     """Write the sum of weight, applied load and gyroscopic moment J omega x omega of each body to `wrench`.
 
     Forces are in the inertial frame; moments are scaled, W^T times the moment in body axes, with W W^T = J^-1. The
@@ -189,7 +189,7 @@ def take_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np
 
 
 @kernel
-def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
+def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
     """Set `bias` to minus the loads in `wrench`: forces (N) and moments (N m), both in body axes.
 
     In `wrench`, forces are in the inertial frame and moments are scaled by the transposed metric W^T of their body.
@@ -202,7 +202,9 @@ def take_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: 
 
 
 @kernel
-def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray) -> None:
+def loads_of_accelerations(
+    constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray
+) -> None:
     """Set `wrench` to the mass matrix M times the given accelerations of all bodies: the loads that cause them.
 
     `acceleration` holds the linear and angular accelerations in body axes.
@@ -215,7 +217,7 @@ def give_accelerations(constants: np.ndarray, kin: np.ndarray, acceleration: np.
 
 
 @kernel
-def released(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
+def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
     """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies under these loads.
 
     M is the mass matrix. Angular accelerations are multiplied by W^-1, with the metric W of a body: W W^T = J^-1.
@@ -321,7 +323,7 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 
 
 @kernel
-def reach(constants: np.ndarray, y: np.ndarray) -> float:
+def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
     """Return the largest distance of a center of mass from the origin of the inertial frame, m, in state y."""
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):

@@ -21,25 +21,25 @@ from .bodies import (
     VELOCITIES,
     free_accelerations,
     free_motion,
-    give_accelerations,
+    loads_of_accelerations,
     motion_of,
     poses,
     rates,
-    take_bias,
-    take_loads,
+    set_bias,
+    sum_body_loads,
 )
+from .constraint_solve import add_constraint_loads, clear, copy, wrenches
 from .extended import impose_doubled, keep_applied
 from .factorisation import factorise_rows, prepare_rows
 from .factorise import STRETCH, backward, factorise, forward
-from .friction import rub
-from .impose import clear, copy, impose, wrenches
+from .friction import solve_friction
 from .mechanism import Mechanism
 from .rows import along, constraint_rows
-from .work import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
+from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 
 
 @component(effort=7)
-def sweep(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
     t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. Groups of STRETCH nodes (joints) are
@@ -75,22 +75,22 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
         if forces.entries.shape[0] == 0:
             poses(constants, y, work.kin)
         # Applied and constraint loads are summed per body before division by its mass, which reduces round-off.
-        take_loads(constants, y, work.kin, work.wrench)
-        all_rows(mechanism, t, y, alpha, beta)
+        sum_body_loads(constants, y, work.kin, work.wrench)
+        compute_rows(mechanism, t, y, alpha, beta)
         copy(work.rhs, work.goal)
         if work.summary[KEPT] > 0.0:
             keep_applied(mechanism)
         factorise_rows(mechanism)
         if rubs:
-            rub(mechanism, y, passes)
+            solve_friction(mechanism, y, passes)
         elif work.summary[DOUBLED] > 0.0:
             clear(work.x)
         elif work.summary[METHOD] == FREEDOMS:
-            take_bias(constants, work.kin, work.wrench, tree.bias)
+            set_bias(constants, work.kin, work.wrench, tree.bias)
             solve_forest(tree, work.rhs, work.x)
-            give_accelerations(constants, work.kin, tree.acceleration, work.wrench)
+            loads_of_accelerations(constants, work.kin, tree.acceleration, work.wrench)
         else:
-            impose(mechanism, passes)
+            add_constraint_loads(mechanism, passes)
         if work.summary[DOUBLED] > 0.0:
             impose_doubled(mechanism, y)
     else:
@@ -98,7 +98,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
             free_accelerations(constants, y, work.kin)
         else:
             free_motion(constants, y, work.kin)
-        sweep(mechanism, t, y, alpha, beta)
+        compute_and_factorise(mechanism, t, y, alpha, beta)
         backward(pattern, work.Q, work.x)
         clear(work.wrench)
         wrenches(nodes, work.G, work.x, work.wrench, False)
@@ -128,7 +128,7 @@ def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
 
 
 @component(effort=3)
-def all_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
+def compute_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute all constraint rows A, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
     The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. If joints are eliminated by their degrees
@@ -145,7 +145,7 @@ def factorise_at(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     constants, work = mechanism.constants, mechanism.work
     free_motion(constants, y, work.kin)
     if work.summary[PASSES] > 1 or work.summary[METHOD] == FREEDOMS:
-        all_rows(mechanism, t, y, 0.0, 0.0)
+        compute_rows(mechanism, t, y, 0.0, 0.0)
         factorise_rows(mechanism)
     else:
-        sweep(mechanism, t, y, 0.0, 0.0)
+        compute_and_factorise(mechanism, t, y, 0.0, 0.0)

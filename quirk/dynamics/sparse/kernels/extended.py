@@ -7,9 +7,9 @@ its moment of inertia is small enough. The exact accelerations are well conditio
 
 Therefore rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the same
 numbers for state and model. The factorization remains that of doubles, and is used for iterative refinement (see
-`impose`). Rows of relations remain doubles; the right-hand sides are doubles, as their round-off changes accelerations
-by no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra Appl. 112 (1989)
-189-193).
+`constraint_solve`). Rows of relations remain doubles; the right-hand sides are doubles, as their round-off changes
+accelerations by no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra
+Appl. 112 (1989) 189-193).
 
 A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A node is a
 group of up to six rows, or a body with many joints.
@@ -28,10 +28,10 @@ from quirk.jit.simd import at, load, put, splat, store
 from quirk.jit.tracing import traced
 
 from .bodies import CON, WRENCH
+from .constraint_solve import clear, copy, wrenches
 from .extended_rows import rotations_below, rows_below
 from .factorisation import solve_rows
 from .friction import unit_force
-from .impose import clear, copy, wrenches
 from .mechanism import Mechanism
 from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_FORCE, SIDE_MOMENT, WRENCH_AT
 from .rows import HUB, RELATION
@@ -64,7 +64,7 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
     copy(extended.applied, work.wrench)
     for k in range(mechanism.frictions.element.shape[0]):
         unit_force(mechanism, k)
-    copy(work.wrench, work.given)
+    copy(work.wrench, work.applied_wrench)
     copy(extended.goal, work.goal)
     copy(work.x, work.sum)
     clear(extended.x)
@@ -72,7 +72,7 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
     for _ in range(MOST_PASSES):
         add_loads(mechanism)
         accelerate(mechanism.constants, work.wrench, extended.wrench, work.motion, extended.motion)
-        find_residual(mechanism)
+        compute_residual(mechanism)
         solve_rows(mechanism)
         clear(work.change)
         wrenches(nodes, work.G, work.x, work.change, False)
@@ -96,7 +96,7 @@ def add_loads(mechanism: Mechanism) -> None:
     """Set work.wrench to applied plus constraint loads of all multipliers, in double-double arithmetic."""
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     relations = nodes.relations
-    copy(work.given, work.wrench)
+    copy(work.applied_wrench, work.wrench)
     clear(extended.wrench)
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -157,13 +157,13 @@ def accelerate(
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
         for c in range(3):
-            over_mass(constants, block * CON + 8 * INVERSE_MASS, wrench, low, motion, below, f + 8 * c)
+            divide_by_mass(constants, block * CON + 8 * INVERSE_MASS, wrench, low, motion, below, f + 8 * c)
             store(motion, f + MOMENT + 8 * c, load(wrench, f + MOMENT + 8 * c))
             store(below, f + MOMENT + 8 * c, load(low, f + MOMENT + 8 * c))
 
 
 @traced
-def over_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
+def divide_by_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
     """Divide one component of the forces on eight bodies by their masses, in double-double arithmetic.
 
     The quotients are written to `motion` and their lower parts to `below`, from element o on.
@@ -174,7 +174,7 @@ def over_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below:
 
 
 @kernel
-def find_residual(mechanism: Mechanism) -> None:
+def compute_residual(mechanism: Mechanism) -> None:
     """Set work.rhs to the residual of the rows: work.goal minus each row times the accelerations in work.motion."""
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     relations = nodes.relations
@@ -189,31 +189,35 @@ def find_residual(mechanism: Mechanism) -> None:
                 e = RELATION_SIZE * nodes.lanes[n]
                 for s in range(relations.entries[e + SIDE], relations.entries[e + SIDE_END]):
                     b, g = relations.sides[SIDE_ENTRIES * s + WRENCH_AT], relations.sides[SIDE_ENTRIES * s + G_AT] + r
-                    rest, rest_low = less(rest, rest_low, -1.0, motion, below, b, G, low, g + SIDE_FORCE)
-                    rest, rest_low = less(rest, rest_low, -1.0, motion, below, b + MOMENT, G, low, g + SIDE_MOMENT)
+                    rest, rest_low = add_row_product(rest, rest_low, -1.0, motion, below, b, G, low, g + SIDE_FORCE)
+                    rest, rest_low = add_row_product(
+                        rest, rest_low, -1.0, motion, below, b + MOMENT, G, low, g + SIDE_MOMENT
+                    )
             else:
                 g, i, j = G_SIZE * n + r, nodes.wrench[2 * n], nodes.wrench[2 * n + 1]
-                rest, rest_low = less(rest, rest_low, 1.0, motion, below, i, G, low, g + G_FORCE)
-                rest, rest_low = less(rest, rest_low, -1.0, motion, below, j, G, low, g + G_FORCE)
-                rest, rest_low = less(rest, rest_low, -1.0, motion, below, i + MOMENT, G, low, g + G_I)
-                rest, rest_low = less(rest, rest_low, -1.0, motion, below, j + MOMENT, G, low, g + G_J)
+                rest, rest_low = add_row_product(rest, rest_low, 1.0, motion, below, i, G, low, g + G_FORCE)
+                rest, rest_low = add_row_product(rest, rest_low, -1.0, motion, below, j, G, low, g + G_FORCE)
+                rest, rest_low = add_row_product(rest, rest_low, -1.0, motion, below, i + MOMENT, G, low, g + G_I)
+                rest, rest_low = add_row_product(rest, rest_low, -1.0, motion, below, j + MOMENT, G, low, g + G_J)
             put(work.rhs, 8 * n + r, rest + rest_low)
 
 
 @kernel
-def less(
-    rest: float, rest_low: float, sign: float, motion: np.ndarray, below: np.ndarray, b: int, G: np.ndarray,
+def add_row_product(
+    value: float, value_low: float, sign: float, motion: np.ndarray, below: np.ndarray, b: int, G: np.ndarray,
     low: np.ndarray, g: int,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return `rest` plus `sign` times the scalar product of a motion and a constraint row, in double-double arithmetic.
+    """Return `value` plus `sign` times the product of a constraint row and a motion, in double-double arithmetic.
 
-    The motion begins at element b of `motion`, the row at element g of G; `rest_low`, `below` and `low` are lower
+    The motion begins at element b of `motion`, the row at element g of G; `value_low`, `below` and `low` are lower
     parts.
     """
     for c in range(3):
         m, k = b + 8 * c, g + 8 * c
-        rest, rest_low = plus_product(rest, rest_low, sign * at(motion, m), sign * at(below, m), at(G, k), at(low, k))
-    return rest, rest_low
+        value, value_low = plus_product(
+            value, value_low, sign * at(motion, m), sign * at(below, m), at(G, k), at(low, k)
+        )
+    return value, value_low
 
 
 @traced

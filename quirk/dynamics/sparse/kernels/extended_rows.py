@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, METRIC, ORIENTATION, POSITION, ROTATION
-from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, three, times
+from quirk.dynamics.model.vectors import body_vector, cross, dot, load3, minus, plus, times
 from quirk.jit.compilation import kernel
 from quirk.jit.double_double import DoubleDouble
 from quirk.jit.simd import at, load, store
@@ -74,7 +74,7 @@ def row_below(
     """
     R_i, R_j = rotation_of(kin, ki, rotation, oi), rotation_of(kin, kj, rotation, oj)
     arm_i, arm_j = numbers3(arm, 6 * n), numbers3(arm, 6 * n + 3)
-    p_i, p_j = (tuple(DoubleDouble(c) for c in three(y, s + 8 * POSITION)) for s in (si, sj))
+    p_i, p_j = (tuple(DoubleDouble(c) for c in body_vector(y, s + 8 * POSITION)) for s in (si, sj))
     d = plus(minus(p_j, p_i), minus(product(R_j, arm_j), product(R_i, arm_i)))
     u = product(R_i, load3(direction, 48 * n))
     v = product(R_j, load3(direction, 48 * n + DIRECTION_J))

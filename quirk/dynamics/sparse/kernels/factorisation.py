@@ -22,7 +22,7 @@ from .joint_geometry import place_joints
 from .mechanism import Mechanism
 from .orthogonal import substitute, triangularise
 from .rows import HUB
-from .work import BLOCKS, FACTORED, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
+from .workspace import BLOCKS, FACTORED, FOREST, FREEDOMS, LEAST, METHOD, PASSES, REFLECTIONS
 
 # Number of solves by blocks before the pivots, which determine it, are known: one refinement.
 UNTOLD_PASSES = 2
@@ -56,14 +56,14 @@ def factorise_rows(mechanism: Mechanism) -> None:
         return
     if work.summary[METHOD] != REFLECTIONS:
         factorise(pattern, 0, pattern.rows.shape[0], work.G, work.floor, work.B, work.Q)
-        if not positive(mechanism):
+        if not has_positive_pivots(mechanism):
             put(work.summary, METHOD, REFLECTIONS)
     if work.summary[METHOD] == REFLECTIONS:
         triangularise(work.fronts, work.triangle, work.G, work.scale, work.weight, work.lengths, work.floor, 0.0)
 
 
 @kernel
-def positive(mechanism: Mechanism) -> bool:
+def has_positive_pivots(mechanism: Mechanism) -> bool:
     """Return whether the factorization by blocks has positive pivots in all selected rows."""
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     for n in range(nodes.rows.shape[0]):

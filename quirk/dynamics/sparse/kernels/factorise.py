@@ -180,10 +180,10 @@ def _form(
     for u in range(at(pattern.update, block), at(pattern.update, block + 1)):
         q, b = at(pattern.Q, u), at(pattern.B, u)
         if at(pattern.source, u) == len(rows):
-            rows = less_square(rows, Q, q, B, b)
+            rows = minus_block_product(rows, Q, q, B, b)
         else:
             for r in range(at(pattern.source, u)):
-                rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
+                rows = minus_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
 
 
@@ -206,7 +206,7 @@ def plus_diagonal(rows: Any, weight: Any, units: Any) -> Any:
 
 
 @traced
-def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
+def minus_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
     """Return the rows of a block minus the product of a row of Q and the vector x.
 
     Row p decreases by the vector x times element q + 8 p of Q.
@@ -215,10 +215,10 @@ def less_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
 
 
 @traced
-def less_square(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
+def minus_block_product(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
     """Return the rows of a block minus the product of two blocks, stored from element q of Q and element b of B on."""
     for r in range(len(rows)):
-        rows = less_product(rows, Q, q + r, load(B, b + 8 * r))
+        rows = minus_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
 
 

@@ -26,7 +26,7 @@ from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store
 
 from .applied import ELEMENT_SIZE, OUTPUT, Forces
-from .impose import clear, impose
+from .constraint_solve import add_constraint_loads, clear
 from .loads import constraint_load
 from .mechanism import Mechanism
 
@@ -41,41 +41,41 @@ ENDS = 2
 
 
 @component(effort=3)
-def rub(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
+def solve_friction(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 
     The constraint rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and
     the sum w of all loads. At least `passes` solves are made for each right-hand side. y is the state.
     """
-    work, rubbing = mechanism.work, mechanism.frictions
-    count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
+    work, friction = mechanism.work, mechanism.frictions
+    count, rows, bodies = friction.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     for source in range(count + 1):
         if source > 0:
             clear(work.wrench)
             clear(work.goal)
             unit_force(mechanism, source - 1)
-        impose(mechanism, passes)
+        add_constraint_loads(mechanism, passes)
         for o in range(0, rows, 8):
-            store(rubbing.x, source * rows + o, load(work.x, o))
+            store(friction.x, source * rows + o, load(work.x, o))
         for o in range(0, bodies, 8):
-            store(rubbing.wrench, source * bodies + o, load(work.wrench, o))
+            store(friction.wrench, source * bodies + o, load(work.wrench, o))
         for k in range(count):
-            load_of(mechanism, k, y, LOAD * (source * count + k), rubbing.load)
+            load_of(mechanism, k, y, LOAD * (source * count + k), friction.load)
     magnitudes(mechanism)
     for o in range(0, rows, 8):
-        lanes = load(rubbing.x, o)
+        lanes = load(friction.x, o)
         for k in range(count):
-            lanes = lanes + at(rubbing.magnitude, k) * load(rubbing.x, (k + 1) * rows + o)
+            lanes = lanes + at(friction.magnitude, k) * load(friction.x, (k + 1) * rows + o)
         store(work.x, o, lanes)
     for o in range(0, bodies, 8):
-        lanes = load(rubbing.wrench, o)
+        lanes = load(friction.wrench, o)
         for k in range(count):
-            lanes = lanes + at(rubbing.magnitude, k) * load(rubbing.wrench, (k + 1) * bodies + o)
+            lanes = lanes + at(friction.magnitude, k) * load(friction.wrench, (k + 1) * bodies + o)
         store(work.wrench, o, lanes)
     for k in range(count):
-        out = first_output(mechanism.forces, rubbing.element[k])
+        out = first_output(mechanism.forces, friction.element[k])
         for o in range(out, out + ENDS * LANES, LANES):
-            store(mechanism.forces.outputs, o, at(rubbing.magnitude, k) * load(mechanism.forces.outputs, o))
+            store(mechanism.forces.outputs, o, at(friction.magnitude, k) * load(mechanism.forces.outputs, o))
 
 
 @kernel
@@ -137,11 +137,11 @@ def magnitudes(mechanism: Mechanism) -> None:
     before = math.inf
     for _ in range(MOST_ITERATIONS):
         linearise(mechanism)
-        determinant = eliminate(rubbing.matrix, rubbing.rest, count)
+        determinant = eliminate(rubbing.matrix, rubbing.residual, count)
         change, size = 0.0, 0.0
         for k in range(count):
-            put(rubbing.magnitude, k, at(rubbing.magnitude, k) + at(rubbing.rest, k))
-            change = max(change, abs(at(rubbing.rest, k)))
+            put(rubbing.magnitude, k, at(rubbing.magnitude, k) + at(rubbing.residual, k))
+            change = max(change, abs(at(rubbing.residual, k)))
             size = max(size, abs(at(rubbing.magnitude, k)))
         if not change < math.inf:
             break
@@ -159,15 +159,15 @@ def linearise(mechanism: Mechanism) -> None:
 
     mu are the coefficients of friction, and N the normal loads.
     """
-    rubbing = mechanism.frictions
-    count = rubbing.element.shape[0]
+    friction = mechanism.frictions
+    count = friction.element.shape[0]
     for k in range(count):
         present_load(mechanism, k)
-        wanted = at(rubbing.coefficient, k) * normal(mechanism, k, rubbing.present, 0)
-        put(rubbing.rest, k, wanted - at(rubbing.magnitude, k))
+        limit = at(friction.coefficient, k) * normal(mechanism, k, friction.present, 0)
+        put(friction.residual, k, limit - at(friction.magnitude, k))
         for m in range(count):
-            slope = normal_rate(mechanism, k, rubbing.present, 0, rubbing.load, LOAD * ((m + 1) * count + k))
-            put(rubbing.matrix, count * k + m, (1.0 if k == m else 0.0) - at(rubbing.coefficient, k) * slope)
+            slope = normal_rate(mechanism, k, friction.present, 0, friction.load, LOAD * ((m + 1) * count + k))
+            put(friction.matrix, count * k + m, (1.0 if k == m else 0.0) - at(friction.coefficient, k) * slope)
 
 
 @kernel
@@ -295,7 +295,7 @@ def carried(
 
 
 @kernel
-def turn_on_slip(mechanism: Mechanism) -> None:
+def align_with_slip(mechanism: Mechanism) -> None:
     """Set the direction of each friction force to that of the last evaluated slip, unless the slip has reversed."""
     rubbing, forces = mechanism.frictions, mechanism.forces
     for k in range(rubbing.element.shape[0]):

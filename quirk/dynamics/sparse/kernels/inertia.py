@@ -74,7 +74,7 @@ def _upper(rows: Any) -> Any:
 
 
 @traced
-def put_inertia(array: Any, o: Any, inertia: Any) -> None:
+def store_inertia(array: Any, o: Any, inertia: Any) -> None:
     """Store an inertia in an array, from element o on."""
     for k, x in enumerate(entries(inertia)):
         put(array, o + k, x)
@@ -162,7 +162,7 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 
 
 @traced
-def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
+def eliminate_freedom(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
     """Eliminate a degree of freedom n of a joint: return the reduced articulated inertia I - p p^T / (n . p), p = I n.
 
     `momentum` holds p, the momentum for unit velocity along n, as linear and angular part, followed by the inertia n .
@@ -177,14 +177,14 @@ def give_way(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
 
 
 @traced
-def forces_alone(inertia: Any) -> Any:
+def without_moments(inertia: Any) -> Any:
     """Return an inertia with zero mixed and rotational blocks, for a joint that transmits forces but no moments."""
     shifts, mixed, turns = inertia
     return shifts, _none_of(mixed), _none_of(turns)
 
 
 @traced
-def moments_alone(inertia: Any) -> Any:
+def without_forces(inertia: Any) -> Any:
     """Return an inertia with zero translational and mixed blocks, for a joint that transmits moments but no forces."""
     shifts, mixed, turns = inertia
     return _none_of(shifts), _none_of(mixed), turns

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_SIZE, POSITION, ROTATION
-from quirk.dynamics.model.vectors import back, cross, dot, minus, plus, three, times, turned
+from quirk.dynamics.model.vectors import back, body_vector, cross, dot, minus, plus, times, turned
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at
 from quirk.jit.tracing import traced
@@ -84,14 +84,14 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
     else:
         for k in range(count):
             g = G_SIZE * n + G_FORCE + at(entries, e + TRANSLATION_LANES + k)
-            put3(joints, o + INVERSES + 3 * k, back(kin, child, three(G, g)))
+            put3(joints, o + INVERSES + 3 * k, back(kin, child, body_vector(G, g)))
         regular = invert_rows(joints, o + INVERSES, freedoms, count)
         freedoms += FREEDOM * (3 - count)
     count = at(entries, e + ROTATIONS)
     for k in range(count):
         # The normal u x v of a row that keeps u of body i perpendicular to v of body j, in the axes of the child.
-        u = three(nodes.direction, 48 * n + at(entries, e + ROTATION_LANES + k))
-        v = three(nodes.direction, 48 * n + DIRECTION_J + at(entries, e + ROTATION_LANES + k))
+        u = body_vector(nodes.direction, 48 * n + at(entries, e + ROTATION_LANES + k))
+        v = body_vector(nodes.direction, 48 * n + DIRECTION_J + at(entries, e + ROTATION_LANES + k))
         if at(entries, e + CHILD_IS_J) != 0:
             u = transposed_times(joints, o + TO_PARENT, u)
         else:
@@ -105,7 +105,7 @@ def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) ->
 @traced
 def rotation_rows(kin: Any, k: Any) -> Any:
     """Return the rows of the rotation matrix of a body, whose kinematics begin at element k of `kin`."""
-    return tuple(three(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
+    return tuple(body_vector(kin, k + 8 * (ROTATION + 3 * row)) for row in range(3))
 
 
 @kernel
@@ -124,7 +124,7 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
     if at(entries, e + COINCIDES) == 0:
         si, sj = at(nodes.state, 2 * n), at(nodes.state, 2 * n + 1)
         ki, kj = at(nodes.kinematics, 2 * n), at(nodes.kinematics, 2 * n + 1)
-        apart = minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION))
+        apart = minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION))
         put3(joints, o + to_i, back(kin, ki, plus(apart, turned(kin, kj, arm_j))))
 
 

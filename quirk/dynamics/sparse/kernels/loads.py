@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, MOMENT, POSITION
-from quirk.dynamics.model.vectors import cross, minus, three, turned
+from quirk.dynamics.model.vectors import body_vector, cross, minus, turned
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, put, total
 
-from .coupled import (
+from .load_tables import (
     ARM,
     IS_TORQUE,
     J_IS_GROUND,
@@ -74,7 +74,7 @@ def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndar
     if entries[o + IS_TORQUE] == 0:
         return force
     u, kin = NUMBERS * r + UNSCALED, entries[o + KIN_I] if ground else entries[o + KIN_J]
-    a, b, c = three(wrench, near + MOMENT)
+    a, b, c = body_vector(wrench, near + MOMENT)
     numbers = readings.numbers
     moment = turned(
         work.kin,
@@ -87,7 +87,7 @@ def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndar
     )
     m = NUMBERS * r + ARM
     arm = turned(work.kin, entries[o + KIN_J], (at(numbers, m), at(numbers, m + 1), at(numbers, m + 2)))
-    centre = three(y, (entries[o + STATE_I] if ground else entries[o + STATE_J]) + 8 * POSITION)
-    away = minus(minus(centre, three(y, entries[o + STATE_J] + 8 * POSITION)), arm)
+    centre = body_vector(y, (entries[o + STATE_I] if ground else entries[o + STATE_J]) + 8 * POSITION)
+    away = minus(minus(centre, body_vector(y, entries[o + STATE_J] + 8 * POSITION)), arm)
     x, y_, z = cross(away, force)
     return moment[0] + x, moment[1] + y_, moment[2] + z

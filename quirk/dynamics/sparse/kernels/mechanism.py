@@ -9,12 +9,12 @@ import numpy as np
 from quirk.jit.record import record
 
 from .applied import Forces
-from .coupled import FrictionTables
 from .factorise import Pattern
+from .load_tables import FrictionTables
 from .recursion import Recursion
 from .rows import Nodes
 from .tree import Tree
-from .work import Workspace
+from .workspace import Workspace
 
 
 @record

@@ -45,8 +45,8 @@ class Fronts(NamedTuple):
     term_first : (L + 1,) index of the first product of each block
     left, right, left_force, right_force : products that form the couplings of joints with hubs, see `Pattern`
     pair_first : (K + 1,) index of the first pair of each node
-    one, two, target, pair_rows : the product of blocks `one` and `two` of a pair is subtracted from block `target` with
-        `pair_rows` rows
+    first_factor, second_factor, target, pair_rows : the product of blocks `first_factor` and `second_factor` of a pair
+        is subtracted from block `target` with `pair_rows` rows
     """
 
     rows: np.ndarray
@@ -70,8 +70,8 @@ class Fronts(NamedTuple):
     left_force: np.ndarray
     right_force: np.ndarray
     pair_first: np.ndarray
-    one: np.ndarray
-    two: np.ndarray
+    first_factor: np.ndarray
+    second_factor: np.ndarray
     target: np.ndarray
     pair_rows: np.ndarray
 
@@ -87,8 +87,9 @@ class Triangle(NamedTuple):
     factor : R and X by blocks, eight numbers for each row of the earlier node; dropped rows are zero
     distance : (8 K,) distance of each row from the span of the rows before it, over its length
     front, stack, reflector : scratch arrays
-    left : (2 K,) number of rows for joints, and for hubs, that remain in the front of each node and go to its parent
-    where : (K,) position of these rows on the stack, as a float
+    remaining : (2 K,) number of rows for joints, and for hubs, that remain in the front of each node and go to its
+        parent
+    stack_position : (K,) position of these rows on the stack, as a float
     """
 
     factor: np.ndarray
@@ -96,8 +97,8 @@ class Triangle(NamedTuple):
     front: np.ndarray
     stack: np.ndarray
     reflector: np.ndarray
-    left: np.ndarray
-    where: np.ndarray
+    remaining: np.ndarray
+    stack_position: np.ndarray
 
 
 @component(effort=3)
@@ -124,7 +125,7 @@ def triangularise(
         top = gather(fronts, triangle, n, G, scale, top)
         kept += eliminate(fronts, triangle, n, lengths, floor, tolerance)
         couplings(fronts, triangle, n)
-        top = hand_over(fronts, triangle, n, top)
+        top = push_remaining_rows(fronts, triangle, n, top)
     return kept
 
 
@@ -155,13 +156,13 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
     A front is the dense matrix in which a node is eliminated. `top` is the top of the stack of remaining rows, and the
     new top is returned. Rows for joints come first, then rows for hubs; their numbers are stored in `left`.
     """
-    front, stride, rows = triangle.front, front_stride(fronts, n), triangle.left
+    front, stride, rows = triangle.front, front_stride(fronts, n), triangle.remaining
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
         store(front, o, splat(0.0))
     rows[2 * n] = rows[2 * n + 1] = 0
     for c in range(fronts.child_first[n], fronts.child_first[n + 1]):
         k = fronts.child[c]
-        o = int(triangle.where[k])
+        o = int(triangle.stack_position[k])
         top = min(top, o)
         for kind in range(2):
             for _ in range(int(rows[2 * k + kind])):
@@ -212,7 +213,11 @@ def eliminate(
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
-    base, count, diagonal = front_base(fronts, n, own), int(triangle.left[2 * n + own]), fronts.start[fronts.first[n]]
+    base, count, diagonal = (
+        front_base(fronts, n, own),
+        int(triangle.remaining[2 * n + own]),
+        fronts.start[fronts.first[n]],
+    )
     p = 0
     for r in range(m):
         distance = column_length(front, base + p * stride + r, stride, count - p)
@@ -234,7 +239,7 @@ def eliminate(
     for row in range(p, count):
         for o in range(0, stride, 8):
             store(front, base + (row - p) * stride + o, load(front, base + row * stride + o))
-    triangle.left[2 * n + own] = count - p
+    triangle.remaining[2 * n + own] = count - p
     return p if own == 0 else 0
 
 
@@ -286,7 +291,7 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
     stride, found = front_stride(fronts, n), False
-    base = front_base(fronts, n, other) + stride * int(triangle.left[2 * n + other])
+    base = front_base(fronts, n, other) + stride * int(triangle.remaining[2 * n + other])
     for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
         if fronts.sign[fronts.column[block]] == sign:
             continue
@@ -300,9 +305,9 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
             store(factor, o + 8 * r, row * (1.0 / pivot) if pivot != 0.0 else splat(0.0))
             store(triangle.front, base + r * stride + 8 * (block - fronts.first[n]), load(factor, o + 8 * r))
     if found:
-        triangle.left[2 * n + other] += m
+        triangle.remaining[2 * n + other] += m
     for pair in range(fronts.pair_first[n], fronts.pair_first[n + 1]):
-        one, two, target = fronts.one[pair], fronts.two[pair], fronts.target[pair]
+        one, two, target = fronts.first_factor[pair], fronts.second_factor[pair], fronts.target[pair]
         for r in range(fronts.pair_rows[pair]):
             row = load(factor, target + 8 * r)
             for p in range(m):
@@ -311,16 +316,16 @@ def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
 
 
 @kernel
-def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
+def push_remaining_rows(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
     """Push the rows that remain in the front of node n onto the stack for its parent; return the new top of the stack.
 
     A front is the dense matrix in which a node is eliminated. If it has more rows than columns, the rows are first made
     triangular. `top` is the present top of the stack.
     """
     front, stack, stride, first = triangle.front, triangle.stack, front_stride(fronts, n), fronts.first[n]
-    triangle.where[n] = top
+    triangle.stack_position[n] = top
     for kind in range(2):
-        base, count, columns = front_base(fronts, n, kind), int(triangle.left[2 * n + kind]), 0
+        base, count, columns = front_base(fronts, n, kind), int(triangle.remaining[2 * n + kind]), 0
         sign = 1.0 if kind == 0 else -1.0
         for block in range(first + 1, fronts.first[n + 1]):
             columns += fronts.rows[fronts.column[block]] if fronts.sign[fronts.column[block]] == sign else 0
@@ -336,7 +341,7 @@ def hand_over(fronts: Fronts, triangle: Triangle, n: int, top: int) -> int:
                         reflect(fronts, triangle, n, o, r, block - first, count - p, length)
                         p += 1
             count = p
-        triangle.left[2 * n + kind] = count
+        triangle.remaining[2 * n + kind] = count
         for row in range(count):
             for o in range(8, stride, 8):
                 store(stack, top, load(front, base + row * stride + o))

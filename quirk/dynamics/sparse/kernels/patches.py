@@ -15,8 +15,8 @@ from __future__ import annotations
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
-from .coupled import PATCH_SIZE, PATCH_SLIDES, PATCH_START, PATCH_WAYS, READING, TERM_COUNT, TERMS, Readings
 from .friction import eliminate, linearise
+from .load_tables import PATCH_SIZE, PATCH_SLIDES, PATCH_START, PATCH_WAYS, READING, TERM_COUNT, TERMS, Readings
 from .mechanism import Mechanism
 from .room import LOADS, room
 
@@ -66,16 +66,16 @@ def couple(mechanism: Mechanism, readings: Readings, r: int, weights: int) -> No
     for way in range(ways):
         linearise(mechanism)
         for k in range(frictions):
-            put(rubbing.rest, k, 0.0)
+            put(rubbing.residual, k, 0.0)
         for contact in range(contacts):
             k = readings.slides[slides + contact]
             if k >= 0:
-                put(rubbing.rest, k, at(rubbing.coefficient, k) * at(readings.basis, LOADS * contact * ways + way))
-        eliminate(rubbing.matrix, rubbing.rest, frictions)
+                put(rubbing.residual, k, at(rubbing.coefficient, k) * at(readings.basis, LOADS * contact * ways + way))
+        eliminate(rubbing.matrix, rubbing.residual, frictions)
         for term in range(count):
             row, change = readings.multipliers[first + term], 0.0
             for k in range(frictions):
-                change += at(rubbing.rest, k) * at(rubbing.x, (k + 1) * rows + row)
+                change += at(rubbing.residual, k) * at(rubbing.x, (k + 1) * rows + row)
             put(readings.scratch, term, change)
         for load_of_contact in range(LOADS * contacts):
             change = 0.0

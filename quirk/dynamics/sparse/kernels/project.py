@@ -16,9 +16,9 @@ from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, put
 
-from .bodies import POSES, VELOCITIES, displace, motion_of, reach, rotations, speed, subtract
+from .bodies import POSES, VELOCITIES, displace, largest_distance, motion_of, rotations, speed, subtract
+from .constraint_solve import copy, set_constraint_loads, solve_count, solve_once
 from .evaluate import factorise_at
-from .impose import copy, impose_alone, push, solves_for
 from .mechanism import Mechanism
 from .recursion_solve import (
     correct_recursively,
@@ -30,7 +30,7 @@ from .recursion_solve import (
 )
 from .redundancy import EPSILON
 from .rows import along, residuals
-from .work import CORRECTION, LEAST
+from .workspace import CORRECTION, LEAST
 
 # Steps below ROUND_OFF, over the length of the system or its speed, are round-off, as are steps below ROUND_OFF_ULPS
 # units in the last place of the largest position.
@@ -57,17 +57,17 @@ MOST_STEPS = 16
 
 
 @component(effort=4)
-def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, away: bool) -> bool:
+def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, distant: bool) -> bool:
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
     The factorization in mechanism.work belongs to a nearby state; it is renewed if the steps contract too slowly. If
-    `away`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
+    `distant`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
     with it suffices, and convergence with the new factorization is estimated instead of tested by another step. Numbers
     of steps and factorizations are added to counts.corrections and counts.factorisations; `length` is the
     characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
-    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * reach(constants, y) / length
+    round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / length
     moved = turned_since_factorization(mechanism, y)
     for level in range(2):
         if level == VELOCITIES:
@@ -79,7 +79,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
             else:
                 rotations(y, work.kin)
                 residuals(nodes, t, y, work.kin, level, work.rhs)
-                push(mechanism)
+                solve_once(mechanism)
                 size = displace(constants, y, work.wrench, level, length)
             counts.corrections += 1
             if level == POSES and previous == np.inf and not renewed:
@@ -95,14 +95,14 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
             if size * min(rate, 1.0) <= round_off:
                 done = True
                 break
-            if rate > SLOW and (previous < np.inf or (away and moved == np.inf)):
+            if rate > SLOW and (previous < np.inf or (distant and moved == np.inf)):
                 if renewed and rate >= 0.5:
                     done = size < STAGNANT or (level == VELOCITIES and size < STAGNANT * speed(constants, y, length))
                     break
                 renew(mechanism, t, y)
                 counts.factorisations += 1
                 renewed, size = True, np.inf
-                if away:
+                if distant:
                     moved = 0.0
             previous = size
         if not done:
@@ -133,11 +133,11 @@ def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: i
         tangential_recursively(mechanism, y)
     elif constrained:
         along(nodes, work.G, work.motion, work.rhs)
-        passes = solves_for(mechanism, ACROSS)
+        passes = solve_count(mechanism, ACROSS)
         if passes > 1:
             copy(work.motion, work.change)
-            impose_alone(mechanism, passes, ACROSS)
+            set_constraint_loads(mechanism, passes, ACROSS)
             copy(work.change, work.motion)
         else:
-            push(mechanism)
+            solve_once(mechanism)
         subtract(constants, work.wrench, work.motion)

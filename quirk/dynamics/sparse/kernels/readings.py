@@ -14,7 +14,8 @@ from quirk.jit.simd import at, load, total
 
 from .applied import ELEMENT_SIZE, OUTPUT
 from .bodies import CON, STATE
-from .coupled import (
+from .friction import load_of, normal
+from .load_tables import (
     AXIS,
     COEFFICIENT,
     CONE,
@@ -41,7 +42,6 @@ from .coupled import (
     TERMS,
     Readings,
 )
-from .friction import load_of, normal
 from .loads import component, constraint_load
 from .mechanism import Mechanism
 from .patches import patch

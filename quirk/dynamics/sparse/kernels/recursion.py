@@ -78,7 +78,7 @@ class Recursion(NamedTuple):
     ----------
     entries : (JOINT_ENTRIES n,) integers of each joint
     parents : for each slot of a body, the first element of its parent in `posture` and in states
-    own : (BODY_NUMBERS n,) constants of the body of each joint
+    body_constants : (BODY_NUMBERS n,) constants of the body of each joint
     bodies : constants of all bodies, in blocks of eight
     gravity : (3,) gravitational acceleration, m/s^2, inertial frame
     posture : output, in blocks of eight: postures of all bodies
@@ -90,7 +90,7 @@ class Recursion(NamedTuple):
 
     entries: np.ndarray
     parents: np.ndarray
-    own: np.ndarray
+    body_constants: np.ndarray
     bodies: np.ndarray
     gravity: np.ndarray
     posture: np.ndarray

@@ -41,15 +41,15 @@ from .recursion import (
 from .recursion_vectors import (
     back,
     forth,
-    gathered_all,
+    gathered_components,
     indices_of,
     load_four,
+    load_rows,
     matrix_of,
     product,
-    put_rows,
+    store_rows,
     sum_of_squares,
     symmetric_times,
-    take_rows,
 )
 
 # Number of array elements per block of eight bodies.
@@ -105,7 +105,7 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 
 def relative(posture: Any, p: Any, parents: Any) -> Any:
     """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents."""
-    w, x, z, v = gathered_all(posture, parents, QUATERNION, 4)
+    w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
 
 
@@ -118,7 +118,7 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
-    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, indices, OMEGA, 3)
+    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_components(posture, indices, OMEGA, 3)
     shift = cross(of_parent, cross(of_parent, load3(bodies, c + 8 * ARM_OF_BODY)))
     turn = cross(back(E, of_parent), omega)
     force = cross(omega, cross(omega, load3(bodies, c + 8 * MASS_MOMENT)))
@@ -133,28 +133,28 @@ def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
     return force, plus(moment, cross(load3(bodies, c + 8 * CENTER), force))
 
 
-def put_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
+def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
     """Store the results of `bias_of` for eight joints, from element j of `joints` on."""
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
-    put_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
-    put_rows(joints, j + COLUMNS + 8, JOINT_NUMBERS, [*z, zero, *E[0], zero])
-    put_rows(joints, j + ROWS + 4, JOINT_NUMBERS, [*E[1], zero, *E[2], zero])
-    put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
-    put_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
+    store_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
+    store_rows(joints, j + COLUMNS + 8, JOINT_NUMBERS, [*z, zero, *E[0], zero])
+    store_rows(joints, j + ROWS + 4, JOINT_NUMBERS, [*E[1], zero, *E[2], zero])
+    store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+    store_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 
 
 @traced
-def put_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
+def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
     """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
 
     The results are stored in `joints`.
     """
-    put_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
+    store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
 
 @traced
-def put_biases_with_loads(
+def store_biases_with_loads(
     bodies: Any, posture: Any, parents: Any, joints: Any, kin: Any, i: Any, p: Any, c: Any, j: Any, k: Any
 ) -> None:
     """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
@@ -163,7 +163,7 @@ def put_biases_with_loads(
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
-    put_joints(joints, j, E, shift, turn, minus(force, applied), minus(moment, about))
+    store_joints(joints, j, E, shift, turn, minus(force, applied), minus(moment, about))
 
 
 @kernel
@@ -176,9 +176,9 @@ def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
     for block in range(posture.shape[0] // POSTURES):
         i, p, c, j = block * 16, block * POSTURES, block * BODIES, block * JOINTS
         if loaded:
-            put_biases_with_loads(bodies, posture, parents, joints, kin, i, p, c, j, block * KIN)
+            store_biases_with_loads(bodies, posture, parents, joints, kin, i, p, c, j, block * KIN)
         else:
-            put_biases(bodies, posture, parents, joints, i, p, c, j)
+            store_biases(bodies, posture, parents, joints, i, p, c, j)
 
 
 @traced
@@ -186,7 +186,7 @@ def rate_of(
     bodies: Any, posture: Any, joints: Any, y: Any, ydot: Any, gravity: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
     """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations."""
-    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
     linear = plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))
     linear = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), linear)

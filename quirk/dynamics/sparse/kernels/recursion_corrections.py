@@ -41,17 +41,17 @@ from .recursion_bodies import BODIES, JOINTS, POSTURES
 from .recursion_vectors import (
     back,
     forth,
-    gathered_all,
+    gathered_components,
     indices_of,
     load_four,
+    load_rows,
     matrix_of,
-    put_rows,
+    store_rows,
     symmetric_times,
-    take_rows,
 )
 
 
-def own_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
+def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the forces and moments that eight separate bodies need for given accelerations, in joint frames.
 
     `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2).
@@ -61,38 +61,38 @@ def own_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
     return force, plus(moment, cross(load3(bodies, c + 8 * MASS_MOMENT), shift))
 
 
-def put_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
+def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
     """Store forces and moments of eight joints, which begin at element j of `joints`."""
     zero = zero_of(joints)
-    put_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
+    store_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 
 
 @traced
-def take_moved(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
+def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
     """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads in `joints`.
 
     The load on a body is its inertia times its displacement.
     """
-    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
     store3(moved, m, shift)
     store3(moved, m + 24, turn)
-    put_loads(joints, j, *own_loads(bodies, c, shift, turn))
+    store_loads(joints, j, *inertia_loads(bodies, c, shift, turn))
 
 
 @kernel
-def resist_moved(recursion: Recursion) -> None:
+def load_by_displacements(recursion: Recursion) -> None:
     """Copy the displacements of all bodies from `joints` to `moved`, and set the loads in `joints`.
 
     The load on a body is its inertia times its displacement.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
-        take_moved(recursion.bodies, recursion.joints, recursion.moved, c, j, m)
+        keep_displacements(recursion.bodies, recursion.joints, recursion.moved, c, j, m)
 
 
 @traced
-def resist(
+def load_by_motion(
     bodies: Any, posture: Any, constants: Any, motion: Any, joints: Any, p: Any, c: Any, k: Any, f: Any, j: Any
 ) -> None:
     """Set the loads on eight bodies to minus their inertia times their motion.
@@ -103,18 +103,18 @@ def resist(
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
     shift = times(back(matrix_of(load_four(posture, p + 8 * QUATERNION)), load3(motion, f)), -1.0)
     shift = minus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
-    put_loads(joints, j, *own_loads(bodies, c, shift, turn))
+    store_loads(joints, j, *inertia_loads(bodies, c, shift, turn))
 
 
 @kernel
-def resist_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
+def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Set the load on each body to minus its inertia times its motion.
 
     `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
-        resist(
+        load_by_motion(
             recursion.bodies,
             recursion.posture,
             constants,
@@ -146,14 +146,14 @@ def take_motion(
 
     `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
-    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
     store3(motion, f, shift)
     store3(motion, f + MOMENT, rows_times(constants, k + 8 * INVERSE_FACTOR, turn))
 
 
 @kernel
-def give_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
+def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Convert the motion of all bodies in `recursion.joints` to `motion`.
 
     `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
@@ -183,14 +183,14 @@ def pose_gap(
     The results are stored as the biases of the joints in `joints`.
     """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
-    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
-    apart = minus(load3(y, s + 8 * POSITION), gathered_all(y, at_state, POSITION, 3))
+    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
+    apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, at_state, POSITION, 3))
     apart = minus(apart, forth(mine, load3(bodies, c + 8 * CENTER)))
     gap = minus(back(other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
     x, y_, z = back(mine, forth(other, load3(bodies, c + 8 * AXIS)))
     across, about, _ = back(mine, forth(other, load3(bodies, c + 8 * CROSS_AXIS)))
     # The axes may be along or against each other.
-    put_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, across * about))
+    store_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, across * about))
 
 
 @traced
@@ -202,25 +202,25 @@ def velocity_gap(
     The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`.
     """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
-    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_all(posture, at_posture, QUATERNION, 4))
-    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_all(posture, at_posture, OMEGA, 3)
-    apart = minus(load3(y, s + 8 * VELOCITY), gathered_all(y, at_state, VELOCITY, 3))
+    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
+    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_components(posture, at_posture, OMEGA, 3)
+    apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, at_state, VELOCITY, 3))
     gap = minus(
         back(other, minus(apart, forth(mine, cross(omega, load3(bodies, c + 8 * CENTER))))),
         cross(of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
     )
     x, y_, z = minus(back(mine, forth(other, of_parent)), omega)
     held = load(bodies, c + 8 * HINGED)
-    put_gaps(joints, j, times(gap, -1.0), (x * held, y_ * held, z * load(bodies, c + 8 * WELDED)))
+    store_gaps(joints, j, times(gap, -1.0), (x * held, y_ * held, z * load(bodies, c + 8 * WELDED)))
 
 
-def put_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
+def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
     """Store the prescribed relative displacements (biases) of eight joints, from element j of `joints` on.
 
     `shift` are the translations, `turn` the rotations.
     """
     zero = zero_of(joints)
-    put_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+    store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
 
 
 @kernel
@@ -240,7 +240,7 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
     """Return the sums of the displacements of eight bodies in `moved` and `joints`, at the centers of mass."""
-    ax, ay, az, _, bx, by, bz, _ = take_rows(joints, j + SHIFT, JOINT_NUMBERS)
+    ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))
     return motion_at_center(bodies, posture, p, c, shift, turn)
 

@@ -50,21 +50,21 @@ from .recursion_vectors import (
     combined,
     cross4,
     lanes_of,
-    put_three,
+    load_vectors,
+    store_vectors,
     sum_of_lanes,
     symmetric,
-    three_of,
     transposed,
 )
 
 
-def body_inertia(own: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
+def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
     """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
 
     M, H and J are the translational, mixed and rotational blocks; force and moment are those without acceleration.
     """
-    mass = [load4(own, b + MASS_AFTER - k) for k in range(3)]
-    rows = [*mass, *three_of(own, b + LOWER), *three_of(own, b + TURNS)]
+    mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
+    rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
     rows += [load4(joints, j + FORCE), load4(joints, j + MOMENT)]
     rows = [row + load4(articulated, children + 4 * k) for k, row in enumerate(rows)]
     return rows[:3], rows[3:6], rows[6:9], rows[9], rows[10]
@@ -86,16 +86,18 @@ def arm_cross(arm: Any, rows: Any) -> Any:
     return y * c - z * b, z * a - x * c, x * b - y * a
 
 
-def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, added_to: Any, total: Any) -> None:
+def transmit_inertia(
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, reduced: Any, added_to: Any, total: Any
+) -> None:
     """Add the articulated inertia that a joint transmits to that of its parent, in the frame of the parent.
 
-    `left` holds the rows of the blocks M, H^T and J after elimination of the joint, the number of columns of J that are
-    not zero, the force and the moment. The sum of this and the inertia at `added_to` is stored at `total`.
+    `reduced` holds the rows of the blocks M, H^T and J after elimination of the joint, the number of columns of J that
+    are not zero, the force and the moment. The sum of this and the inertia at `added_to` is stored at `total`.
     """
-    M, T, J, width, force, moment = left
-    columns = three_of(joints, j + COLUMNS)
+    M, T, J, width, force, moment = reduced
+    columns = load_vectors(joints, j + COLUMNS)
     E = [[at(joints, j + ROWS + 4 * k + m) for m in range(3)] for k in range(3)]
-    arm, around = [at(own, b + ARM + k) for k in range(3)], load4(own, b + ARM)
+    arm, around = [at(constants, b + ARM + k) for k in range(3)], load4(constants, b + ARM)
     M = turned_rows(E, columns, M, 3)
     lower = arm_cross(arm, M)
     J_new = [None, None, None]
@@ -124,10 +126,10 @@ def pass_on(joints: Any, own: Any, articulated: Any, j: Any, b: Any, left: Any, 
 
 @traced
 def open_hinge(
-    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
     """Eliminate the rotation of a hinge, and add the inertia and load that it transmits to those of the parent."""
-    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
     scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
     M = symmetric([row - spread(scaled_shift, k) * by_shift for k, row in enumerate(M)])
@@ -136,7 +138,7 @@ def open_hinge(
     x, y = (at(joints, j + TURN_BIAS + k) for k in range(2))
     force = force + alone * by_shift + combined((x, y), T[:2])
     moment = moment + alone * by_turn + combined((x, y), J[:2])
-    pass_on(joints, own, articulated, j, b, (M, T, J, 2, force, moment), added_to, total)
+    transmit_inertia(joints, constants, articulated, j, b, (M, T, J, 2, force, moment), added_to, total)
 
 
 def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
@@ -155,9 +157,9 @@ def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
 
 
 @traced
-def close_hinge(joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
+def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
     """Eliminate the rotation of a hinge between a body and the ground."""
-    _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
+    _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_hinge(joints, j, T, J, moment)
 
 
@@ -172,8 +174,8 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
     inverse = [row * (1.0 / determinant) for row in adjugate]
     given = [combined(lanes_of(row), inverse) for row in transposed(T)]
     alone = combined(lanes_of(moment), inverse)
-    put_three(blocks, k, inverse)
-    put_three(joints, j + GIVEN_BY_SHIFT, given)
+    store_vectors(blocks, k, inverse)
+    store_vectors(joints, j + GIVEN_BY_SHIFT, given)
     store4(joints, j + ALONE_TURN, alone)
     return given, alone
 
@@ -181,7 +183,7 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
 @traced
 def open_ball(
     joints: Any,
-    own: Any,
+    constants: Any,
     articulated: Any,
     blocks: Any,
     j: Any,
@@ -192,35 +194,39 @@ def open_ball(
     total: Any,
 ) -> None:
     """Eliminate the rotations of a ball joint, and add the inertia and load it transmits to those of the parent."""
-    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
     force = force - combined(lanes_of(alone), T)
-    pass_on(joints, own, articulated, j, b, (M, None, None, 0, force, None), added_to, total)
+    transmit_inertia(joints, constants, articulated, j, b, (M, None, None, 0, force, None), added_to, total)
 
 
 @traced
-def close_ball(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
+def close_ball(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> None:
     """Eliminate the rotations of a ball joint between a body and the ground."""
-    _, T, J, _, moment = body_inertia(own, joints, articulated, b, j, children)
+    _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
 
 
 @traced
 def pass_weld(
-    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
     """Add the inertia of a welded body, and the load on it, to those of the parent."""
-    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
     force, moment = force + combined(turn, T), moment + combined(turn, J)
-    pass_on(joints, own, articulated, j, b, (M, T, J, 3, force, moment), added_to, total)
+    transmit_inertia(joints, constants, articulated, j, b, (M, T, J, 3, force, moment), added_to, total)
 
 
 @traced
-def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any) -> None:
+def gather_free(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> None:
     """Store the articulated inertia of a free body, as its lower triangle, and the load on the body."""
-    M, T, J, force, moment = body_inertia(own, joints, articulated, b, j, children)
+    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     for row in range(3):
         for c in range(row + 1):
             put(blocks, k + 6 * row + c, lane_of(M[row], c))
@@ -234,7 +240,7 @@ def gather_free(joints: Any, own: Any, articulated: Any, blocks: Any, j: Any, b:
 @kernel
 def articulate_all(recursion: Recursion) -> None:
     """Compute the articulated inertias of all bodies, and eliminate the degrees of freedom of all joints."""
-    entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
+    entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):
         e, j, b = JOINT_ENTRIES * t, JOINT_NUMBERS * t, BODY_NUMBERS * t
@@ -246,19 +252,19 @@ def articulate_all(recursion: Recursion) -> None:
         )
         if kind == HINGE:
             if total >= 0:
-                open_hinge(joints, own, articulated, j, b, children, added_to, total)
+                open_hinge(joints, constants, articulated, j, b, children, added_to, total)
             else:
-                close_hinge(joints, own, articulated, j, b, children)
+                close_hinge(joints, constants, articulated, j, b, children)
         elif kind == BALL:
             k = at(entries, e + BLOCK)
             if total >= 0:
-                open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
+                open_ball(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
             else:
-                close_ball(joints, own, articulated, blocks, j, b, k, children)
+                close_ball(joints, constants, articulated, blocks, j, b, k, children)
         elif kind == WELD:
             if total >= 0:
-                pass_weld(joints, own, articulated, j, b, children, added_to, total)
+                pass_weld(joints, constants, articulated, j, b, children, added_to, total)
         else:
             k = at(entries, e + BLOCK)
-            gather_free(joints, own, articulated, blocks, j, b, k, children)
+            gather_free(joints, constants, articulated, blocks, j, b, k, children)
             factorise_inertia(blocks, k)

@@ -41,7 +41,7 @@ from .recursion_vectors import (
     combined,
     cross4,
     lanes_of,
-    three_of,
+    load_vectors,
     transposed,
 )
 
@@ -52,17 +52,17 @@ def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     return force, load4(joints, j + MOMENT) + load4(articulated, children + ARTICULATED_MOMENT)
 
 
-def pass_loads_on(
-    joints: Any, own: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
+def transmit_loads(
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
 ) -> None:
     """Add the force and moment that a joint transmits to the loads on the parent.
 
     Both are converted to the frame and the joint point of the parent. The force is a vector; the moment is a list of
     its components that the joint transmits, the first 0, 2 or 3, each in all elements of a vector.
     """
-    columns = three_of(joints, j + COLUMNS)
+    columns = load_vectors(joints, j + COLUMNS)
     force = combined(lanes_of(force), columns)
-    around = cross4(load4(own, b + ARM), force)
+    around = cross4(load4(constants, b + ARM), force)
     if moment:
         around = around + combined(moment, columns[: len(moment)])
     store4(articulated, total + ARTICULATED_FORCE, load4(articulated, added_to + ARTICULATED_FORCE) + force)
@@ -86,17 +86,17 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
     The force is transmitted to the parent, and is in the frame of the joint.
     """
     force, moment = loads_of(joints, articulated, j, children)
-    store4(joints, j + ALONE_TURN, combined(lanes_of(moment), three_of(blocks, k)))
-    return force - combined(lanes_of(moment), transposed(three_of(joints, j + GIVEN_BY_SHIFT)))
+    store4(joints, j + ALONE_TURN, combined(lanes_of(moment), load_vectors(blocks, k)))
+    return force - combined(lanes_of(moment), transposed(load_vectors(joints, j + GIVEN_BY_SHIFT)))
 
 
 @traced
 def load_open_hinge(
-    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
     """Add the force and moment that a hinge transmits to the loads on the parent."""
     force, moment = load_hinge(joints, articulated, j, children)
-    pass_loads_on(joints, own, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
+    transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
 
 
 @traced
@@ -108,7 +108,7 @@ def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> N
 @traced
 def load_open_ball(
     joints: Any,
-    own: Any,
+    constants: Any,
     articulated: Any,
     blocks: Any,
     j: Any,
@@ -120,7 +120,7 @@ def load_open_ball(
 ) -> None:
     """Add the force that a ball joint transmits to the loads on the parent."""
     force = load_ball(joints, articulated, blocks, j, k, children)
-    pass_loads_on(joints, own, articulated, j, b, force, [], added_to, total)
+    transmit_loads(joints, constants, articulated, j, b, force, [], added_to, total)
 
 
 @traced
@@ -131,11 +131,11 @@ def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any,
 
 @traced
 def load_weld(
-    joints: Any, own: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
     """Add the force and moment on a welded body to the loads on the parent."""
     force, moment = loads_of(joints, articulated, j, children)
-    pass_loads_on(joints, own, articulated, j, b, force, lanes_of(moment), added_to, total)
+    transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment), added_to, total)
 
 
 @traced
@@ -149,7 +149,7 @@ def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
 @kernel
 def load_all(recursion: Recursion) -> None:
     """Transmit the loads in `recursion.joints` from the tips to the roots, with the stored articulated inertias."""
-    entries, joints, own, blocks = recursion.entries, recursion.joints, recursion.own, recursion.blocks
+    entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):
         e, j, b = JOINT_ENTRIES * t, JOINT_NUMBERS * t, BODY_NUMBERS * t
@@ -157,16 +157,16 @@ def load_all(recursion: Recursion) -> None:
         added_to, total, k = at(entries, e + ADDED_TO), at(entries, e + SUM), at(entries, e + BLOCK)
         if kind == HINGE:
             if total >= 0:
-                load_open_hinge(joints, own, articulated, j, b, children, added_to, total)
+                load_open_hinge(joints, constants, articulated, j, b, children, added_to, total)
             else:
                 load_closed_hinge(joints, articulated, j, children)
         elif kind == BALL:
             if total >= 0:
-                load_open_ball(joints, own, articulated, blocks, j, b, k, children, added_to, total)
+                load_open_ball(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
             else:
                 load_closed_ball(joints, articulated, blocks, j, k, children)
         elif kind == WELD:
             if total >= 0:
-                load_weld(joints, own, articulated, j, b, children, added_to, total)
+                load_weld(joints, constants, articulated, j, b, children, added_to, total)
         else:
             load_free(joints, articulated, j, children)

@@ -43,88 +43,88 @@ from .recursion_vectors import (
     combined,
     cross4,
     lanes_of,
+    load_vectors,
     sum_of_lanes,
-    three_of,
 )
 
 # Unit vector along z.
 AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 
 
-def at_joint(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
+def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
     """Return the linear and angular acceleration that a body would have if its joint were locked, in its joint frame.
 
     Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
     points due to velocities.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
-    shift = shift + cross4(turn, load4(own, b + ARM))
+    shift = shift + cross4(turn, load4(constants, b + ARM))
     if biased:
         shift = shift + load4(joints, j + SHIFT_BIAS)
-    rows = three_of(joints, j + ROWS)
+    rows = load_vectors(joints, j + ROWS)
     shift, turn = combined(lanes_of(shift), rows), combined(lanes_of(turn), rows)
     return shift, (turn + load4(joints, j + TURN_BIAS) if biased else turn)
 
 
-def follow_hinge(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
+def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent.
 
     Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge.
     """
-    shift, turn = at_joint(joints, own, j, b, parent, biased)
+    shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     taken = sum_of_lanes(load4(joints, j + MOMENTUM_SHIFT) * shift + load4(joints, j + MOMENTUM_TURN) * turn)
     rate = at(joints, j + ALONE) - taken * at(joints, j + COMPLIANCE)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn + rate * load4(axis, 0))
 
 
-def follow_ball(joints: Any, own: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
+def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent.
 
     Bias accelerations, which are due to velocities, are included if `biased`.
     """
-    shift, _ = at_joint(joints, own, j, b, parent, biased)
+    shift, _ = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
-    turn = load4(joints, j + ALONE_TURN) + combined(lanes_of(shift), three_of(joints, j + GIVEN_BY_SHIFT))
+    turn = load4(joints, j + ALONE_TURN) + combined(lanes_of(shift), load_vectors(joints, j + GIVEN_BY_SHIFT))
     store4(joints, j + TURN, 0.0 - turn)
 
 
 @traced
-def follow_hinge_biased(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_hinge_biased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations."""
-    follow_hinge(joints, own, axis, j, b, parent, True)
+    follow_hinge(joints, constants, axis, j, b, parent, True)
 
 
 @traced
-def follow_hinge_alone(joints: Any, own: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_hinge_unbiased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations."""
-    follow_hinge(joints, own, axis, j, b, parent, False)
+    follow_hinge(joints, constants, axis, j, b, parent, False)
 
 
 @traced
-def follow_ball_biased(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_ball_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations."""
-    follow_ball(joints, own, j, b, parent, True)
+    follow_ball(joints, constants, j, b, parent, True)
 
 
 @traced
-def follow_ball_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations."""
-    follow_ball(joints, own, j, b, parent, False)
+    follow_ball(joints, constants, j, b, parent, False)
 
 
 @traced
-def follow_weld_biased(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of a welded body from those of its parent and the bias accelerations."""
-    shift, turn = at_joint(joints, own, j, b, parent, True)
+    shift, turn = locked_acceleration(joints, constants, j, b, parent, True)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
 
 
 @traced
-def follow_weld_alone(joints: Any, own: Any, j: Any, b: Any, parent: Any) -> None:
+def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of a welded body from those of its parent, without bias accelerations."""
-    shift, turn = at_joint(joints, own, j, b, parent, False)
+    shift, turn = locked_acceleration(joints, constants, j, b, parent, False)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
 
@@ -148,7 +148,7 @@ def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
 @kernel
 def follow_all(recursion: Recursion, biased: bool) -> None:
     """Compute the accelerations of all bodies from the roots to the tips, with bias accelerations if `biased`."""
-    entries, joints, own = recursion.entries, recursion.joints, recursion.own
+    entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES
     for k in range(count):
         t = count - 1 - k
@@ -156,19 +156,19 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
         kind, parent = at(entries, e + KIND), at(entries, e + PARENT)
         if kind == HINGE:
             if biased:
-                follow_hinge_biased(joints, own, AXIS_Z, j, b, parent)
+                follow_hinge_biased(joints, constants, AXIS_Z, j, b, parent)
             else:
-                follow_hinge_alone(joints, own, AXIS_Z, j, b, parent)
+                follow_hinge_unbiased(joints, constants, AXIS_Z, j, b, parent)
         elif kind == BALL:
             if biased:
-                follow_ball_biased(joints, own, j, b, parent)
+                follow_ball_biased(joints, constants, j, b, parent)
             else:
-                follow_ball_alone(joints, own, j, b, parent)
+                follow_ball_unbiased(joints, constants, j, b, parent)
         elif kind == WELD:
             if biased:
-                follow_weld_biased(joints, own, j, b, parent)
+                follow_weld_biased(joints, constants, j, b, parent)
             else:
-                follow_weld_alone(joints, own, j, b, parent)
+                follow_weld_unbiased(joints, constants, j, b, parent)
         else:
             move_free(joints, recursion.blocks, j, at(entries, e + BLOCK))
 
@@ -189,7 +189,7 @@ def lock_all(recursion: Recursion) -> None:
     The prescribed displacements are the biases of the joints, so that all joints are treated as welds. Free bodies and
     the ground do not move.
     """
-    entries, joints, own = recursion.entries, recursion.joints, recursion.own
+    entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES
     set_ground(recursion, False)
     for k in range(count):
@@ -199,4 +199,4 @@ def lock_all(recursion: Recursion) -> None:
             for c in range(8):
                 put(joints, j + SHIFT + c, 0.0)
         else:
-            follow_weld_biased(joints, own, j, BODY_NUMBERS * t, at(entries, e + PARENT))
+            follow_weld_biased(joints, constants, j, BODY_NUMBERS * t, at(entries, e + PARENT))

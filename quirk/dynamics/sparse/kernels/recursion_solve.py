@@ -19,11 +19,11 @@ from .applied import applied_loads, carried_rates
 from .bodies import CON, STATE, poses
 from .mechanism import Mechanism
 from .recursion_bodies import biases, postures, state_rates, turned_since
-from .recursion_corrections import displace_all, gaps, give_motion, resist_motion, resist_moved
+from .recursion_corrections import displace_all, gaps, load_all_by_motion, load_by_displacements, write_motion
 from .recursion_inertias import articulate_all
 from .recursion_loads import load_all
 from .recursion_motions import follow_all, lock_all, set_ground
-from .work import FACTORED, RECURSIVE
+from .workspace import FACTORED, RECURSIVE
 
 # Values of FACTORED if the last factorization is that of the recursion: at the state of the postures, or another one.
 HERE, ELSEWHERE = 1.0, 2.0
@@ -98,7 +98,7 @@ def correct_recursively(mechanism: Mechanism, y: np.ndarray, level: int, length:
     move_postures(mechanism, y)
     gaps(recursion, y, level)
     lock_all(recursion)
-    resist_moved(recursion)
+    load_by_displacements(recursion)
     load_all(recursion)
     follow_all(recursion, False)
     return displace_all(recursion, y, level, length)
@@ -109,8 +109,8 @@ def tangential_recursively(mechanism: Mechanism, y: np.ndarray) -> None:
     """Project the variation of y in work.motion onto the tangent space of the constraints."""
     recursion, constants, motion = mechanism.recursion, mechanism.constants, mechanism.work.motion
     move_postures(mechanism, y)
-    resist_motion(recursion, constants, motion)
+    load_all_by_motion(recursion, constants, motion)
     load_all(recursion)
     set_ground(recursion, False)
     follow_all(recursion, False)
-    give_motion(recursion, constants, motion)
+    write_motion(recursion, constants, motion)

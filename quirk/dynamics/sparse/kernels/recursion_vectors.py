@@ -49,12 +49,12 @@ def symmetric(rows: Any) -> Any:
     return [0.5 * (one + two) for one, two in zip(rows, transposed(rows), strict=True)]
 
 
-def three_of(array: Any, o: Any) -> Any:
+def load_vectors(array: Any, o: Any) -> Any:
     """Load three consecutive vectors of four elements from an array, from element o on."""
     return [load4(array, o + 4 * k) for k in range(3)]
 
 
-def put_three(array: Any, o: Any, rows: Any) -> None:
+def store_vectors(array: Any, o: Any, rows: Any) -> None:
     """Store three vectors of four elements consecutively in an array, from element o on."""
     for k, row in enumerate(rows):
         store4(array, o + 4 * k, row)
@@ -108,7 +108,7 @@ def indices_of(table: Any, o: Any) -> list[Any]:
     return [at(table, o + k) for k in range(8)]
 
 
-def gathered_all(array: Any, indices: Any, first: int, count: int) -> Any:
+def gathered_components(array: Any, indices: Any, first: int, count: int) -> Any:
     """Load `count` components of eight bodies, from component `first` on, as vectors of eight numbers.
 
     Component 0 of each body is at one of the eight `indices` of `array`, component c at 8 c elements after it.
@@ -116,7 +116,7 @@ def gathered_all(array: Any, indices: Any, first: int, count: int) -> Any:
     return tuple(gathered(array, [i + 8 * (first + c) for i in indices]) for c in range(count))
 
 
-def put_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
+def store_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
     """Store eight components of eight joints, those of one joint consecutively, from element o of `array` on.
 
     `vectors` are the components, each a vector over eight joints; `width` is the number of elements from joint to
@@ -126,8 +126,8 @@ def put_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
         store(array, o + width * k, row)
 
 
-def take_rows(array: Any, o: Any, width: int) -> Any:
-    """Load eight components of eight joints, stored as by `put_rows`, as vectors over the joints."""
+def load_rows(array: Any, o: Any, width: int) -> Any:
+    """Load eight components of eight joints, stored as by `store_rows`, as vectors over the joints."""
     return transposed8([load(array, o + width * k) for k in range(8)])
 
 

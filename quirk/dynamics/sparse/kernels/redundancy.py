@@ -29,15 +29,15 @@ from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store
 
 from .bodies import free_motion
-from .evaluate import all_rows
+from .constraint_solve import LOSS, MOST_PASSES, SLOW, clear
+from .evaluate import compute_rows
 from .factorisation import pivots
-from .impose import LOSS, MOST_PASSES, SLOW, clear
 from .mechanism import Mechanism
 from .orthogonal import triangularise
 from .relations import relation_lengths
 from .rows import HUB, RELATION, Nodes
-from .size import MODERATE, spread
-from .work import (
+from .size import MODERATE, mass_ratio
+from .workspace import (
     BLOCKS,
     DOUBLED,
     FOREST,
@@ -111,12 +111,12 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
-    all_rows(mechanism, t, y, 0.0, 0.0)
+    compute_rows(mechanism, t, y, 0.0, 0.0)
     measure(nodes, work.uniform.inverse_mass, work.uniform.side_inverse_mass, work)
 
 
 @kernel
-def judge(work: Workspace, tolerance: float) -> int:
+def count_independent(work: Workspace, tolerance: float) -> int:
     """Return the number of rows in work.G that are independent in the uniform metric, which does not depend on masses.
 
     A row is independent if the ratio of its distance from the span of the rows before it to its length is above
@@ -140,7 +140,7 @@ def count_rows(nodes: Nodes) -> int:
 
 
 @kernel
-def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
+def select_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Select `rank` independent rows with pivots as large as possible, at time t (s) and a state y on the constraints.
 
     Returns False, and keeps the previous selection, if fewer than `rank` rows are independent.
@@ -149,10 +149,10 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     uniform_rows(mechanism, t, y)
     least = at(work.summary, TOLERANCE)
     threshold = least if rank >= count_rows(nodes) else max(FIRST_THRESHOLD, least)
-    while judge(work, threshold) < rank and threshold > least:
+    while count_independent(work, threshold) < rank and threshold > least:
         threshold = max(NEXT_THRESHOLD * threshold, least)
     if work.summary[RANK] < rank:
-        weighed_rows(mechanism, t, y)
+        mass_metric_rows(mechanism, t, y)
         return False
     # Store the distance of each selected row, and zero for all other rows.
     fronts, triangle = work.fronts, work.triangle
@@ -162,25 +162,25 @@ def choose(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
         for r in range(nodes.rows[n]):
             kept = nodes.kind[n] != HUB and at(triangle.factor, d + 9 * r) != 0.0
             put(work.measure, 8 * n + r, at(triangle.distance, 8 * n + r) if kept else 0.0)
-    weigh(mechanism, t, y)
+    factorise_selected(mechanism, t, y)
     put(work.summary, TRIGGER, min(POOR, WORSE * work.summary[LEAST]))
     return True
 
 
 @kernel
-def weighed_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
+def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Compute the rows at a state, in work.G, and their squared lengths in the mass metric, in work.lengths.
 
     t is the time (s), and y the state.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     free_motion(constants, y, work.kin)
-    all_rows(mechanism, t, y, 0.0, 0.0)
+    compute_rows(mechanism, t, y, 0.0, 0.0)
     measure(nodes, nodes.inverse_mass, nodes.relations.inverse_mass, work)
 
 
 @kernel
-def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
+def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
 
     Rows are selected if their distance in work.measure, in the uniform metric, is not zero; the floor of all other rows
@@ -188,7 +188,7 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
     which its distance in the uniform metric exceeds `rank_tolerance`.
     """
     nodes, work = mechanism.nodes, mechanism.work
-    weighed_rows(mechanism, t, y)
+    mass_metric_rows(mechanism, t, y)
     for n in range(nodes.rows.shape[0]):
         for r in range(nodes.rows[n]):
             out = nodes.kind[n] != HUB and at(work.measure, 8 * n + r) == 0.0
@@ -206,12 +206,12 @@ def weigh(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
             least = min(least, distance * distance)
     put(work.summary, LEAST, least)
     put(work.summary, METHOD, REFLECTIONS if work.summary[PRUNED] > 0.0 else BLOCKS)
-    put(work.summary, FOREST, 1.0 if mechanism.tree.entries.shape[0] > 0 and every_row(mechanism) else 0.0)
+    put(work.summary, FOREST, 1.0 if mechanism.tree.entries.shape[0] > 0 and all_selected(mechanism) else 0.0)
     put(work.summary, RATE, 0.0)
     put(work.summary, KEPT, 0.0)
     put(work.summary, DOUBLED, 0.0)
     put(work.summary, HARMLESS, 0.0)
-    adapt(work)
+    adapt_method(work)
     put(work.summary, RECURSIVE, 1.0 if suits_recursion(mechanism) else 0.0)
 
 
@@ -226,11 +226,11 @@ def suits_recursion(mechanism: Mechanism) -> bool:
         return False
     if mechanism.frictions.element.shape[0] > 0 or mechanism.forces.working.shape[0] > 0:
         return False
-    return spread(mechanism) <= MODERATE
+    return mass_ratio(mechanism) <= MODERATE
 
 
 @kernel
-def every_row(mechanism: Mechanism) -> bool:
+def all_selected(mechanism: Mechanism) -> bool:
     """Return whether all constraint rows of the system are selected."""
     nodes, work = mechanism.nodes, mechanism.work
     for n in range(nodes.rows.shape[0]):
@@ -241,7 +241,7 @@ def every_row(mechanism: Mechanism) -> bool:
 
 
 @kernel
-def adapt(work: Workspace) -> None:
+def adapt_method(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
     The choice is stored as METHOD and PASSES. A forest is eliminated by the degrees of freedom of its joints if its
@@ -271,18 +271,18 @@ def adapt(work: Workspace) -> None:
 
 
 @kernel
-def passes_for(rate: float, least: float) -> int:
+def passes_for(rate: float, smallest_pivot: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
     The residual is measured in the mass metric. Errors of the accelerations of light bodies may be larger by a factor
-    of 1 / sqrt(least), with the smallest pivot `least`; the result includes this factor.
+    of 1 / sqrt(smallest_pivot), with the smallest pivot of the rows; the result includes this factor.
     """
-    wanted = math.log(ENOUGH * math.sqrt(least)) / math.log(min(max(rate, EPSILON), 0.5))
+    wanted = math.log(ENOUGH * math.sqrt(smallest_pivot)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))
 
 
 @kernel
-def count(mechanism: Mechanism) -> int:
+def record_rank(mechanism: Mechanism) -> int:
     """Store the number of rows kept by the factorization as RANK and their smallest pivot as LEAST.
 
     Returns the number of dropped rows.
@@ -294,7 +294,7 @@ def count(mechanism: Mechanism) -> int:
 
 
 @component(effort=2)
-def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
+def monitor_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """Check the selected rows at time t (s) and a state y on the constraints, at which y' has been evaluated.
 
     If the smallest pivot has become too small, `rank` rows are selected again; the method and the number of solves are
@@ -302,9 +302,9 @@ def watch(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> bool:
     """
     work = mechanism.work
     method, passes = work.summary[METHOD], work.summary[PASSES]
-    left_out = count(mechanism)
+    left_out = record_rank(mechanism)
     if left_out > 0 and not work.summary[LEAST] > work.summary[TRIGGER]:
-        choose(mechanism, t, y, rank)
+        select_rows(mechanism, t, y, rank)
         return True
-    adapt(work)
+    adapt_method(work)
     return work.summary[PASSES] > passes or work.summary[METHOD] != method

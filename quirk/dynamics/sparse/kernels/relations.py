@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.dynamics.model.layout import ALPHA, LINEAR, MOMENT, POSITION, ROTATION, SPIN, VELOCITY
-from quirk.dynamics.model.vectors import back, dot, load3, magnitudes, scaled, store3, three
+from quirk.dynamics.model.vectors import back, body_vector, dot, load3, magnitudes, scaled, store3
 from quirk.functions.motion_kernels import MotionTable, motion_taylor
 from quirk.jit.compilation import kernel
 from quirk.jit.function_pointers import call
@@ -64,9 +64,9 @@ class Relations(NamedTuple):
     inputs: np.ndarray
     outputs: np.ndarray
 
-    def entry(self, r: int, which: int) -> int:
-        """Return entry `which` of the integers of relation r, for calls from Python."""
-        return int(self.entries[RELATION_SIZE * r + which])
+    def entry(self, r: int, index: int) -> int:
+        """Return entry `index` of the integers of relation r, for calls from Python."""
+        return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:
         """Return, for each side (body) of relation r, its first element in the array G, for calls from Python."""
@@ -145,7 +145,9 @@ def relation_rows(
                 put(G, g + SIDE_FORCE + 8 * c + row, at(relations.outputs, gradient + c))
                 put(G, g + SIDE_MOMENT + 8 * c + row, at(relations.outputs, gradient + 3 + c))
         moment = load3(G, g + SIDE_MOMENT)
-        free = dot(load3(G, g + SIDE_FORCE), three(kin, k + 8 * LINEAR)) + dot(moment, three(kin, k + 8 * ALPHA))
+        free = dot(load3(G, g + SIDE_FORCE), body_vector(kin, k + 8 * LINEAR)) + dot(
+            moment, body_vector(kin, k + 8 * ALPHA)
+        )
         store(rhs, o, load(rhs, o) - free)
         store3(G, g + SIDE_MOMENT, scaled(kin, k, back(kin, k, moment)))
 
@@ -173,8 +175,8 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
-        row = row + dot(three(motion, b), load3(G, g + SIDE_FORCE))
-        row = row + dot(three(motion, b + MOMENT), load3(G, g + SIDE_MOMENT))
+        row = row + dot(body_vector(motion, b), load3(G, g + SIDE_FORCE))
+        row = row + dot(body_vector(motion, b + MOMENT), load3(G, g + SIDE_MOMENT))
     store(out, o, row)
 
 
@@ -190,7 +192,7 @@ def relation_along_with_terms(
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
         g, b = relations.sides[SIDE_ENTRIES * s + G_AT], relations.sides[SIDE_ENTRIES * s + WRENCH_AT]
         for part in range(0, SIDE_SIZE, SIDE_MOMENT):
-            moved, exerted = three(motion, b + part // SIDE_MOMENT * MOMENT), load3(G, g + part)
+            moved, exerted = body_vector(motion, b + part // SIDE_MOMENT * MOMENT), load3(G, g + part)
             row = row + dot(moved, exerted)
             size = size + magnitudes(moved, exerted)
     store(out, o, row)

@@ -18,6 +18,7 @@ import numpy as np
 from quirk.dynamics.model.layout import ALPHA, G_FORCE, G_I, G_J, G_SIZE, LINEAR, MOMENT, POSITION, SPIN, VELOCITY
 from quirk.dynamics.model.vectors import (
     back,
+    body_vector,
     cross,
     dot,
     load3,
@@ -26,7 +27,6 @@ from quirk.dynamics.model.vectors import (
     plus,
     scaled,
     store3,
-    three,
     times,
     turned,
 )
@@ -120,11 +120,11 @@ def joint_motion(arm: np.ndarray, o: int, kin: np.ndarray, ki: int, kj: int) -> 
     arm_i = at(arm, o), at(arm, o + 1), at(arm, o + 2)
     arm_j = at(arm, o + 3), at(arm, o + 4), at(arm, o + 5)
     s_i, s_j = turned(kin, ki, arm_i), turned(kin, kj, arm_j)
-    w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
-    a_i, a_j = three(kin, ki + 8 * ALPHA), three(kin, kj + 8 * ALPHA)
+    w_i, w_j = body_vector(kin, ki + 8 * SPIN), body_vector(kin, kj + 8 * SPIN)
+    a_i, a_j = body_vector(kin, ki + 8 * ALPHA), body_vector(kin, kj + 8 * ALPHA)
     s1_i, s1_j = cross(w_i, s_i), cross(w_j, s_j)
-    p2_i = plus(three(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
-    p2_j = plus(three(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
+    p2_i = plus(body_vector(kin, ki + 8 * LINEAR), plus(cross(a_i, s_i), cross(w_i, s1_i)))
+    p2_j = plus(body_vector(kin, kj + 8 * LINEAR), plus(cross(a_j, s_j), cross(w_j, s1_j)))
     return JointMotion(arm_i, arm_j, s_i, s_j, s1_i, s1_j, w_i, w_j, a_i, a_j, minus(p2_j, p2_i))
 
 
@@ -199,8 +199,10 @@ def bilinear_rows(
     """
     ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
     # Positions first: far from the origin their difference is exact where a sum is not.
-    d = plus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(joint.s_j, joint.s_i))
-    d1 = plus(minus(three(y, sj + 8 * VELOCITY), three(y, si + 8 * VELOCITY)), minus(joint.s1_j, joint.s1_i))
+    d = plus(minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION)), minus(joint.s_j, joint.s_i))
+    d1 = plus(
+        minus(body_vector(y, sj + 8 * VELOCITY), body_vector(y, si + 8 * VELOCITY)), minus(joint.s1_j, joint.s1_i)
+    )
     lanes, direction, g = nodes.lanes[n], 48 * n, G_SIZE * n
     in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
     u = turned(kin, ki, load3(nodes.direction, direction))
@@ -279,10 +281,10 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
         arm, lanes, direction = 6 * n, nodes.lanes[n], 48 * n
         s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
         s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
-        w_i, w_j = three(kin, ki + 8 * SPIN), three(kin, kj + 8 * SPIN)
-        d = d1 = minus(minus(three(y, sj + 8 * POSITION), three(y, si + 8 * POSITION)), minus(s_i, s_j))
+        w_i, w_j = body_vector(kin, ki + 8 * SPIN), body_vector(kin, kj + 8 * SPIN)
+        d = d1 = minus(minus(body_vector(y, sj + 8 * POSITION), body_vector(y, si + 8 * POSITION)), minus(s_i, s_j))
         if order == 1:
-            v_i, v_j = three(y, si + 8 * VELOCITY), three(y, sj + 8 * VELOCITY)
+            v_i, v_j = body_vector(y, si + 8 * VELOCITY), body_vector(y, sj + 8 * VELOCITY)
             d1 = plus(minus(v_j, v_i), minus(cross(w_j, s_j), cross(w_i, s_i)))
         if nodes.kind[n] == POINT:
             put(out, 8 * n, d1[0])
@@ -316,9 +318,9 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
             relation_along(nodes.relations, nodes.lanes[n], G, motion, out, 8 * n)
             continue
         i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
-        row = dot(minus(three(motion, j), three(motion, i)), load3(G, g + G_FORCE))
-        row = row + dot(three(motion, i + MOMENT), load3(G, g + G_I))
-        row = row + dot(three(motion, j + MOMENT), load3(G, g + G_J))
+        row = dot(minus(body_vector(motion, j), body_vector(motion, i)), load3(G, g + G_FORCE))
+        row = row + dot(body_vector(motion, i + MOMENT), load3(G, g + G_I))
+        row = row + dot(body_vector(motion, j + MOMENT), load3(G, g + G_J))
         store(out, 8 * n, row)
 
 
@@ -336,9 +338,9 @@ def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.nd
             relation_along_with_terms(nodes.relations, nodes.lanes[n], G, motion, out, terms, 8 * n)
             continue
         i, j, g = nodes.wrench[2 * n], nodes.wrench[2 * n + 1], G_SIZE * n
-        v_i, v_j, force = three(motion, i), three(motion, j), load3(G, g + G_FORCE)
-        turn_i, on_i = three(motion, i + MOMENT), load3(G, g + G_I)
-        turn_j, on_j = three(motion, j + MOMENT), load3(G, g + G_J)
+        v_i, v_j, force = body_vector(motion, i), body_vector(motion, j), load3(G, g + G_FORCE)
+        turn_i, on_i = body_vector(motion, i + MOMENT), load3(G, g + G_I)
+        turn_j, on_j = body_vector(motion, j + MOMENT), load3(G, g + G_J)
         store(out, 8 * n, dot(minus(v_j, v_i), force) + dot(turn_i, on_i) + dot(turn_j, on_j))
         size = magnitudes(v_i, force) + magnitudes(v_j, force) + magnitudes(turn_i, on_i) + magnitudes(turn_j, on_j)
         store(terms, 8 * n, load(terms, 8 * n) + size)

@@ -62,13 +62,13 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
             times(load3(magnitudes, f), load(constants, c + 8 * INVERSE_MASS)),
             load3(magnitudes, f + MOMENT),
         )
-        turn = dot(moment, moment) * turning(constants, alike, c)
+        turn = dot(moment, moment) * inverse_inertia(constants, alike, c)
         largest = max(largest, highest(greater(dot(linear, linear), turn)))
     return largest**0.5
 
 
 @kernel
-def spread(mechanism: Mechanism) -> float:
+def mass_ratio(mechanism: Mechanism) -> float:
     """Return the ratio of the largest mass to the smallest inertia of the system.
 
     An inertia is a mass, or a principal moment of inertia over the squared length of the body.
@@ -77,12 +77,14 @@ def spread(mechanism: Mechanism) -> float:
     heaviest = lightest = splat(0.0)
     for c in range(0, constants.shape[0], CON):
         heaviest = greater(heaviest, load(constants, c + 8 * MASS))
-        lightest = greater(greater(lightest, load(constants, c + 8 * INVERSE_MASS)), turning(constants, alike, c))
+        lightest = greater(
+            greater(lightest, load(constants, c + 8 * INVERSE_MASS)), inverse_inertia(constants, alike, c)
+        )
     return highest(heaviest) * highest(lightest)
 
 
 @traced
-def turning(constants: Any, alike: Any, c: Any) -> Any:
+def inverse_inertia(constants: Any, alike: Any, c: Any) -> Any:
     """Return the sum of the inverse principal moments of inertia of eight bodies, times their squared lengths, 1/kg."""
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])

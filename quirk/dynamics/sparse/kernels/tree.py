@@ -60,7 +60,7 @@ class Tree(NamedTuple):
     ----------
     entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots
     roots : (ROOT_ENTRIES R,) integers of each root
-    own : (INERTIA n,) inertia of each body about its center of mass
+    body_inertia : (INERTIA n,) inertia of each body about its center of mass
     inertia : (INERTIA n,) written by compiled code: articulated inertias
     joints : (JOINT_NUMBERS T,) written by compiled code: geometry and solution of each joint
     factors : (ROOT_NUMBERS R,) written by compiled code: triangular factors of the roots' inertias
@@ -71,7 +71,7 @@ class Tree(NamedTuple):
 
     entries: np.ndarray
     roots: np.ndarray
-    own: np.ndarray
+    body_inertia: np.ndarray
     inertia: np.ndarray
     joints: np.ndarray
     factors: np.ndarray

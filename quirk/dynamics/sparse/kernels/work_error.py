@@ -30,19 +30,19 @@ from .applied import (
 )
 from .bodies import CON, STATE
 from .mechanism import Mechanism
-from .work import LEAST
+from .workspace import LEAST
 
 
 @kernel
-def exchanged(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
+def work_magnitude(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
     """Return the sum over force elements and constraints of the absolute value of their work between two states, J.
 
     y and y_new are the states; they contain the work done since the start of the run.
     """
-    found = 0.0
+    work = 0.0
     for o in range(forces.work, forces.work_end):
-        found += abs(at(y_new, o) - at(y, o))
-    return found
+        work += abs(at(y_new, o) - at(y, o))
+    return work
 
 
 @kernel
@@ -61,11 +61,11 @@ def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
 
 @kernel
 def work_tolerance(
-    mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, before: float, h: float, rtol: float, atol: float
+    mechanism: Mechanism, y: np.ndarray, slope: np.ndarray, past_work: float, h: float, rtol: float, atol: float
 ) -> tuple[float, float]:
     """Return the tolerance of the work in a step of size h (s): a constant part in J, and a part per step size in W.
 
-    `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `before` is
+    `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `past_work` is
     the sum of the magnitudes of all work until then, J. `rtol` and `atol` are the relative and the absolute tolerance.
     """
     forces, constants = mechanism.forces, mechanism.constants
@@ -79,8 +79,8 @@ def work_tolerance(
         doubled = doubled + (load(constants, c + 8 * MASS) * dot(v, v) + dot(spin, spin))
         fastest, turning = greater(fastest, dot(v, v)), greater(turning, dot(omega, omega))
     loads, power = working_loads(mechanism, slope, highest(fastest) ** 0.5, highest(turning) ** 0.5)
-    least, shaken = at(mechanism.work.summary, LEAST), h * scaled_loads(mechanism)
-    return of_energies(total(doubled) + before, rtol), per_time(loads, power, shaken, least, rtol, atol)
+    least, noise_power = at(mechanism.work.summary, LEAST), h * scaled_loads(mechanism)
+    return of_energies(total(doubled) + past_work, rtol), per_time(loads, power, noise_power, least, rtol, atol)
 
 
 @kernel

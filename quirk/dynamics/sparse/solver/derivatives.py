@@ -13,7 +13,7 @@ from quirk.dynamics.model.applied_loads import applied_derivative
 from quirk.dynamics.model.joint_angles import angles_by_name
 from quirk.dynamics.model.layout import FORCE, KINEMATICS_SIZE, POSITION_TERM, ROTATION, SPIN
 from quirk.dynamics.model.model import Model
-from quirk.dynamics.model.time_derivatives import MotionTower, factorials
+from quirk.dynamics.model.time_derivatives import PoseDerivatives, factorials
 from quirk.errors import InputError
 from quirk.forces import Friction
 from quirk.jit.entry_length import EntryLength
@@ -112,7 +112,7 @@ class UnreachedError(Exception):
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first time that was not reached
     time : last time reached, s
-    tried : number of steps since the last output time that was reached
+    attempts : number of steps since the last output time that was reached
     state : (13 n,) state at `time`
     states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the output times that were reached
     cause : last exception of a user function, or None
@@ -127,7 +127,7 @@ class UnreachedError(Exception):
         quadrants: np.ndarray,
         cause: BaseException | None,
     ) -> None:
-        self.reason, self.row, self.tried = reason, int(path.counts.row), int(path.counts.tried)
+        self.reason, self.row, self.attempts = reason, int(path.counts.row), int(path.counts.attempts)
         self.time, self.state, self.states = float(path.clock.reached), state, states
         self.quadrants, self.cause = quadrants, cause
         super().__init__(f"at t = {self.time:.9g} s")
@@ -155,7 +155,7 @@ class Differentiator:
             terms=aligned((order + 2) * TERMS),
             relations=self.related.table,
             address=np.array([address_of(self._pointer) if model.forces else 0]),
-            asked=np.zeros(1, dtype=np.int64),
+            requested_order=np.zeros(1, dtype=np.int64),
             order=order,
         )
         self._present = aligned(solver.size)
@@ -287,7 +287,7 @@ class Differentiator:
             trouble = None if path.tracking else applied.latest or applied.undefined(float(path.clock.reached))
             if trouble is not None:
                 raise trouble
-            if outcome == AGAIN and path.counts.tried > MOST_STEPS:
+            if outcome == AGAIN and path.counts.attempts > MOST_STEPS:
                 outcome = TOO_MANY
         return outcome
 
@@ -314,13 +314,13 @@ class Differentiator:
         return lanes.reshape(orders, -1, KINEMATICS_SIZE)[:, slots.slot]
 
     def _apply_loads(self, t: float) -> None:
-        """Write the Taylor coefficient of order series.asked[0] of the applied loads at time t (s) to series.bodies."""
-        solver, k = self.solver, int(self.series.asked[0])
+        """Write the requested Taylor coefficient of the applied loads at time t (s) to series.bodies."""
+        solver, k = self.solver, int(self.series.requested_order[0])
         slots, terms = solver.slots, self._bodies(k + 2)
         factor = factorials(k + 1)[:, None, None]
         derivatives = np.swapaxes(terms * factor, 0, 1)
         n, flat = slots.bodies, slots.state_from_lanes(self._present)
-        motion = MotionTower(
+        motion = PoseDerivatives(
             position=derivatives[..., POSITION_TERM : POSITION_TERM + 3],
             orientation=np.append(solver.model.carried.state(flat).orientation, [IDENTITY], axis=0),
             rotation=derivatives[:, 0, ROTATION : ROTATION + 9].reshape(n + 1, 3, 3),

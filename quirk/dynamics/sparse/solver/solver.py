@@ -19,7 +19,7 @@ from ..kernels.at_state import (
     COUNT,
     PROJECT,
 )
-from ..kernels.work import METHOD, PASSES, PRUNED, REFLECTIONS, TOLERANCE
+from ..kernels.workspace import METHOD, PASSES, PRUNED, REFLECTIONS, TOLERANCE
 from .state_evaluator import StateEvaluator
 
 # For the detection of rows that are redundant almost everywhere: random displacement of bodies, as a fraction of the
@@ -101,8 +101,8 @@ class Solver(StateEvaluator):
         """Return the state on the constraints nearest to y at time t (s), or y if the distance exceeds NEAR."""
         self._forget()
         near = y.copy()
-        self._keep_all(near, t)
-        on_constraints = self._project_alike(near, t)
+        self._drop_only_dependent(near, t)
+        on_constraints = self._project_uniformly(near, t)
         return near if on_constraints and np.abs(near - y).max() <= NEAR * max(1.0, self.model.length) else y
 
     def count(self, y: np.ndarray, t: float) -> int:
@@ -179,13 +179,13 @@ class Solver(StateEvaluator):
         """Mask (m,) of the rows selected as independent."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
-    def _keep_all(self, y: np.ndarray, t: float) -> None:
+    def _drop_only_dependent(self, y: np.ndarray, t: float) -> None:
         """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped."""
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
-    def _project_alike(self, y: np.ndarray, t: float) -> bool:
+    def _project_uniformly(self, y: np.ndarray, t: float) -> bool:
         """Project a state y onto the constraints, in place, in the uniform metric; return whether this succeeded."""
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
@@ -193,7 +193,7 @@ class Solver(StateEvaluator):
         if blocks.dense:
             work.summary[METHOD], work.summary[PASSES] = REFLECTIONS, 2
         else:
-            pattern = blocks.whole._replace(weight=np.sign(blocks.whole.weight))
+            pattern = blocks.full._replace(weight=np.sign(blocks.full.weight))
         mechanism = self.mechanism._replace(constants=alike.constants, pattern=pattern, work=work)
         return self._do(PROJECT, y, t, mechanism=mechanism)
 
@@ -216,7 +216,7 @@ class Solver(StateEvaluator):
             orientation = multiply(state.orientation, exp(NEARBY * random.normal(size=shape)))
             moved = State(position, orientation, state.velocity, state.angular_velocity)
             lanes = self.slots.state_to_lanes(moved.pack())
-            self._keep_all(lanes, t)
-            if self._project_alike(lanes, t):
+            self._drop_only_dependent(lanes, t)
+            if self._project_uniformly(lanes, t):
                 nearby.append(lanes)
         return nearby

@@ -18,7 +18,7 @@ from quirk.bodies.state import State
 from quirk.dynamics.model.layout import WRENCH_SIZE
 from quirk.dynamics.model.model import Model
 from quirk.functions.changes import Changes
-from quirk.jit.record import copies, put_back, real_arrays
+from quirk.jit.record import copies, real_arrays, restore
 from quirk.jit.simd import aligned
 
 from ..codegen.force_functions import Applied
@@ -37,14 +37,14 @@ from ..kernels.at_state import (
 )
 from ..kernels.mechanism import Mechanism
 from ..kernels.relations import OUTPUT
-from ..kernels.work import PASSES, RANK, SUMMARY, TOLERANCE
+from ..kernels.workspace import PASSES, RANK, SUMMARY, TOLERANCE
 from ..stepping.run_state import Counts
 from ..symbolic.blocks import block_size
 from ..symbolic.fronts import Orthogonal
 from ..symbolic.tables import Tables
 from ..symbolic.tables_of_friction import flat_frictions
-from ..symbolic.tables_of_recursion import own_recursion
-from ..symbolic.tables_of_tree import own_arrays
+from ..symbolic.tables_of_recursion import new_recursion_arrays
+from ..symbolic.tables_of_tree import new_tree_arrays
 from .minimum_norm_loads import FREEDOM, MORE, MOST, MinimumNormLoads
 from .work_arrays import work_arrays
 
@@ -92,10 +92,10 @@ class StateEvaluator:
             self.related = Related(model, tables.nodes.relations, watch, refuse=refuse)
         self.nodes = tables.nodes._replace(relations=self.related.table)
         self.frictions = flat_frictions(model, tables, self.applied.table)
-        self.tree = own_arrays(tables.tree)
-        self.recursion = own_recursion(tables.recursion)
+        self.tree = new_tree_arrays(tables.tree)
+        self.recursion = new_recursion_arrays(tables.recursion)
         self.size = tables.slots.state_size
-        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.whole
+        self.pattern = tables.blocks.empty if tables.blocks.dense else tables.blocks.full
         self.work = work_arrays(tables, self.pattern)
         self.work.summary[TOLERANCE] = model.rank_tolerance
         self._forget()
@@ -127,7 +127,9 @@ class StateEvaluator:
     @property
     def _memory(self) -> list[np.ndarray]:
         """Return the arrays on which later evaluations may depend, except for the inputs of force laws."""
-        constant = ("uniform", "fronts", "scale", "weight", "extended", "own", "bodies", "gravity")
+        constant = (
+            "uniform", "fronts", "scale", "weight", "extended", "body_constants", "body_inertia", "bodies", "gravity",
+        )  # fmt: skip
         relations = [self.related.table.inputs, self.related.table.outputs]
         written = [x for record in (self.frictions, self.tree, self.recursion) for x in real_arrays(record, constant)]
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
@@ -141,7 +143,7 @@ class StateEvaluator:
         if saved.pruned is not None:
             self._prune_to(saved.pruned)
         self.applied.recall(saved.laws)
-        put_back(self._memory, saved.arrays)
+        restore(self._memory, saved.arrays)
 
     @property
     def rank(self) -> int:
@@ -220,7 +222,7 @@ class StateEvaluator:
         change[:, 3:] = np.einsum("nij,nj->ni", W, total[:, 3:])
         return change, multipliers
 
-    def left_free(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def unbalanced_loads(self, y: np.ndarray, t: float, loads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the components of k loads that constraints do not balance, and the loads themselves, both (k, 6 n).
 
         The results are in coordinates of the mass metric: W^T times force and torque, with W W^T = M^-1. The unbalanced

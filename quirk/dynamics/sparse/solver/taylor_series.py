@@ -189,7 +189,7 @@ def elements_of(solver: Solver, orders: int) -> ElementTables:
         first_numbers=numbers.ctypes.data,
         first_bodies=bodies.ctypes.data,
         first_carried=carried.ctypes.data,
-        whole=_whole_blocks(solver.slots),
+        full_blocks=_whole_blocks(solver.slots),
         guards=np.array([] if chosen_by_user(solver.model) else code.guards, dtype=np.int64).ravel(),
         polynomial=np.zeros(orders),
         orders=orders,

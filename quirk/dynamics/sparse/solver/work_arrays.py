@@ -8,7 +8,7 @@ from quirk.dynamics.model.layout import G_FORCE, G_SIZE, KINEMATICS_SIZE, WRENCH
 from quirk.jit.simd import aligned
 
 from ..kernels.rows import HINGE, POINT, UNITS
-from ..kernels.work import SUMMARY, Extended, Workspace
+from ..kernels.workspace import SUMMARY, Extended, Workspace
 from ..symbolic.blocks import Pattern, block_size
 from ..symbolic.tables import UNIT_ROWS, Tables
 
@@ -28,12 +28,12 @@ def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
         x=aligned(8 * K),
         goal=aligned(8 * K),
         sum=aligned(8 * K),
-        rest=aligned(8 * K),
+        residual=aligned(8 * K),
         terms=aligned(8 * K),
         B=aligned(size),
         Q=aligned(size),
         wrench=aligned(lanes * WRENCH_SIZE),
-        given=aligned(lanes * WRENCH_SIZE),
+        applied_wrench=aligned(lanes * WRENCH_SIZE),
         motion=aligned(lanes * WRENCH_SIZE),
         change=aligned(lanes * WRENCH_SIZE),
         lengths=aligned(8 * K),
@@ -56,7 +56,7 @@ def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
             x=aligned(8 * K),
             applied=aligned(lanes * WRENCH_SIZE),
             goal=aligned(8 * K),
-            before=aligned(lanes * WRENCH_SIZE),
+            wrench_in_doubles=aligned(lanes * WRENCH_SIZE),
         ),
     )
     for k in np.flatnonzero((nodes.kind == POINT) | (nodes.kind == HINGE)):

@@ -128,7 +128,7 @@ class ActiveMethod:
         self.use(method)
         run.counts.fresh, run.counts.was_rejected = 1, 0
         run.clock.previous_error = SMALLEST_ERROR
-        return run._replace(functions=self.functions.asked)
+        return run._replace(functions=self.functions.samples)
 
     def change(self, run: RunState, change: MethodChange) -> RunState:
         """Switch to the method and step size of `change`; return the new state of the run.

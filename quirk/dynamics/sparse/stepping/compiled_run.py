@@ -112,7 +112,7 @@ class CompiledRun:
             self.run = self.method.return_from_across(self.run)
             self.run.clock.h = resume.h
         self.output.clear()
-        self.whole = solver.model.joints.whole_turns(state.orientation, angles)
+        self.whole = solver.model.joints.full_turns(state.orientation, angles)
         self.happened.clear()
         self.search.clear()
         self._begun = False
@@ -125,8 +125,8 @@ class CompiledRun:
             begin(self.run, self.method, self.settings, self._breaks, self.watch, self.flow, self._start, self._angles)
             self._begun = True
 
-    def proceed(self, most: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `most` steps; return False at its end.
+    def proceed(self, max_steps: int | None = None) -> bool:
+        """Advance the run for a fraction of a second, by at most `max_steps` steps; return False at its end.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class CompiledRun:
         if PIECE_SIZE * self.run.counts.piece >= len(self.run.pieces):
             self.run = renew_pieces(self.run, self._breaks, self.reached)
             self.run.clock.h = min(self.run.clock.h, self.run.pieces[FIRST])
-        outcome = self._rescued(self._called(self._limit(most)))
+        outcome = self._rescued(self._called(self._limit(max_steps)))
         if outcome not in GOING_ON:
             self.count()
             raise error_of(outcome, self.run, self.method, self.output, self._breaks, self.watch)
@@ -147,29 +147,29 @@ class CompiledRun:
         # After STOPPED the handler of Ctrl-C did not raise, so the run continues.
         return outcome != StepOutcome.DONE
 
-    def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next call of compiled code, at most `most` if given."""
+    def _limit(self, max_steps: int | None) -> int:
+        """Return the maximum number of steps of the next call of compiled code, at most `max_steps` if given."""
         across = self.method.across
         if across is not None:
             # Single steps, to notice the end of the step across.
-            most = 1
+            max_steps = 1
             if self.between and self.reached >= across.end:
                 self.run = self.method.return_from_across(self.run)
         due = self.method.pacing.steps_to_decision(steps_tried(self.run))
-        return min(self._entry.steps, due, self._entry.steps if most is None else most)
+        return min(self._entry.steps, due, self._entry.steps if max_steps is None else max_steps)
 
-    def _called(self, most: int) -> int:
-        """Try at most `most` steps; return the reason for the end of the call, a code of `run_state.StepOutcome`."""
+    def _called(self, max_steps: int) -> int:
+        """Try at most `max_steps` steps; return the reason for the end of the call, see `run_state.StepOutcome`."""
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
-            outcome = self._enter(most)
+            outcome = self._enter(max_steps)
             if outcome == StepOutcome.SUSPECT:
                 self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
         return outcome
 
-    def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code and store their output; return the reason for the end of the call.
+    def _enter(self, max_steps: int) -> int:
+        """Try at most `max_steps` steps in compiled code and store their output; return why they end.
 
         The reason is a code of `run_state.StepOutcome`.
         """
@@ -177,7 +177,7 @@ class CompiledRun:
         start = (self.state, self.angles) if len(run.trail) else None
         run.counts.stored = 0
         tried = steps_tried(run)
-        outcome = self._step_loop(self.solver.mechanism, self.method.stepper.record, self.settings, run, most)
+        outcome = self._step_loop(self.solver.mechanism, self.method.stepper.record, self.settings, run, max_steps)
         self._take_output(start)
         self._entry.adapt(steps_tried(run) - tried, began)
         return int(outcome)

@@ -33,7 +33,7 @@ def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 
 
 @kernel
-def far(watched: WatchedTables, e: int, h: float) -> bool:
+def far_from_zero(watched: WatchedTables, e: int, h: float) -> bool:
     """Return whether event function e is too far from zero at both ends of a step of size h to cross zero in it."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
@@ -60,13 +60,14 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 
 
 @kernel
-def may_cross_between(side: float, before: float, g0: float, g1: float, after: float) -> bool:
+def may_cross_between(side: float, previous: float, g0: float, g1: float, following: float) -> bool:
     """Return whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
-    Its values `before`, g0, g1 and `after` belong to four equidistant times; a crossing is sought between g0 and g1.
-    Either `before` or `after` may be NaN. A convex function lies above the lines through the outer pairs of values.
+    Its values `previous`, g0, g1 and `following` belong to four equidistant times; a crossing is sought between g0 and
+    g1. Either `previous` or `following` may be NaN. A convex function lies above the lines through the outer pairs of
+    values.
     """
-    p, q = side * (g0 - before), side * (after - g1)
+    p, q = side * (g0 - previous), side * (following - g1)
     if math.isnan(p):
         return q > 0.0 and side * g1 - q <= 0.0
     if math.isnan(q):
@@ -75,7 +76,7 @@ def may_cross_between(side: float, before: float, g0: float, g1: float, after: f
 
 
 @kernel
-def dips(side: float, g0: float, g1: float, g2: float) -> bool:
+def parabola_crosses(side: float, g0: float, g1: float, g2: float) -> bool:
     """Return whether the parabola through three equidistant values changes sign between the outer two.
 
     The values g0, g1 and g2 are in order of time, and `side` is the sign of the function at both ends.
@@ -119,6 +120,6 @@ def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> 
     r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
     if math.isnan(rm):
         return may_cross_between(side, math.nan, g0, gm, g1) or may_cross_between(side, g0, gm, g1, math.nan)
-    if dips(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h):
+    if parabola_crosses(side, g0, gm, g1) or unresolved(g0, r0, gm, rm, g1, r1, h):
         return True
     return may_cross(side, g0, r0, gm, rm, 0.5 * h) or may_cross(side, gm, rm, g1, r1, 0.5 * h)

@@ -48,7 +48,7 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
 
     def evaluate(t: float, at: float) -> np.ndarray:
         """Return the outputs of the function at time t (s), with inputs interpolated at time `at` (s)."""
-        return functions.ask(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
+        return functions.call(p, min(max(t, step.low), step.high), functions.inputs(p, step.part(at)))
 
     def value(t: float) -> np.ndarray:
         t = min(max(t, step.low), step.high)
@@ -58,20 +58,20 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
         """Return the outputs of the function at time t (s) minus their interpolation between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
-    limit, returned = functions.asked.limit, functions.returned(p)
+    limit, returned = functions.samples.limit, functions.returned(p)
     if not np.isfinite(limit[2 * p]) or not np.isfinite(returned).all():
         return []
     if not np.array_equal(value(step.middle), value(step.middle), equal_nan=True):
         limit[2 * p] = np.inf  # its outputs are not determined by its inputs
         return []
-    nodes, off, change = step.times(functions.asked.fractions), 0.0, np.ptp(returned, axis=0).max()
+    nodes, off, change = step.times(functions.samples.fractions), 0.0, np.ptp(returned, axis=0).max()
     # The first node at or after that time.
     k = min(max(int(np.searchsorted(nodes, detected)), 1), len(nodes) - 1)
     # The jump is between stages that differ, or between a stage and the time at which it was detected.
     changes = np.abs(np.diff(returned, axis=0)).max(axis=1)
     significant = np.flatnonzero(changes > COMPARABLE * changes.max())
     intervals: list[tuple[Values, float, float]] = [(value, nodes[n], nodes[n + 1]) for n in significant]
-    if detected < np.inf and not functions.fixed and functions.astray(p, step.part(detected)):
+    if detected < np.inf and not functions.fixed and functions.outside_range(p, step.part(detected)):
         close = max(nodes[k - 1], detected - step.gap)
         return [Discontinuity(close if close > step.t else step.t + step.gap, step.gap)]
     if detected < np.inf:
@@ -110,7 +110,7 @@ def _jumps(
     if not jump and np.nextafter(before, np.inf) >= after:
         functions.strikes[p] += 1
         if functions.strikes[p] >= NOISE:
-            functions.asked.limit[2 * p] = np.inf  # it is noise, without a limit at any time
+            functions.samples.limit[2 * p] = np.inf  # it is noise, without a limit at any time
     if not jump:
         return []
     whole, in_time = (

@@ -28,7 +28,7 @@ from quirk.jit.simd import at, put
 # its first output; offset, number and stride of the monitored outputs; offsets of its inputs and outputs in the record
 # of a stage.
 KIND, ADDRESS, READS, FIRST_IN, INS, WRITES, FIRST_OUT, OUTS, STRIDE, PLACE_IN, PLACE_OUT = range(11)
-ASKED_SIZE = 11
+SAMPLE_SIZE = 11
 
 # Kinds of functions; each kind is called with its own arrays.
 OF_FORCE, OF_PROFILE, OF_RELATION, OF_MOTION = range(4)
@@ -49,7 +49,7 @@ ASTRAY = 0.5
 
 
 @record
-class Asked(NamedTuple):
+class FunctionSamples(NamedTuple):
     """Tables of the P user functions of a run, with their inputs and outputs at each stage of the present step.
 
     Names in capitals are constants of this module. b_i and c_i are the weights and the abscissae of the Runge-Kutta
@@ -63,7 +63,7 @@ class Asked(NamedTuple):
     changes : (2 P,) change of each function in the last two steps
     stages, fractions : (n,) indices of the stages that are nodes of the interpolation, and their abscissae c_i,
         ascending
-    weightless, apart : (w,) indices of the other stages, with b_i = 0, and their abscissae c_i
+    weightless, weightless_fractions : (w,) indices of the other stages, with b_i = 0, and their abscissae c_i
     basis : (n,) values of the Lagrange polynomials of the nodes at one abscissa
     inputs, outputs : inputs and outputs of all functions at all stages
     """
@@ -74,80 +74,80 @@ class Asked(NamedTuple):
     stages: np.ndarray
     fractions: np.ndarray
     weightless: np.ndarray
-    apart: np.ndarray
+    weightless_fractions: np.ndarray
     basis: np.ndarray
     inputs: np.ndarray
     outputs: np.ndarray
 
 
 @kernel
-def note(asked: Asked, ins: Arrays, outs: Arrays, stage: int) -> None:
+def record_stage(samples: FunctionSamples, ins: Arrays, outs: Arrays, stage: int) -> None:
     """Record the inputs and outputs of all user functions after the evaluation of a stage.
 
     `ins` and `outs` are the arrays of inputs and of outputs of each kind of function.
     """
-    count = asked.limit.shape[0] // 2
+    count = samples.limit.shape[0] // 2
     for p in range(count):
-        e = ASKED_SIZE * p
-        kind = asked.entries[e + KIND]
-        first, place = asked.entries[e + FIRST_IN], record_in(asked, stage) + asked.entries[e + PLACE_IN]
-        for c in range(asked.entries[e + INS]):
-            put(asked.inputs, place + c, at(ins[kind], first + c))
-        first, place = asked.entries[e + FIRST_OUT], record_out(asked, stage) + asked.entries[e + PLACE_OUT]
-        for c in range(asked.entries[e + OUTS]):
-            put(asked.outputs, place + c, at(outs[kind], first + c * asked.entries[e + STRIDE]))
+        e = SAMPLE_SIZE * p
+        kind = samples.entries[e + KIND]
+        first, place = samples.entries[e + FIRST_IN], inputs_at(samples, stage) + samples.entries[e + PLACE_IN]
+        for c in range(samples.entries[e + INS]):
+            put(samples.inputs, place + c, at(ins[kind], first + c))
+        first, place = samples.entries[e + FIRST_OUT], outputs_at(samples, stage) + samples.entries[e + PLACE_OUT]
+        for c in range(samples.entries[e + OUTS]):
+            put(samples.outputs, place + c, at(outs[kind], first + c * samples.entries[e + STRIDE]))
 
 
 @kernel
-def record_in(asked: Asked, stage: int) -> int:
-    """Return the index in `asked.inputs` at which the inputs of all functions at a stage begin."""
-    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
-    return stage * (asked.entries[p + PLACE_IN] + asked.entries[p + INS])
+def inputs_at(samples: FunctionSamples, stage: int) -> int:
+    """Return the index in `samples.inputs` at which the inputs of all functions at a stage begin."""
+    p = SAMPLE_SIZE * (samples.limit.shape[0] // 2 - 1)
+    return stage * (samples.entries[p + PLACE_IN] + samples.entries[p + INS])
 
 
 @kernel
-def record_out(asked: Asked, stage: int) -> int:
-    """Return the index in `asked.outputs` at which the outputs of all functions at a stage begin."""
-    p = ASKED_SIZE * (asked.limit.shape[0] // 2 - 1)
-    return stage * (asked.entries[p + PLACE_OUT] + asked.entries[p + OUTS])
+def outputs_at(samples: FunctionSamples, stage: int) -> int:
+    """Return the index in `samples.outputs` at which the outputs of all functions at a stage begin."""
+    p = SAMPLE_SIZE * (samples.limit.shape[0] // 2 - 1)
+    return stage * (samples.entries[p + PLACE_OUT] + samples.entries[p + OUTS])
 
 
 @kernel
-def carry_on(asked: Asked, stages: int) -> None:
+def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
     """Copy the data of the last stage of a step to the first stage of the next step.
 
     The change of each function in the step is stored too, for comparison with the next step.
     """
-    count = asked.limit.shape[0] // 2
+    count = samples.limit.shape[0] // 2
     for p in range(count):
-        e = ASKED_SIZE * p
-        asked.limit[2 * p] = max(RELAXED * asked.limit[2 * p], asked.limit[2 * p + 1])
-        asked.changes[2 * p] = asked.changes[2 * p + 1]
-        asked.changes[2 * p + 1] = spread(asked, p)[0]
-        for c in range(asked.entries[e + INS]):
-            place = asked.entries[e + PLACE_IN] + c
-            put(asked.inputs, place, at(asked.inputs, record_in(asked, stages) + place))
-        for c in range(asked.entries[e + OUTS]):
-            place = asked.entries[e + PLACE_OUT] + c
-            put(asked.outputs, place, at(asked.outputs, record_out(asked, stages) + place))
+        e = SAMPLE_SIZE * p
+        samples.limit[2 * p] = max(RELAXED * samples.limit[2 * p], samples.limit[2 * p + 1])
+        samples.changes[2 * p] = samples.changes[2 * p + 1]
+        samples.changes[2 * p + 1] = output_range(samples, p)[0]
+        for c in range(samples.entries[e + INS]):
+            place = samples.entries[e + PLACE_IN] + c
+            put(samples.inputs, place, at(samples.inputs, inputs_at(samples, stages) + place))
+        for c in range(samples.entries[e + OUTS]):
+            place = samples.entries[e + PLACE_OUT] + c
+            put(samples.outputs, place, at(samples.outputs, outputs_at(samples, stages) + place))
 
 
 @kernel
-def spread(asked: Asked, p: int) -> tuple[float, float]:
+def output_range(samples: FunctionSamples, p: int) -> tuple[float, float]:
     """Return the range of the outputs of function p over the interpolation nodes, and their largest magnitude.
 
     The nodes are the stages of nonzero weight. For relations (constraints given by functions) the range is at least
     INPUT_SIZE times the largest magnitude of an input at the first node.
     """
-    change, largest, e = 0.0, 0.0, ASKED_SIZE * p
-    if asked.entries[e + KIND] == OF_RELATION:
-        place = record_in(asked, asked.stages[0]) + asked.entries[e + PLACE_IN]
-        for c in range(asked.entries[e + INS]):
-            largest = max(largest, INPUT_SIZE * abs(at(asked.inputs, place + c)))
-    for c in range(asked.entries[e + OUTS]):
-        low, high, place = math.inf, -math.inf, asked.entries[e + PLACE_OUT] + c
-        for m in range(asked.stages.shape[0]):
-            value = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+    change, largest, e = 0.0, 0.0, SAMPLE_SIZE * p
+    if samples.entries[e + KIND] == OF_RELATION:
+        place = inputs_at(samples, samples.stages[0]) + samples.entries[e + PLACE_IN]
+        for c in range(samples.entries[e + INS]):
+            largest = max(largest, INPUT_SIZE * abs(at(samples.inputs, place + c)))
+    for c in range(samples.entries[e + OUTS]):
+        low, high, place = math.inf, -math.inf, samples.entries[e + PLACE_OUT] + c
+        for m in range(samples.stages.shape[0]):
+            value = at(samples.outputs, outputs_at(samples, samples.stages[m]) + place)
             low, high = min(low, value), max(high, value)
         change = max(change, high - low)
         largest = max(largest, max(abs(low), abs(high)))
@@ -155,55 +155,60 @@ def spread(asked: Asked, p: int) -> tuple[float, float]:
 
 
 @kernel
-def roughness(asked: Asked, highest: np.ndarray) -> float:
+def roughness(samples: FunctionSamples, highest: np.ndarray) -> float:
     """Return the largest ratio of the highest terms of the interpolation polynomials to the range of the outputs.
 
     The polynomials interpolate the outputs of each function over the n nodes of a step. `highest` (2 n,) are the
     weights of the nodes in the two highest terms.
     """
-    worst, nodes = 0.0, asked.stages.shape[0]
-    for p in range(asked.limit.shape[0] // 2):
-        e = ASKED_SIZE * p
-        change, largest = spread(asked, p)
+    worst, nodes = 0.0, samples.stages.shape[0]
+    for p in range(samples.limit.shape[0] // 2):
+        e = SAMPLE_SIZE * p
+        change, largest = output_range(samples, p)
         if not change > ROUND_OFF * largest:
             continue
-        for c in range(asked.entries[e + OUTS]):
-            place = asked.entries[e + PLACE_OUT] + c
+        for c in range(samples.entries[e + OUTS]):
+            place = samples.entries[e + PLACE_OUT] + c
             for o in range(0, 2 * nodes, nodes):
                 term = 0.0
                 for m in range(nodes):
-                    term += at(highest, o + m) * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+                    term += at(highest, o + m) * at(samples.outputs, outputs_at(samples, samples.stages[m]) + place)
                 worst = max(worst, abs(term) / change)
     return worst
 
 
 @kernel
-def failed(asked: Asked) -> bool:
+def failed(samples: FunctionSamples) -> bool:
     """Return whether a user function returned NaN in this step."""
     total = 0.0
-    for o in range(asked.outputs.shape[0]):
-        total += 0.0 * at(asked.outputs, o)
+    for o in range(samples.outputs.shape[0]):
+        total += 0.0 * at(samples.outputs, o)
     return total != 0.0
 
 
 @kernel
-def jumped(asked: Asked) -> bool:
+def jumped(samples: FunctionSamples) -> bool:
     """Return whether a user function changes abruptly in this step.
 
     A change is abrupt if it exceeds CHANGE_GROWTH times the larger change of the two previous steps.
     """
-    count = asked.limit.shape[0] // 2
+    count = samples.limit.shape[0] // 2
     for p in range(count):
-        change, largest = spread(asked, p)
-        before = max(asked.changes[2 * p], asked.changes[2 * p + 1])
-        if asked.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
+        change, largest = output_range(samples, p)
+        before = max(samples.changes[2 * p], samples.changes[2 * p + 1])
+        if samples.limit[2 * p] < math.inf and change > CHANGE_GROWTH * before + ROUND_OFF * largest:
             return True
     return False
 
 
 @kernel
-def overlooked(
-    asked: Asked, ins: Arrays, outs: Arrays, step: tuple[float, float, float, float], gap: float, cleared: float
+def missed_change(
+    samples: FunctionSamples,
+    ins: Arrays,
+    outs: Arrays,
+    step: tuple[float, float, float, float],
+    gap: float,
+    cleared: float,
 ) -> float:
     """Return a time (s) between nodes at which a function differs from its interpolation; infinity if there is none.
 
@@ -212,83 +217,83 @@ def overlooked(
     of a function between stages are ignored, as the run itself may never call the function at these times.
     """
     t, h, low, high = step
-    count = asked.limit.shape[0] // 2
+    count = samples.limit.shape[0] // 2
     if count == 0:
         return math.inf
-    for w in range(asked.weightless.shape[0]):
+    for w in range(samples.weightless.shape[0]):
         # The time of a stage at the end of the step may be rounded to a time beyond it.
-        time = min(max(t + asked.apart[w] * h, low), high)
+        time = min(max(t + samples.weightless_fractions[w] * h, low), high)
         for p in range(count):
-            if time > cleared and asked.limit[2 * p] < math.inf and astray(asked, p, asked.weightless[w]):
+            if time > cleared and samples.limit[2 * p] < math.inf and outside_range(samples, p, samples.weightless[w]):
                 return time
-    for m in range(asked.stages.shape[0] - 1):
-        left, right = asked.fractions[m], asked.fractions[m + 1]
+    for m in range(samples.stages.shape[0] - 1):
+        left, right = samples.fractions[m], samples.fractions[m + 1]
         between = int((right - left) * h / gap)
         for n in range(between):
             theta = left + (right - left) * (n + 1) / (between + 1)
-            find_basis(asked, theta)
+            compute_basis(samples, theta)
             for p in range(count):
                 time = min(max(t + theta * h, low), high)
-                if time > cleared and asked.limit[2 * p] < math.inf and differs(asked, ins, outs, p, time):
+                if time > cleared and samples.limit[2 * p] < math.inf and deviates(samples, ins, outs, p, time):
                     return time
     return math.inf
 
 
 @kernel
-def astray(asked: Asked, p: int, stage: int) -> bool:
+def outside_range(samples: FunctionSamples, p: int, stage: int) -> bool:
     """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at other stages."""
-    e, found = ASKED_SIZE * p, False
-    change, largest = spread(asked, p)
-    for c in range(asked.entries[e + OUTS]):
-        place = asked.entries[e + PLACE_OUT] + c
-        value, low, high = at(asked.outputs, record_out(asked, stage) + place), math.inf, -math.inf
-        for m in range(asked.stages.shape[0]):
-            other = at(asked.outputs, record_out(asked, asked.stages[m]) + place)
-            low, high = min(low, other), max(high, other)
-        found = found or max(value - high, low - value) > ASTRAY * change + ROUND_OFF * max(largest, abs(value))
-    return found
+    e, outside = SAMPLE_SIZE * p, False
+    change, largest = output_range(samples, p)
+    for c in range(samples.entries[e + OUTS]):
+        place = samples.entries[e + PLACE_OUT] + c
+        value, low, high = at(samples.outputs, outputs_at(samples, stage) + place), math.inf, -math.inf
+        for m in range(samples.stages.shape[0]):
+            reference = at(samples.outputs, outputs_at(samples, samples.stages[m]) + place)
+            low, high = min(low, reference), max(high, reference)
+        outside = outside or max(value - high, low - value) > ASTRAY * change + ROUND_OFF * max(largest, abs(value))
+    return outside
 
 
 @kernel
-def find_basis(asked: Asked, theta: float) -> None:
-    """Compute the Lagrange polynomials of the interpolation nodes at fraction theta of the step, in asked.basis."""
-    for m in range(asked.stages.shape[0]):
+def compute_basis(samples: FunctionSamples, theta: float) -> None:
+    """Compute the Lagrange polynomials of the interpolation nodes at fraction theta of the step, in samples.basis."""
+    for m in range(samples.stages.shape[0]):
         weight = 1.0
-        for j in range(asked.stages.shape[0]):
+        for j in range(samples.stages.shape[0]):
             if j != m:
-                weight *= (theta - asked.fractions[j]) / (asked.fractions[m] - asked.fractions[j])
-        asked.basis[m] = weight
+                weight *= (theta - samples.fractions[j]) / (samples.fractions[m] - samples.fractions[j])
+        samples.basis[m] = weight
 
 
 @kernel
-def differs(asked: Asked, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
+def deviates(samples: FunctionSamples, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
     """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolation.
 
-    The function is called at time `time` (s); asked.basis must hold the interpolation weights for this time.
+    The function is called at time `time` (s); samples.basis must hold the interpolation weights for this time.
     """
-    e, nodes = ASKED_SIZE * p, asked.stages.shape[0]
-    given, returned = ins[asked.entries[e + KIND]], outs[asked.entries[e + KIND]]
-    first = asked.entries[e + FIRST_IN]
-    for c in range(asked.entries[e + INS]):
-        total, place = 0.0, asked.entries[e + PLACE_IN] + c
+    e, nodes = SAMPLE_SIZE * p, samples.stages.shape[0]
+    inputs, returned = ins[samples.entries[e + KIND]], outs[samples.entries[e + KIND]]
+    first = samples.entries[e + FIRST_IN]
+    for c in range(samples.entries[e + INS]):
+        total, place = 0.0, samples.entries[e + PLACE_IN] + c
         for m in range(nodes):
-            total += asked.basis[m] * at(asked.inputs, record_in(asked, asked.stages[m]) + place)
-        put(given, first + c, total)
-    out, stride = asked.entries[e + FIRST_OUT], asked.entries[e + STRIDE]
-    for c in range(asked.entries[e + OUTS]):
+            total += samples.basis[m] * at(samples.inputs, inputs_at(samples, samples.stages[m]) + place)
+        put(inputs, first + c, total)
+    out, stride = samples.entries[e + FIRST_OUT], samples.entries[e + STRIDE]
+    for c in range(samples.entries[e + OUTS]):
         put(returned, out + c * stride, math.nan)
-    call(asked.entries[e + ADDRESS], time, given, asked.entries[e + READS], returned, asked.entries[e + WRITES])
+    call(samples.entries[e + ADDRESS], time, inputs, samples.entries[e + READS], returned, samples.entries[e + WRITES])
     # Some outputs are constants, to which the interpolation adds round-off; angles have the reference of the step's
     # end.
-    place = record_in(asked, asked.stages[nodes - 1]) + asked.entries[e + PLACE_IN]
-    for c in range(asked.entries[e + INS]):
-        put(given, first + c, at(asked.inputs, place + c))
-    change, largest = spread(asked, p)
-    allowed = asked.limit[2 * p] * change + ROUND_OFF * largest
-    for c in range(asked.entries[e + OUTS]):
-        expected, place = 0.0, asked.entries[e + PLACE_OUT] + c
+    place = inputs_at(samples, samples.stages[nodes - 1]) + samples.entries[e + PLACE_IN]
+    for c in range(samples.entries[e + INS]):
+        put(inputs, first + c, at(samples.inputs, place + c))
+    change, largest = output_range(samples, p)
+    allowed = samples.limit[2 * p] * change + ROUND_OFF * largest
+    for c in range(samples.entries[e + OUTS]):
+        expected, place = 0.0, samples.entries[e + PLACE_OUT] + c
         for m in range(nodes):
-            expected += asked.basis[m] * at(asked.outputs, record_out(asked, asked.stages[m]) + place)
+            expected += samples.basis[m] * at(samples.outputs, outputs_at(samples, samples.stages[m]) + place)
         if abs(at(returned, out + c * stride) - expected) > allowed:
             return True
     return False

@@ -57,7 +57,7 @@ class DiscontinuitySearch:
         counts, clock, breaks = run.counts, run.clock, self._breaks
         t, h, piece = float(clock.t), float(clock.t_new - clock.t), breaks.piece(float(clock.t))
         step = ProbedStretch(t, h, piece.low, min(piece.high, float(clock.t_new)), gap)
-        seen = float(clock.seen)
+        seen = float(clock.deviation_time)
         added = [
             breaks.find(*jump)
             for p in range(functions.count)
@@ -66,9 +66,9 @@ class DiscontinuitySearch:
         if any(added):
             run = renew_pieces(run, breaks, t)
             counts.fresh, clock.h = int(run.pieces[LOW] > t), h
-            counts.rest, self.next_delay = 0, LEAST_REST
+            counts.search_delay, self.next_delay = 0, LEAST_REST
             return run
-        clock.cleared = max(clock.cleared, clock.seen) if clock.seen < np.inf else clock.cleared
-        counts.rest = self.next_delay
+        clock.cleared = max(clock.cleared, clock.deviation_time) if clock.deviation_time < np.inf else clock.cleared
+        counts.search_delay = self.next_delay
         self.next_delay = min(REST_GROWTH * self.next_delay, MOST_REST)
         return run

@@ -10,7 +10,7 @@ from quirk.jit.components import component
 from ..kernels.applied import Forces
 from ..kernels.mechanism import Mechanism
 from ..kernels.rows import Nodes
-from .discontinuity_probe import Arrays, failed, jumped, note, overlooked
+from .discontinuity_probe import Arrays, failed, jumped, missed_change, record_stage
 from .run_state import RunState, Settings
 from .step_control import in_piece
 
@@ -19,7 +19,7 @@ ABRUPT_ERROR = 100.0
 
 
 @kernel
-def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
+def function_arrays(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
     """Return the arrays of inputs and the arrays of outputs of user functions, by kind from OF_FORCE to OF_MOTION."""
     relations = nodes.relations
     ins = forces.inputs, forces.motions.numbers, relations.inputs, relations.motions.numbers
@@ -27,15 +27,15 @@ def called_with(forces: Forces, nodes: Nodes) -> tuple[Arrays, Arrays]:
 
 
 @kernel
-def note_all(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
+def record_functions(mechanism: Mechanism, settings: Settings, run: RunState, stage: int) -> None:
     """Record the inputs and outputs of all user functions at a stage."""
     if settings.gap < math.inf:
-        ins, outs = called_with(mechanism.forces, mechanism.nodes)
-        note(run.functions, ins, outs, stage)
+        ins, outs = function_arrays(mechanism.forces, mechanism.nodes)
+        record_stage(run.functions, ins, outs, stage)
 
 
 @component(effort=2)
-def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
+def needs_search(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
     """Return whether a step must be searched for discontinuities of user functions.
 
     A step is searched if the values of a function at its stages do not lie on a smooth curve, or if its error is very
@@ -43,17 +43,17 @@ def suspect(mechanism: Mechanism, settings: Settings, run: RunState, error: floa
     function has another value than expected from the step before.
     """
     clock, counts = run.clock, run.counts
-    clock.seen = math.inf
+    clock.deviation_time = math.inf
     if settings.gap == math.inf or failed(run.functions):
         return False
-    counts.rest -= 1
+    counts.search_delay -= 1
     if not error <= 1.0:
-        return counts.rest <= 0 and not error <= ABRUPT_ERROR
-    if settings.fixed > 0 and counts.rest <= 0 and jumped(run.functions):
+        return counts.search_delay <= 0 and not error <= ABRUPT_ERROR
+    if settings.fixed > 0 and counts.search_delay <= 0 and jumped(run.functions):
         return True
     h = clock.t_new - clock.t
     if h > settings.gap:
-        ins, outs = called_with(mechanism.forces, mechanism.nodes)
+        ins, outs = function_arrays(mechanism.forces, mechanism.nodes)
         step = clock.t, h, in_piece(run, clock.t), in_piece(run, clock.t_new)
-        clock.seen = overlooked(run.functions, ins, outs, step, settings.gap, clock.cleared)
-    return clock.seen < math.inf
+        clock.deviation_time = missed_change(run.functions, ins, outs, step, settings.gap, clock.cleared)
+    return clock.deviation_time < math.inf

@@ -27,8 +27,8 @@ from ..kernels.applied import (
     run_law,
 )
 from ..kernels.bodies import poses
-from ..kernels.coupled import Readings
 from ..kernels.evaluate import evaluate
+from ..kernels.load_tables import Readings
 from ..kernels.mechanism import Mechanism
 from ..kernels.readings import kinetic, potential, reading
 
@@ -56,8 +56,8 @@ class WatchedTables(NamedTuple):
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action
     positive : (Q,) whether the function is assumed positive at the start of a run and after jumps of the state
-    side, before : (Q,) present sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the start
-        of the step
+    side, side_at_start : (Q,) present sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the
+        start of the step
     scale : (Q,) largest magnitude so far
     change : (Q,) magnitude of the change in the previous step
     turning : indices of the functions that count full turns
@@ -65,7 +65,7 @@ class WatchedTables(NamedTuple):
     start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
     samples : (2 (SAMPLES + 1) Q,) values and rates along a step
     state, slope : (size,) scratch arrays for a state and its time derivative
-    noted : (NOTED ROOM,) events recorded since the last call of compiled code
+    crossings : (NOTED ROOM,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
     at_speed : (Q,) magnitude of the rate before an event whose action may have changed the state, else 0
     """
@@ -76,7 +76,7 @@ class WatchedTables(NamedTuple):
     acts: np.ndarray
     positive: np.ndarray
     side: np.ndarray
-    before: np.ndarray
+    side_at_start: np.ndarray
     scale: np.ndarray
     change: np.ndarray
     turning: np.ndarray
@@ -87,7 +87,7 @@ class WatchedTables(NamedTuple):
     samples: np.ndarray
     state: np.ndarray
     slope: np.ndarray
-    noted: np.ndarray
+    crossings: np.ndarray
     hit: np.ndarray
     at_speed: np.ndarray
 
@@ -127,15 +127,15 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 
 
 @kernel
-def refer_to(watched: WatchedTables, t: float, found: np.ndarray) -> None:
+def set_turn_reference(watched: WatchedTables, t: float, values_and_rates: np.ndarray) -> None:
     """Set the reference for counting full turns to the values and rates of the event functions at time t (s).
 
-    `found` (2 Q,) holds values and rates of all Q event functions.
+    `values_and_rates` (2 Q,) holds values and rates of all Q event functions.
     """
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
-        put(watched.laws.inputs, o, at(found, 2 * e))
-        put(watched.laws.inputs, o + 1, at(found, 2 * e + 1))
+        put(watched.laws.inputs, o, at(values_and_rates, 2 * e))
+        put(watched.laws.inputs, o + 1, at(values_and_rates, 2 * e + 1))
         put(watched.laws.inputs, o + 2, t)
 
 

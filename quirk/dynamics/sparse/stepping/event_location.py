@@ -17,10 +17,10 @@ from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
-from .crossing_tests import UNRESOLVED, far, noise, suspicious
-from .event_functions import AT_ZERO, ROOM, SAMPLES, WatchedTables, energy, refer_to, values
-from .event_roots import next_crossing, onto_constraints
-from .event_sides import note
+from .crossing_tests import UNRESOLVED, far_from_zero, noise, suspicious
+from .event_functions import AT_ZERO, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
+from .event_roots import next_crossing, project_watched_state
+from .event_sides import record_crossing
 from .method_kernels import between, estimate, parts
 from .run_state import RunState, Settings, StepOutcome, StepPosition
 
@@ -76,14 +76,14 @@ def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
         t = clock.t + h * m / SAMPLES
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts.position = StepPosition.DENSE
-        onto_constraints(mechanism, settings, run, t)
+        project_watched_state(mechanism, settings, run, t)
         values(mechanism, watched, t, watched.state, settings.alpha, settings.beta, watched.middle)
         for o in range(size):
             put(watched.samples, m * size + o, at(watched.middle, o))
 
 
 @kernel
-def first_that_acts(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
+def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
     """Return the time (s) of the first event with an action in the step; infinity if there is none."""
     watched, first = run.watched, math.inf
     for e in range(watched.side.shape[0]):
@@ -115,19 +115,19 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
             continue
         if watched.acts[e] == 0:
             between(mechanism, stepper, settings, run, t, watched.state)
-            onto_constraints(mechanism, settings, run, t)
+            project_watched_state(mechanism, settings, run, t)
             total = energy(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
-            note(run, e, t, side, total)
+            record_crossing(run, e, t, side, total)
         else:
             watched.hit[e], acts = AT_ZERO, True
     return acts
 
 
 @kernel
-def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -> bool:
+def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) -> bool:
     """Return whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
-    This is the case where steps cannot get shorter, so that round-off would prevent the crossing. `together` is the
+    This is the case where steps cannot get shorter, so that round-off would prevent the crossing. `tolerance` is the
     interval (s) within which events are simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
@@ -136,24 +136,26 @@ def about_to_cross(settings: Settings, run: RunState, e: int, together: float) -
     # A function that is held at zero also has a rate, of round-off.
     moves = -side * rate * (clock.t_new - clock.t) > noise(settings, watched, e)
     open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts.retaken > 0))
-    about = side * rate < 0.0 and side * g + side * rate * ABOUT * together <= noise(settings, watched, e)
-    near = side * g <= noise(settings, watched, e) or clock.t_new - clock.t <= ABOUT * together
+    about = side * rate < 0.0 and side * g + side * rate * ABOUT * tolerance <= noise(settings, watched, e)
+    near = side * g <= noise(settings, watched, e) or clock.t_new - clock.t <= ABOUT * tolerance
     near = near or run.counts.missed >= MOST_MISSED
     about = about or (run.counts.retaken > 0 and run.counts.capped == e and near)
     return open_to and about
 
 
 @kernel
-def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, together: float) -> StepOutcome:
+def record_crossings(
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, tolerance: float
+) -> StepOutcome:
     """Record the zero crossings in the step; return EVENT if a crossing at its end has an action, otherwise GONE_ON.
 
-    Crossings at times that differ by less than `together` (s) are simultaneous.
+    Crossings at times that differ by less than `tolerance` (s) are simultaneous.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     for e in range(watched.side.shape[0]):
         if note_crossings(mechanism, stepper, settings, run, e):
             reason = StepOutcome.EVENT
-        if not about_to_cross(settings, run, e, together):
+        if not about_to_cross(settings, run, e, tolerance):
             continue
         side = watched.side[e]
         watched.side[e] = -side
@@ -161,7 +163,7 @@ def settle(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
             watched.hit[e], reason = AT_ZERO, StepOutcome.EVENT
         else:
             total = energy(mechanism, watched, clock.t_new, run.y_new, settings.alpha, settings.beta)
-            note(run, e, clock.t_new, -side, total)
+            record_crossing(run, e, clock.t_new, -side, total)
     return reason
 
 
@@ -173,35 +175,35 @@ def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
     """
     near = False
     for e in range(watched.side.shape[0]):
-        watched.before[e] = watched.side[e]
+        watched.side_at_start[e] = watched.side[e]
         unknown = math.isnan(at(watched.end, 2 * e + 1))
-        near = near or not far(watched, e, h) or (long_step and unknown)
+        near = near or not far_from_zero(watched, e, h) or (long_step and unknown)
     return near
 
 
 @kernel
 def must_be_sampled(
-    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near: bool, long_step: bool
+    mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, near_zero: bool, long_step: bool
 ) -> bool:
     """Return whether an event function may cross zero in the step, so that the step must be sampled.
 
-    `near` is the result of `any_near_zero`.
+    `near_zero` is the result of `any_near_zero`.
     """
     watched, clock, h = run.watched, run.clock, run.clock.t_new - run.clock.t
     any_may = run.counts.retaken > 0 or clock.t_new >= settings.end
-    any_may = any_may or (near and (long_step or not resolved(mechanism, stepper, settings, run, h)))
+    any_may = any_may or (near_zero and (long_step or not resolved(mechanism, stepper, settings, run, h)))
     for e in range(watched.side.shape[0]):
         # Without a short cut, since `suspicious` also notes the sign of a function that has left zero.
-        may = near and suspicious(settings, watched, e, h)
+        may = near_zero and suspicious(settings, watched, e, h)
         any_may = any_may or may
     return any_may
 
 
 @kernel
-def pass_values_on(watched: WatchedTables, t: float) -> None:
+def start_next_step(watched: WatchedTables, t: float) -> None:
     """Copy the values of event functions at the end of the step, at time t (s), to the start of the next step."""
     count = watched.side.shape[0]
-    refer_to(watched, t, watched.end)
+    set_turn_reference(watched, t, watched.end)
     for e in range(count):
         watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
     for o in range(2 * count):
@@ -211,7 +213,7 @@ def pass_values_on(watched: WatchedTables, t: float) -> None:
 
 
 @kernel
-def look_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
+def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
     """Search a step that satisfies the tolerance for events; return the reason to leave the step loop, or GONE_ON.
 
     If the step must be repeated to end at an event, at clock.cap, counts.position is set to BETWEEN (no step pending).
@@ -225,7 +227,7 @@ def look_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run:
     near = any_near_zero(watched, h, long_step)
     if near:
         estimate(stepper, run, 0.5, h, watched.state)
-        onto_constraints(mechanism, settings, run, clock.t + 0.5 * h)
+        project_watched_state(mechanism, settings, run, clock.t + 0.5 * h)
         known = values(mechanism, watched, clock.t + 0.5 * h, watched.state, alpha, beta, watched.middle) and known
     if run.stop[0] != 0:
         counts.position = StepPosition.BETWEEN
@@ -236,18 +238,18 @@ def look_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run:
     reason = StepOutcome.GONE_ON
     if must_be_sampled(mechanism, stepper, settings, run, near, long_step):
         sample(mechanism, stepper, settings, run)
-        first = first_that_acts(mechanism, stepper, settings, run)
+        first = first_action(mechanism, stepper, settings, run)
         first = max(first, clock.t + together)
         if first < clock.t_new - together and counts.retaken < MOST_RETAKEN:
             clock.cap = first
             counts.retaken += 1
             counts.position = StepPosition.BETWEEN
             return StepOutcome.GONE_ON
-        reason = settle(mechanism, stepper, settings, run, together)
+        reason = record_crossings(mechanism, stepper, settings, run, together)
         values(mechanism, watched, clock.t_new, run.y_new, alpha, beta, watched.end)
         # States within the step must be bit-identical with those of a run without events.
         counts.position = StepPosition.TAKEN
-    pass_values_on(watched, clock.t_new)
+    start_next_step(watched, clock.t_new)
     counts.missed = counts.missed + 1 if counts.retaken > 0 and reason != StepOutcome.EVENT else 0
     clock.cap, counts.retaken = math.inf, 0
     return reason

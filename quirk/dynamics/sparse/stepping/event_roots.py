@@ -26,7 +26,7 @@ AS_GOOD_AS_ZERO = 1e-6
 
 
 @kernel
-def onto_constraints(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
+def project_watched_state(mechanism: Mechanism, settings: Settings, run: RunState, t: float) -> None:
     """Project the state in run.watched at time t (s) onto the constraints, if the run uses projection."""
     if keeps_to_constraints(mechanism, settings):
         project(mechanism, t, run.watched.state, settings.length, run.counts, False)
@@ -38,14 +38,14 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
     watched = run.watched
     between(mechanism, stepper, settings, run, t, watched.state)
     run.counts.position = StepPosition.DENSE
-    onto_constraints(mechanism, settings, run, t)
+    project_watched_state(mechanism, settings, run, t)
     prepare(mechanism, watched, t, watched.state, settings.alpha, settings.beta)
     value, _ = value_of(mechanism, watched, e, t, watched.state)
     return value
 
 
 @kernel
-def on_side(side: float, ga: float, gb: float) -> float:
+def nonzero_value(side: float, ga: float, gb: float) -> float:
     """Return the value of a function at the start of an interval, for the search for a root.
 
     This is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at the
@@ -73,7 +73,7 @@ def root(
     where this variant is slow. A function that reaches zero has crossed, unless it was zero at the start.
     """
     width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
-    ga = on_side(side, ga, gb) if gb != 0.0 else ga
+    ga = nonzero_value(side, ga, gb) if gb != 0.0 else ga
     for n in range(MOST_ITERATIONS):
         if b - a <= 2.2e-16 * (abs(a) + abs(b)):
             break
@@ -101,7 +101,7 @@ def root(
 
 
 @kernel
-def lowest(
+def minimum_crossing(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, e: int, side: float, a: float, c: float
 ) -> float:
     """Return a time between a and c (s) at which event function e no longer has the sign `side`, or infinity.
@@ -156,7 +156,7 @@ def next_crossing(
                 continue
         elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
             continue
-        there = lowest(mechanism, stepper, settings, run, e, side, a, b)
+        there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
         if there < math.inf:
             g = sampled(mechanism, stepper, settings, run, e, there)
             return root(mechanism, stepper, settings, run, e, side, a, ga, there, g)

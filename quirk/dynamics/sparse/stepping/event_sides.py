@@ -7,7 +7,7 @@ from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from .crossing_tests import noise, sign
-from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, refer_to, values
+from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, set_turn_reference, values
 from .run_state import RunState, Settings, StepOutcome
 
 # Fraction of the duration of a run in which a function that starts at zero counts as not moving.
@@ -20,21 +20,21 @@ HELD = 1e-13
 
 
 @kernel
-def note(run: RunState, e: int, t: float, way: float, total: float) -> None:
+def record_crossing(run: RunState, e: int, t: float, direction: float, total: float) -> None:
     """Record that event function e crosses zero at time t (s), with total energy `total`, J.
 
-    The direction `way` is 1 if the function rises and -1 if it falls.
+    `direction` is 1 if the function rises and -1 if it falls.
     """
     o = NOTED * run.counts.happened
-    put(run.watched.noted, o + WHEN, t)
-    put(run.watched.noted, o + WHICH, float(e))
-    put(run.watched.noted, o + WAY, way)
-    put(run.watched.noted, o + TOTAL, total)
+    put(run.watched.crossings, o + WHEN, t)
+    put(run.watched.crossings, o + WHICH, float(e))
+    put(run.watched.crossings, o + WAY, direction)
+    put(run.watched.crossings, o + TOTAL, total)
     run.counts.happened += 1
 
 
 @kernel
-def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
+def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
     If the sign differs from that at the end of the last step, the state has jumped, or the function was about to cross
@@ -45,7 +45,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepO
     run.counts.unsettled = 0
     if not values(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta, watched.start):
         return StepOutcome.UNDEFINED
-    refer_to(watched, clock.t, watched.start)
+    set_turn_reference(watched, clock.t, watched.start)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
         watched.scale[e] = max(watched.scale[e], abs(g))
@@ -72,7 +72,7 @@ def take_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepO
         if not own and before * side < 0.0 and watched.direction[e] * side >= 0.0:
             if watched.acts[e] == 0:
                 total = energy(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta)
-                note(run, e, clock.t, side, total)
+                record_crossing(run, e, clock.t, side, total)
             else:
                 watched.hit[e], reason = BY_A_JUMP, StepOutcome.EVENT
     return reason

@@ -6,24 +6,24 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from quirk.dynamics.model.revolution_counter import count_from, look_ahead, turn_on
+from quirk.dynamics.model.revolution_counter import begin_step, continue_from, end_step
 from quirk.integrators.control import SMALLEST_ERROR
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, put
 
 from ..kernels.applied import refer
 from ..kernels.bodies import finite
-from ..kernels.friction import turn_on_slip
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
+from ..kernels.friction import align_with_slip
 from ..kernels.mechanism import Mechanism
-from ..kernels.work_error import exchanged
-from .discontinuity_test import suspect
-from .event_location import look_for_events
-from .event_sides import take_sides
+from ..kernels.work_error import work_magnitude
+from .discontinuity_test import needs_search
+from .event_location import search_for_events
+from .event_sides import determine_signs
 from .method_kernels import close, replan, take
 from .run_state import PIECE_SIZE, Restart, RunState, Settings, StepOutcome, StepPosition
-from .step_control import accepted, choose_end, ends_beside_singular, passed_on, shortest, stalled, whole_step
-from .step_output import full, leave_trail, pauses, write_down
+from .step_control import accepted, advance_indices, choose_end, ends_beside_singular, fixed_step_end, shortest, stalled
+from .step_output import buffers_full, pauses, record_step, store_outputs
 
 
 @kernel
@@ -32,15 +32,15 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts.restarts == Restart.AT_PAUSE:
         state = run.states[: run.y.shape[0]]
-        clock.exchanged += exchanged(mechanism.forces, run.y, state)
-        count_from(run.counter, 0, state)
+        clock.exchanged += work_magnitude(mechanism.forces, run.y, state)
+        continue_from(run.counter, 0, state)
         copy(state, run.y)
         clock.t = clock.restart
-        if settings.fixed > 0 and whole_step(settings, run) - clock.t <= shortest(settings, run):
+        if settings.fixed > 0 and fixed_step_end(settings, run) - clock.t <= shortest(settings, run):
             counts.grid += 1
     counts.restarts, counts.position = 0, StepPosition.BETWEEN
     counts.fresh, counts.unsettled, counts.was_rejected = 1, 1, 0
-    counts.eventful, counts.retaken, counts.missed, counts.rest = 0, 0, 0, 0
+    counts.eventful, counts.retaken, counts.missed, counts.search_delay = 0, 0, 0, 0
     clock.previous_error, clock.cap, clock.cleared = SMALLEST_ERROR, math.inf, -math.inf
     # Pivots at the pause are between those at both ends of the step; values that are too large at most shorten the next
     # step.
@@ -50,13 +50,13 @@ def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
 
 
 @kernel
-def look_at_nothing(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
+def accept_without_search(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
     """Accept a step without a search for events, in a run without event functions."""
     return StepOutcome.GONE_ON
 
 
 @kernel
-def take_no_sides(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
+def ignore_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> StepOutcome:
     """Start a step without the signs of event functions, in a run without event functions."""
     run.counts.unsettled = 0
     return StepOutcome.GONE_ON
@@ -81,7 +81,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
         counts.singular_within = 0
         counts.rejected += 1
         return StepOutcome.SINGULAR
-    suspicious = suspect(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
+    suspicious = needs_search(mechanism, settings, run, 0.0 if settings.fixed > 0 else error)
     if run.stop[0] != 0:
         return StepOutcome.STOPPED
     if suspicious:
@@ -95,7 +95,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
     elif ends_beside_singular(mechanism, settings, run):
         return StepOutcome.GONE_ON
     refer(mechanism.forces, clock.t_new)
-    turn_on_slip(mechanism)
+    align_with_slip(mechanism)
     counts.position = StepPosition.TAKEN
     return StepOutcome.GONE_ON
 
@@ -104,10 +104,10 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
     """Record the step just taken, and advance the run to its end; return False if a state within it is not finite."""
     clock, work = run.clock, mechanism.work
-    turn_on(run.counter, run.y, run.y_new, clock.t_new - clock.t)
-    if not leave_trail(mechanism, stepper, settings, run):
+    end_step(run.counter, run.y, run.y_new, clock.t_new - clock.t)
+    if not record_step(mechanism, stepper, settings, run):
         return False
-    clock.exchanged += exchanged(mechanism.forces, run.y, run.y_new)
+    clock.exchanged += work_magnitude(mechanism.forces, run.y, run.y_new)
     copy(run.y_new, run.y)
     copy(work.pivots_before, work.pivots_earlier)
     copy(work.pivots, work.pivots_before)
@@ -115,7 +115,7 @@ def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
     clock.pivot = 1.0
     close(stepper, settings, run)
     clock.t, run.counts.position = clock.t_new, StepPosition.BETWEEN
-    passed_on(settings, run)
+    advance_indices(settings, run)
     return True
 
 
@@ -124,7 +124,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
 
     If `watching`, it searches for events; code without this search compiles faster.
     """
-    begin, look = (take_sides, look_for_events) if watching else (take_no_sides, look_at_nothing)
+    begin, look = (determine_signs, search_for_events) if watching else (ignore_signs, accept_without_search)
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
@@ -142,7 +142,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
             counts.position = StepPosition.BETWEEN
             return reason
         counts.steps += 1
-        look_ahead(run.counter, run.y, run.y_new, run.clock.t_new - run.clock.t)
+        begin_step(run.counter, run.y, run.y_new, run.clock.t_new - run.clock.t)
         counts.eventful = 1 if reason == StepOutcome.EVENT else 0
         return StepOutcome.GONE_ON
 
@@ -158,7 +158,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
             if counts.position == StepPosition.BETWEEN:
                 if clock.t >= settings.end:
                     return StepOutcome.DONE
-                if tried >= most_steps or full(run) or PIECE_SIZE * counts.piece >= run.pieces.shape[0]:
+                if tried >= most_steps or buffers_full(run) or PIECE_SIZE * counts.piece >= run.pieces.shape[0]:
                     return StepOutcome.AGAIN
                 if counts.unsettled != 0:
                     reason = begin(mechanism, settings, run)
@@ -172,7 +172,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
                     continue
                 if counts.pauses != 0 and counts.happened > 0:
                     return StepOutcome.PAUSED
-            reason = write_down(mechanism, stepper, settings, run)
+            reason = store_outputs(mechanism, stepper, settings, run)
             if reason != StepOutcome.GONE_ON:
                 return reason
             if pauses(run):

@@ -20,13 +20,13 @@ MOST_PARTS = 32
 
 
 @kernel
-def one_part(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+def undivided(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
     """Return 1: a recorded step is not divided."""
     return 1
 
 
 @kernel
-def as_rejected(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
+def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
     """Do nothing: after a rejected step, keep the step size chosen by the error control."""
 
 
@@ -42,9 +42,9 @@ estimate = ByClass(0)
 close = ByClass(0)
 # parts(mechanism, stepper, settings, run) returns the number of parts into which a recorded step is divided, at most
 # MOST_PARTS: for methods whose steps are too long for the Runge-Kutta method that integrates variations.
-parts = ByClass(1, one_part)
+parts = ByClass(1, undivided)
 # replan(mechanism, stepper, run, h) may change the size chosen for the step after one of size h has been rejected.
-replan = ByClass(1, as_rejected)
+replan = ByClass(1, keep_rejected_size)
 
 
 def implement(
@@ -54,8 +54,8 @@ def implement(
     between: Callable[..., Any],
     estimate: Callable[..., Any],
     close: Callable[..., Any],
-    parts: Callable[..., Any] = one_part,
-    replan: Callable[..., Any] = as_rejected,
+    parts: Callable[..., Any] = undivided,
+    replan: Callable[..., Any] = keep_rejected_size,
 ) -> None:
     """Register the kernels of an integration method, whose data are in records of the class `stepper`.
 

@@ -97,9 +97,9 @@ class RosenbrockStepper:
             slope=aligned(size),
             drift=aligned(size),
             stage=aligned(size),
-            rest=aligned(size),
+            residual=aligned(size),
             change=aligned(size),
-            known=Factorized(),
+            step_data=Factorized(),
             power=np.zeros(len(NODES) * works),
         )
 
@@ -111,7 +111,7 @@ class RosenbrockStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope y' at the start of the run; the first step evaluates it again, with all derivatives."""
         self.record.slope[:] = slope
-        self.record.known.fill(np.nan)
+        self.record.step_data.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
@@ -121,7 +121,7 @@ class RosenbrockStepper:
 
 # Arrays of a Radau IIA method with the size of a state.
 OF_STATES = (
-    "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "seen", "stage", "change",
+    "origin", "base", "past_origin", "past_base", "slope", "slope_new", "centre", "rotating_state", "stage", "change",
 )  # fmt: skip
 
 
@@ -147,10 +147,10 @@ class RadauStepper:
             **{name: aligned(s * size) for name in ("z", "f", "w", "u", "past")},
             **{name: aligned(size) for name in OF_STATES},
             turned=aligned((s + 1) * TURNED * blocks),
-            apart=aligned(TURNED * blocks),
+            relative_axes=aligned(TURNED * blocks),
             past_axes=aligned(AXES * blocks),
             basis=np.zeros(s),
-            known=StepData(),
+            step_data=StepData(),
             **arrays,
         )
 
@@ -162,7 +162,7 @@ class RadauStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope y' at the start of the run; the first step evaluates it again."""
         self.record.slope[:] = slope
-        self.record.known.fill(np.nan)
+        self.record.step_data.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
@@ -184,9 +184,9 @@ class TaylorStepper:
             bodies=self._elements.bodies,
             carried=self._elements.carried,
             slope=aligned(size),
-            ahead=aligned(size),
+            end_slope=aligned(size),
             change=aligned(size),
-            known=SeriesData(),
+            step_data=SeriesData(),
         )
 
     @property
@@ -197,7 +197,7 @@ class TaylorStepper:
     def begin(self, slope: np.ndarray) -> None:
         """Store the slope y' at the start of the run; the first step evaluates it again, with its Taylor series."""
         self.record.slope[:] = slope
-        self.record.known.since = np.nan
+        self.record.step_data.since = np.nan
 
     @property
     def slopes(self) -> np.ndarray:

@@ -35,11 +35,11 @@ class PausingRun(CompiledRun):
         super().enter(flow, t, y, angles, resume)
         self.run.counts.pauses = 1
         if self.settings.end == np.inf:
-            self._refer_to(float(self.run.asked[-1]))
+            self._refer_to(float(self.run.requested_times[-1]))
 
     def request(self, t: float) -> None:
         """Set the next output time t (s), at which the run pauses."""
-        self.run.asked[0], self.run.counts.passed, self.paused = t, 0, False
+        self.run.requested_times[0], self.run.counts.passed, self.paused = t, 0, False
 
     def _refer_to(self, t: float) -> None:
         """Set the scale of negligible times from the requested time t (s) and the step size.
@@ -54,45 +54,46 @@ class PausingRun(CompiledRun):
             # Series that end, as that of free flight does, allow a step of infinite size.
             longest = original.max_step if h < np.inf else min(original.max_step, span)
             settings = settings._replace(max_step=longest)
-        if original.look < np.inf or settings.gap < np.inf:
+        if original.comparison_interval < np.inf or settings.gap < np.inf:
             # Same intervals as in a run that ends here, but no more parts per step than that run has.
             interval = max(t - settings.start, min(h, span)) / PARTS
-            gap, look = interval if settings.gap < np.inf else np.inf, interval if original.look < np.inf else np.inf
-            settings = settings._replace(gap=gap, look=look)
+            gap = interval if settings.gap < np.inf else np.inf
+            compared = interval if original.comparison_interval < np.inf else np.inf
+            settings = settings._replace(gap=gap, comparison_interval=compared)
         self.settings = settings
 
-    def proceed(self, most: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `most` steps; return False at its end."""
+    def proceed(self, max_steps: int | None = None) -> bool:
+        """Advance the run for a fraction of a second, by at most `max_steps` steps; return False at its end."""
         self._begin()
-        if self.settings.end == np.inf > self.run.asked[-1]:
-            self._refer_to(float(self.run.asked[-1]))
-        return super().proceed(most)
+        if self.settings.end == np.inf > self.run.requested_times[-1]:
+            self._refer_to(float(self.run.requested_times[-1]))
+        return super().proceed(max_steps)
 
-    def _limit(self, most: int | None) -> int:
-        """Return the maximum number of steps of the next call of compiled code, at most `most` if given."""
+    def _limit(self, max_steps: int | None) -> int:
+        """Return the maximum number of steps of the next call of compiled code, at most `max_steps` if given."""
         run, method = self.run, self.method
         closes = not self.between and not run.counts.restarts
         if closes and (method.across is not None or method.pacing.decision_due(steps_tried(run))):
             return 0  # complete the step in which the run has paused first
         if method.across is None and self.settings.end == np.inf and isinstance(method.present, Taylor):
-            most = 1  # the size of the next step may be infinite, see `_refer_to`
-        return super()._limit(most)
+            max_steps = 1  # the size of the next step may be infinite, see `_refer_to`
+        return super()._limit(max_steps)
 
-    def _called(self, most: int) -> int:
-        """Try at most `most` steps; return the reason for the end of the call, a code of `run_state.StepOutcome`."""
+    def _called(self, max_steps: int) -> int:
+        """Try at most `max_steps` steps; return the reason for the end of the call, see `run_state.StepOutcome`."""
         if self._calls_python:
-            return super()._called(most)
+            return super()._called(max_steps)
         # Ctrl-C may arrive before the results of compiled code have been stored.
         self.solver.applied.stop[0] = 0
-        outcome = StepOutcome.EVENT if self._unknown and self.watch.table.hit.any() else self._enter(most)
+        outcome = StepOutcome.EVENT if self._unknown and self.watch.table.hit.any() else self._enter(max_steps)
         if outcome == StepOutcome.SUSPECT:
             self.run = self.search.search(self.run, self.method.functions, self.settings.gap)
         return outcome
 
-    def _enter(self, most: int) -> int:
-        """Try at most `most` steps in compiled code; return a code of `run_state.StepOutcome`."""
+    def _enter(self, max_steps: int) -> int:
+        """Try at most `max_steps` steps in compiled code; return a code of `run_state.StepOutcome`."""
         self._unknown = True
-        return super()._enter(most)
+        return super()._enter(max_steps)
 
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Store nothing: the only output is the state at the pause, which `store_present_state` stores."""
@@ -108,7 +109,7 @@ class PausingRun(CompiledRun):
     def resume(self) -> bool:
         """Continue to the requested time if it lies within the last step, and return True; otherwise return False."""
         run, counts, stop = self.run, self.run.counts, self.solver.applied.stop
-        if counts.position == StepPosition.BETWEEN or counts.restarts or not run.asked[0] < run.clock.t_new:
+        if counts.position == StepPosition.BETWEEN or counts.restarts or not run.requested_times[0] < run.clock.t_new:
             return False
         if self._calls_python:
             while not self.paused:
@@ -127,7 +128,7 @@ class PausingRun(CompiledRun):
         The next step begins at the time of the pause with the present step size.
         """
         if self.paused and not self.now < self.run.clock.t_new:
-            self.run.asked[0], self.run.counts.passed = np.inf, 0
+            self.run.requested_times[0], self.run.counts.passed = np.inf, 0
             self.proceed(0)  # complete the step
         super().restart()
         if self.paused and self.run.counts.restarts:
@@ -136,7 +137,7 @@ class PausingRun(CompiledRun):
     @property
     def now(self) -> float:
         """Present time (s): the time of the pause, or the end of the last step."""
-        return float(self.run.asked[0]) if self.paused else self.reached
+        return float(self.run.requested_times[0]) if self.paused else self.reached
 
     @property
     def lanes_now(self) -> np.ndarray:

@@ -29,7 +29,6 @@ from ..kernels.relations import INPUT, MOTION, NUMBERS, ORDER, OUTPUT
 from ..solver.solver import Solver
 from .discontinuity_probe import (
     ADDRESS,
-    ASKED_SIZE,
     ASTRAY,
     FIRST_IN,
     FIRST_OUT,
@@ -44,11 +43,12 @@ from .discontinuity_probe import (
     PLACE_OUT,
     READS,
     ROUND_OFF,
+    SAMPLE_SIZE,
     STRIDE,
     WRITES,
-    Asked,
+    FunctionSamples,
 )
-from .discontinuity_test import called_with
+from .discontinuity_test import function_arrays
 
 # Allowed difference of a function from its interpolation, over its change in a step: smaller for adaptive steps, which
 # keep tolerances, than for fixed ones.
@@ -141,13 +141,13 @@ class Functions:
     Attributes
     ----------
     count : number of functions
-    asked : inputs and outputs of all functions, recorded by compiled code
+    samples : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
     strikes : for each function the number of abrupt changes that turned out not to be jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
-        self.ins, self.outs = plain(called_with)(solver.applied.table, solver.nodes)
+        self.ins, self.outs = plain(function_arrays)(solver.applied.table, solver.nodes)
         self.fixed = fixed
         entries = _of_forces(solver, fixed)
         entries += [e for of in (_of_profiles, _of_relations, _of_motions) for e in of(solver)]
@@ -156,18 +156,18 @@ class Functions:
         self.sizes, self.strikes = sizes.sum(axis=0), [0] * self.count
         places = np.cumsum(sizes, axis=0) - sizes
         table = np.array([[*e, *place] for e, place in zip(entries, places, strict=True)], dtype=np.int64)
-        self.table = table.reshape(-1, ASKED_SIZE)
+        self.table = table.reshape(-1, SAMPLE_SIZE)
         self._stages = tableau.stages + 1
         stages, fractions = nodes_of(tableau)
         weightless = np.setdiff1d(np.arange(tableau.stages), stages)
-        self.asked = Asked(
+        self.samples = FunctionSamples(
             entries=self.table.ravel(),
             limit=np.full(2 * self.count, FIXED_LIMIT if fixed else ADAPTIVE_LIMIT),
             changes=np.full(2 * self.count, np.inf),
             stages=stages,
             fractions=fractions,
             weightless=weightless,
-            apart=np.asarray(tableau.c)[weightless],
+            weightless_fractions=np.asarray(tableau.c)[weightless],
             basis=np.zeros(len(stages)),
             inputs=np.zeros(self._stages * self.sizes[0]),
             outputs=np.zeros(self._stages * self.sizes[1]),
@@ -177,8 +177,8 @@ class Functions:
         """Record the inputs and outputs of all functions at the start of a run, after the state has been evaluated."""
         for p, e in enumerate(self.table):
             at, out = e[PLACE_IN], e[PLACE_OUT]
-            self.asked.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
-            self.asked.outputs[out : out + e[OUTS]] = self.outs[e[KIND]][self._looked_at(p)]
+            self.samples.inputs[at : at + e[INS]] = self.ins[e[KIND]][e[FIRST_IN] : e[FIRST_IN] + e[INS]]
+            self.samples.outputs[out : out + e[OUTS]] = self.outs[e[KIND]][self._looked_at(p)]
 
     def _looked_at(self, p: int) -> slice:
         e = self.table[p]
@@ -186,19 +186,19 @@ class Functions:
 
     def returned(self, p: int) -> np.ndarray:
         """Return the monitored outputs (n, OUTS) of function p at the n interpolation nodes of a step."""
-        e, outputs = self.table[p], self.asked.outputs.reshape(self._stages, self.sizes[1])
-        return outputs[self.asked.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
+        e, outputs = self.table[p], self.samples.outputs.reshape(self._stages, self.sizes[1])
+        return outputs[self.samples.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
-    def astray(self, p: int, theta: float) -> bool:
+    def outside_range(self, p: int, theta: float) -> bool:
         """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at others.
 
         `theta` is the fraction of the step at this stage. See
-        `quirk.dynamics.sparse.stepping.discontinuity_probe.astray`.
+        `quirk.dynamics.sparse.stepping.discontinuity_probe.outside_range`.
         """
         e, returned = self.table[p], self.returned(p)
         low, high = returned.min(axis=0), returned.max(axis=0)
-        stages = self.asked.weightless[np.abs(self.asked.apart - theta) < AT_NODE]
-        outputs = self.asked.outputs.reshape(self._stages, self.sizes[1])
+        stages = self.samples.weightless[np.abs(self.samples.weightless_fractions - theta) < AT_NODE]
+        outputs = self.samples.outputs.reshape(self._stages, self.sizes[1])
         values = outputs[stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
         largest = np.maximum(np.abs(returned).max(), np.abs(values))
         beyond = np.maximum(values - high, low - values)
@@ -206,12 +206,12 @@ class Functions:
 
     def inputs(self, p: int, theta: float) -> np.ndarray:
         """Return the inputs of function p, interpolated at fraction theta of the step."""
-        e, fractions = self.table[p], self.asked.fractions
-        inputs = self.asked.inputs.reshape(self._stages, self.sizes[0])
-        at_stages = inputs[self.asked.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
+        e, fractions = self.table[p], self.samples.fractions
+        inputs = self.samples.inputs.reshape(self._stages, self.sizes[0])
+        at_stages = inputs[self.samples.stages, e[PLACE_IN] : e[PLACE_IN] + e[INS]]
         return basis(fractions, theta) @ at_stages
 
-    def ask(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
+    def call(self, p: int, t: float, inputs: np.ndarray) -> np.ndarray:
         """Call function p at time t (s) with the given inputs; return its outputs, which are NaN if the call fails."""
         e, looked_at = self.table[p], self._looked_at(p)
         arguments, returned = self.ins[e[KIND]], self.outs[e[KIND]]
@@ -225,7 +225,7 @@ class Functions:
 
     def expected(self, p: int, theta: float) -> np.ndarray:
         """Return the outputs of function p, interpolated at fraction theta of the step."""
-        return basis(self.asked.fractions, theta) @ self.returned(p)
+        return basis(self.samples.fractions, theta) @ self.returned(p)
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,17 @@ from quirk.jit.components import component
 from quirk.jit.simd import load, store
 
 from ..kernels.bodies import finite, normalise
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
-from .discontinuity_test import note_all
+from .discontinuity_test import record_functions
 from .loop import take_steps, take_watched_steps
 from .method_kernels import implement
 from .radau_error import add_work, step_error
-from .radau_iterations import begin, factorise, holds_singular, iterate, learn
-from .radau_record import Radau, add_all, clear, on_polynomial, see_from, show_at
+from .radau_iterations import begin, compute_derivatives, factorise, holds_singular, iterate
+from .radau_record import Radau, add_weighted_sum, clear, evaluate_polynomial, state_at_point, state_to_rotating
 from .run_state import RunState, Settings
 from .step_control import in_piece
-from .step_kernels import carry_functions_on, land, projects, slope_at
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at
 
 # If the convergence rate exceeds this, derivatives are computed again for the next step.
 SLOW = 0.02
@@ -43,18 +43,18 @@ LONGER = 3.0
 @component(effort=12)
 def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
-    known = stepper.known
+    known = stepper.step_data
     if run.counts.fresh != 0 or known.since != run.clock.t:
         slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, stepper.slope, False)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
-        note_all(mechanism, settings, run, 0)
+        record_functions(mechanism, settings, run, 0)
         known.since, known.past_step, known.derived, known.bound = run.clock.t, 0.0, 0.0, 1.0
     new = known.derived == 0.0
     while True:
         if new:
-            learn(mechanism, stepper, settings, run, h)
+            compute_derivatives(mechanism, stepper, settings, run, h)
         begin(mechanism, stepper, run, h)
         if known.step != h:
             factorise(mechanism, stepper, h)
@@ -74,34 +74,34 @@ def take(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState
         return np.inf
     if known.rate > SLOW:
         known.derived = 0.0
-    return arrive(mechanism, stepper, settings, run, h)
+    return complete_step(mechanism, stepper, settings, run, h)
 
 
 @kernel
-def arrive(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
+def complete_step(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
     """Complete a step of size h with the converged increments; return the ratio of error to tolerance."""
     s, size = stepper.points, run.y.shape[0]
     add_work(mechanism, stepper, h)
-    show_at(mechanism, stepper, s - 1, run.y_new)
+    state_at_point(mechanism, stepper, s - 1, run.y_new)
     clear(stepper.w[:size])
-    add_all(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
-    if not land(mechanism, settings, run, False):
+    add_weighted_sum(stepper.e, 0, s, stepper.z, 1.0, stepper.w[:size])
+    if not project_step_end(mechanism, settings, run, False):
         return np.inf
-    remember(mechanism, stepper, run, h)
+    store_polynomial(mechanism, stepper, run, h)
     slope_at(mechanism, settings, run, in_piece(run, run.clock.t_new), run.y_new, stepper.slope_new,
              projects(mechanism, settings, run))  # fmt: skip
     if run.stop[0] != 0:
         return np.inf
-    note_all(mechanism, settings, run, s + 1)
+    record_functions(mechanism, settings, run, s + 1)
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h)
 
 
 @kernel
-def remember(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
+def store_polynomial(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
     """Store the polynomial of the step, modified so that it ends at the projected state."""
-    size, s, known = run.y.shape[0], stepper.points, stepper.known
+    size, s, known = run.y.shape[0], stepper.points, stepper.step_data
     last = stepper.z[(s - 1) * size : s * size]
-    see_from(mechanism, stepper, run.y_new, s, last)
+    state_to_rotating(mechanism, stepper, run.y_new, s, last)
     for o in range(0, size, 8):
         store(last, o, load(last, o) - load(stepper.base, o))
     copy(stepper.z, stepper.past)
@@ -116,7 +116,7 @@ def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
     """Compute the state at time t (s) within the step from the polynomial; return False if it is not finite."""
-    on_polynomial(stepper, t, state)
+    evaluate_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
     return finite(state)
 
@@ -124,7 +124,7 @@ def between(
 @kernel
 def estimate(stepper: Radau, run: RunState, x: float, h: float, state: np.ndarray) -> None:
     """Compute the state at fraction x of a step of size h from the polynomial of the step, in `state`."""
-    on_polynomial(stepper, run.clock.t + x * h, state)
+    evaluate_polynomial(stepper, run.clock.t + x * h, state)
 
 
 @kernel
@@ -132,11 +132,11 @@ def close(stepper: Radau, settings: Settings, run: RunState) -> None:
     """Copy the results at the end of a step to the start of the next; keep the step size if possible."""
     clock, h = run.clock, run.clock.t_new - run.clock.t
     copy(stepper.slope_new, stepper.slope)
-    stepper.known.since = clock.t_new
+    stepper.step_data.since = clock.t_new
     if h <= clock.h <= WORTH * h:
         clock.h = h
     clock.h = min(clock.h, LONGER * h)
-    carry_functions_on(settings, run, stepper.points + 1)
+    keep_last_stage(settings, run, stepper.points + 1)
 
 
 implement(Radau, take=take, between=between, estimate=estimate, close=close)

@@ -12,13 +12,13 @@ from quirk.jit.simd import at, load, put, store
 
 from ..implicit.solve import solve
 from ..kernels.bodies import CON, STATE, finite
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.work_error import work_error
 from .discontinuity_probe import roughness
 from .radau_iterations import ratio
-from .radau_record import Radau, see_slope
-from .rotating_axes import TURNED, show
+from .radau_record import Radau, slope_to_rotating
+from .rotating_axes import TURNED, to_inertial
 from .run_state import RunState, Settings
 from .step_control import keeps_to_constraints
 from .step_kernels import tolerance_of_work
@@ -56,8 +56,8 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope_new)
-    copy(stepper.base, stepper.seen)
-    see_slope(mechanism, stepper, stepper.slope, 0, stepper.stage)
+    copy(stepper.base, stepper.rotating_state)
+    slope_to_rotating(mechanism, stepper, stepper.slope, 0, stepper.stage)
     for o in range(0, size, 8):
         store(right, o, load(right, o) + e * load(stepper.stage, o))
     rough = roughness(run.functions, stepper.highest) / ROUGH if settings.gap < np.inf else 0.0
@@ -68,7 +68,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
     if not finite(found):
         return np.inf
     s = stepper.points
-    show(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
+    to_inertial(stepper.turned, s * TURNED * blocks, blocks, found, stepper.change)
     constrained = keeps_to_constraints(mechanism, settings)
     error = ratio(mechanism, settings, run, run.y_new, stepper.change, constrained)
     return max(work, error * max(settings.rtol ** (1.0 - of_estimate(s)) / STRICT, least))

@@ -15,13 +15,21 @@ from ..implicit.local import differentiate
 from ..implicit.solve import solve
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, VELOCITIES, error_ratio, finite, normalise
+from ..kernels.constraint_solve import copy
 from ..kernels.factorisation import pivots
-from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project, tangential
-from .discontinuity_test import note_all
-from .radau_record import Radau, add_all, clear, on_polynomial, see_from, see_slope, show_at
-from .rotating_axes import TURNED, choose_axes, places, turn_axes
+from .discontinuity_test import record_functions
+from .radau_record import (
+    Radau,
+    add_weighted_sum,
+    clear,
+    evaluate_polynomial,
+    slope_to_rotating,
+    state_at_point,
+    state_to_rotating,
+)
+from .rotating_axes import TURNED, choose_axes, copy_positions, turn_axes
 from .run_state import RunState, Settings
 from .step_control import in_piece, keeps_to_constraints
 from .step_kernels import slope_at
@@ -45,15 +53,15 @@ NEAR, SHRUNK = 0.1, 0.5
 
 
 @kernel
-def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
+def compute_derivatives(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> None:
     """Compute all derivatives for the linear systems of a step of size h, and choose the rotating axes.
 
     The derivatives are taken at the extrapolated state in the middle of the step.
     """
-    t, known = run.clock.t, stepper.known
+    t, known = run.clock.t, stepper.step_data
     if known.past_step > 0.0:
         t += 0.5 * h
-        on_polynomial(stepper, t, stepper.centre)
+        evaluate_polynomial(stepper, t, stepper.centre)
         normalise(mechanism.constants, stepper.centre)
     else:
         copy(run.y, stepper.centre)
@@ -71,17 +79,17 @@ def learn(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunStat
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
     """Rotate the axes, and compute the initial guess of a step by extrapolation of the polynomial of the last step."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
-    t = run.clock.t - stepper.known.centre
+    t = run.clock.t - stepper.step_data.centre
     turn_axes(stepper.implicit.axes, t, turned, 0)
     for i in range(stepper.points):
         turn_axes(stepper.implicit.axes, t + stepper.nodes[i] * h, turned, (i + 1) * TURNED * blocks)
-    places(blocks, run.y, stepper.origin)
-    see_from(mechanism, stepper, run.y, 0, stepper.base)
+    copy_positions(blocks, run.y, stepper.origin)
+    state_to_rotating(mechanism, stepper, run.y, 0, stepper.base)
     for i in range(stepper.points):
         z = stepper.z[i * size : (i + 1) * size]
-        if stepper.known.past_step > 0.0:
-            on_polynomial(stepper, run.clock.t + stepper.nodes[i] * h, stepper.stage)
-            see_from(mechanism, stepper, stepper.stage, i + 1, z)
+        if stepper.step_data.past_step > 0.0:
+            evaluate_polynomial(stepper, run.clock.t + stepper.nodes[i] * h, stepper.stage)
+            state_to_rotating(mechanism, stepper, stepper.stage, i + 1, z)
             for o in range(0, size, 8):
                 store(z, o, load(z, o) - load(stepper.base, o))
         else:
@@ -97,13 +105,13 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
     for k in range(1, stepper.points, 2):
         real, imaginary = stepper.matrices[k * size : (k + 1) * size], stepper.matrices[(k + 1) * size : (k + 2) * size]
         assemble(implicit, constants, y, (h * inverse[k], h * inverse[k + 1]), (real, imaginary))
-    stepper.known.step = h
+    stepper.step_data.step = h
 
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
     """Solve for the increments by Newton's method; return False if the method does not converge."""
-    known = stepper.known
+    known = stepper.step_data
     most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
     bound, before, rate = max(known.bound, SUREST) ** 0.8, 0.0, 0.0
     for n in range(most):
@@ -139,17 +147,17 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
     """Compute the slopes y' at all collocation points; return False if the run must stop."""
-    size, known, least, greatest = run.y.shape[0], stepper.known, np.inf, 0.0
+    size, known, least, greatest = run.y.shape[0], stepper.step_data, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock.t + stepper.nodes[i] * h)
-        show_at(mechanism, stepper, i, stepper.stage)
+        state_at_point(mechanism, stepper, i, stepper.stage)
         slope_at(mechanism, settings, run, t, stepper.stage, stepper.change, False)
         if run.stop[0] != 0:
             return False
-        note_all(mechanism, settings, run, i + 1)
+        record_functions(mechanism, settings, run, i + 1)
         pivot = pivots(mechanism)[2]
         least, greatest = min(least, pivot), max(greatest, pivot)
-        see_slope(mechanism, stepper, stepper.change, i + 1, stepper.f[i * size : (i + 1) * size])
+        slope_to_rotating(mechanism, stepper, stepper.change, i + 1, stepper.f[i * size : (i + 1) * size])
     known.least, known.greatest = least, greatest
     return True
 
@@ -166,8 +174,8 @@ def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarr
     for k in range(s):
         w = stepper.w[k * size : (k + 1) * size]
         clear(w)
-        add_all(stepper.of_slopes, k * s, s, f, h, w)
-        add_all(stepper.forth, k * s, s, z, -1.0, w)
+        add_weighted_sum(stepper.of_slopes, k * s, s, f, h, w)
+        add_weighted_sum(stepper.forth, k * s, s, z, -1.0, w)
     w, u = stepper.w, stepper.u
     solve(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:n],), (w[:size],), (u[:size],))
     for k in range(1, s, 2):
@@ -183,7 +191,7 @@ def correct(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
     s, size, change, largest = stepper.points, run.y.shape[0], stepper.change, 0.0
     for i in range(s):
         clear(change)
-        add_all(stepper.back, i * s, s, stepper.u, 1.0, change)
+        add_weighted_sum(stepper.back, i * s, s, stepper.u, 1.0, change)
         if not finite(change):
             return np.inf
         largest = max(largest, ratio(mechanism, settings, run, stepper.base, change, False))
@@ -212,7 +220,7 @@ def ratio(
 @kernel
 def holds_singular(stepper: Radau, settings: Settings, run: RunState) -> bool:
     """Return whether the step contains a singular configuration; such a step is taken by a Runge-Kutta method."""
-    least, greatest = stepper.known.least, stepper.known.greatest
+    least, greatest = stepper.step_data.least, stepper.step_data.greatest
     if settings.fixed > 0 or not (least < NEAR and least < SHRUNK * greatest):
         return False
     run.counts.singular_within = 1

@@ -16,9 +16,9 @@ from quirk.jit.simd import load, splat, store
 
 from ..implicit.tables import AXES, ImplicitTables
 from ..kernels.bodies import CON
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
-from .rotating_axes import TURNED, let_turn, see, show, turn_axes
+from .rotating_axes import TURNED, subtract_rotation, to_inertial, to_rotating, turn_axes
 
 
 @fields
@@ -71,10 +71,10 @@ class Radau(NamedTuple):
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
-    seen, stage, change : (size,) scratch arrays for states and their changes
-    apart : scratch array for rotations of axes, as quaternions
+    rotating_state, stage, change : (size,) scratch arrays for states and their changes
+    relative_axes : scratch array for rotations of axes, as quaternions
     basis : (s,) weights of the points in the polynomial at one time
-    known : times, step sizes and convergence data of the last steps
+    step_data : times, step sizes and convergence data of the last steps
     """
 
     points: int
@@ -103,12 +103,12 @@ class Radau(NamedTuple):
     slope: np.ndarray
     slope_new: np.ndarray
     centre: np.ndarray
-    seen: np.ndarray
+    rotating_state: np.ndarray
     stage: np.ndarray
     change: np.ndarray
-    apart: np.ndarray
+    relative_axes: np.ndarray
     basis: np.ndarray
-    known: StepData
+    step_data: StepData
 
 
 @kernel
@@ -119,7 +119,9 @@ def clear(array: np.ndarray) -> None:
 
 
 @kernel
-def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray) -> None:
+def add_weighted_sum(
+    weights: np.ndarray, first: int, count: int, of: np.ndarray, factor: float, out: np.ndarray
+) -> None:
     """Add a weighted sum of `count` consecutive arrays in `of`, times `factor`, to `out`.
 
     `weights[first]` is the weight of the first array.
@@ -132,14 +134,14 @@ def add_all(weights: np.ndarray, first: int, count: int, of: np.ndarray, factor:
 
 
 @kernel
-def on_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
+def evaluate_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
     """Compute the state at time t (s) from the polynomial of the last step, in `state`."""
     s, blocks = stepper.points, stepper.past_axes.shape[0] // AXES
-    weigh_points(stepper, (t - stepper.known.past) / stepper.known.past_step)
-    copy(stepper.past_base, stepper.seen)
-    add_all(stepper.basis, 0, s, stepper.past, 1.0, stepper.seen)
-    turn_axes(stepper.past_axes, t - stepper.known.past_centre, stepper.apart, 0)
-    show(stepper.apart, 0, blocks, stepper.seen, state)
+    weigh_points(stepper, (t - stepper.step_data.past) / stepper.step_data.past_step)
+    copy(stepper.past_base, stepper.rotating_state)
+    add_weighted_sum(stepper.basis, 0, s, stepper.past, 1.0, stepper.rotating_state)
+    turn_axes(stepper.past_axes, t - stepper.step_data.past_centre, stepper.relative_axes, 0)
+    to_inertial(stepper.relative_axes, 0, blocks, stepper.rotating_state, state)
     for o in range(0, state.shape[0], 8):
         store(state, o, load(state, o) + load(stepper.past_origin, o))
 
@@ -156,37 +158,37 @@ def weigh_points(stepper: Radau, x: float) -> None:
 
 
 @kernel
-def see_from(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
+def state_to_rotating(mechanism: Mechanism, stepper: Radau, y: np.ndarray, at_point: int, out: np.ndarray) -> None:
     """Transform a state y from the inertial frame to the rotating axes; the result is written to `out`.
 
     The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
     for o in range(0, y.shape[0], 8):
-        store(stepper.seen, o, load(y, o) - load(stepper.origin, o))
-    see(stepper.turned, at_point * TURNED * blocks, blocks, stepper.seen, out)
+        store(stepper.rotating_state, o, load(y, o) - load(stepper.origin, o))
+    to_rotating(stepper.turned, at_point * TURNED * blocks, blocks, stepper.rotating_state, out)
 
 
 @kernel
-def show_at(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
+def state_at_point(mechanism: Mechanism, stepper: Radau, i: int, out: np.ndarray) -> None:
     """Compute the state at collocation point i of the step.
 
-    The state is written to `out` in the inertial frame, and to `stepper.seen` in the rotating axes.
+    The state is written to `out` in the inertial frame, and to `stepper.rotating_state` in the rotating axes.
     """
     size, blocks = out.shape[0], mechanism.constants.shape[0] // CON
     for o in range(0, size, 8):
-        store(stepper.seen, o, load(stepper.base, o) + load(stepper.z, i * size + o))
-    show(stepper.turned, (i + 1) * TURNED * blocks, blocks, stepper.seen, out)
+        store(stepper.rotating_state, o, load(stepper.base, o) + load(stepper.z, i * size + o))
+    to_inertial(stepper.turned, (i + 1) * TURNED * blocks, blocks, stepper.rotating_state, out)
     for o in range(0, size, 8):
         store(out, o, load(out, o) + load(stepper.origin, o))
 
 
 @kernel
-def see_slope(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
-    """Transform the slope y' of the state in `stepper.seen` to the rotating axes; the result is written to `out`.
+def slope_to_rotating(mechanism: Mechanism, stepper: Radau, slope: np.ndarray, at_point: int, out: np.ndarray) -> None:
+    """Transform the slope y' of the state in `stepper.rotating_state` to the rotating axes, in `out`.
 
     The axes are taken at the start of the step for `at_point` = 0, and at a collocation point for 1 to s.
     """
     blocks = mechanism.constants.shape[0] // CON
-    see(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
-    let_turn(stepper.implicit.axes, stepper.seen, out)
+    to_rotating(stepper.turned, at_point * TURNED * blocks, blocks, slope, out)
+    subtract_rotation(stepper.implicit.axes, stepper.rotating_state, out)

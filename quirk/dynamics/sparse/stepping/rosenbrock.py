@@ -22,17 +22,17 @@ from ..implicit.solve import solve
 from ..implicit.tables import ImplicitTables
 from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, error_ratio, finite, normalise
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work_error import work_error
-from ..tangent.find import time_derivative
-from .discontinuity_test import note_all
+from ..tangent.motion_tangents import time_derivative
+from .discontinuity_test import record_functions
 from .loop import take_steps, take_watched_steps
 from .method_kernels import implement
 from .run_state import RunState, Settings
 from .step_control import in_piece, keeps_to_constraints
-from .step_kernels import carry_functions_on, land, projects, slope_at, tolerance_of_work
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, tolerance_of_work
 
 
 @fields
@@ -69,8 +69,8 @@ class RosenbrockMethod(NamedTuple):
     matrix : matrix of the present step
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
-    stage, rest, change : (size,) scratch arrays
-    known : time of the derivatives and step size of the factorization
+    stage, residual, change : (size,) scratch arrays
+    step_data : time of the derivatives and step size of the factorization
     power : (5 w,) rates of w work variables at the NODES of the step
     """
 
@@ -92,9 +92,9 @@ class RosenbrockMethod(NamedTuple):
     slope: np.ndarray
     drift: np.ndarray
     stage: np.ndarray
-    rest: np.ndarray
+    residual: np.ndarray
     change: np.ndarray
-    known: Factorized
+    step_data: Factorized
     power: np.ndarray
 
 
@@ -110,22 +110,22 @@ SIMPSON_LESS_BOOLE = np.array([8.0, -32.0, 48.0, -32.0, 8.0]) / 90.0
 def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h; return the ratio of error to tolerance."""
     e, constants = stepper.gamma * h, mechanism.constants
-    if run.counts.fresh != 0 or stepper.known.since != run.clock.t:
+    if run.counts.fresh != 0 or stepper.step_data.since != run.clock.t:
         slope_at(mechanism, settings, run, in_piece(run, run.clock.t), run.y, stepper.slope, False)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
-        note_all(mechanism, settings, run, 0)
+        record_functions(mechanism, settings, run, 0)
         keep_power(stepper, stepper.slope, first_work(mechanism, stepper), 0)
-        learn(mechanism, stepper, run, run.clock.t, run.y)
-    if stepper.known.step != e:
+        compute_derivatives(mechanism, stepper, run, run.clock.t, run.y)
+    if stepper.step_data.step != e:
         assemble(stepper.implicit, constants, run.y, (e,), (stepper.matrix,))
-        stepper.known.step = e
+        stepper.step_data.step = e
     if not stages(mechanism, stepper, settings, run, h):
         return np.inf
     copy(run.y, run.y_new)
     add_stages(stepper.m, 0, stepper.stages, stepper.u, 1.0, run.y_new)
-    if not land(mechanism, settings, run, False):
+    if not project_step_end(mechanism, settings, run, False):
         return np.inf
     if not begin_work(mechanism, stepper, settings, run, h):
         return np.inf
@@ -133,11 +133,11 @@ def take(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, ru
              projects(mechanism, settings, run))  # fmt: skip
     if run.stop[0] != 0:
         return np.inf
-    note_all(mechanism, settings, run, stepper.stages)
+    record_functions(mechanism, settings, run, stepper.stages)
     end_work(mechanism, stepper, run)
     energy, power = tolerance_of_work(mechanism, settings, run, run.y_new, stepper.slope)
     # Derivatives for the next step; computed again if this step is rejected.
-    learn(mechanism, stepper, run, run.clock.t_new, run.y_new)
+    compute_derivatives(mechanism, stepper, run, run.clock.t_new, run.y_new)
     return 0.0 if settings.fixed > 0 else step_error(mechanism, stepper, settings, run, h, energy + h * power)
 
 
@@ -147,25 +147,27 @@ def stages(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, 
     size, e = run.y.shape[0], stepper.gamma * h
     for i in range(stepper.stages):
         if i == 0:
-            copy(stepper.slope, stepper.rest)
+            copy(stepper.slope, stepper.residual)
         else:
             copy(run.y, stepper.stage)
             add_stages(stepper.a, i * stepper.stages, i, stepper.u, 1.0, stepper.stage)
             t = in_piece(run, run.clock.t + stepper.c[i] * h)
-            slope_at(mechanism, settings, run, t, stepper.stage, stepper.rest, False)
+            slope_at(mechanism, settings, run, t, stepper.stage, stepper.residual, False)
             if run.stop[0] != 0:
                 return False
-            note_all(mechanism, settings, run, i)
-        add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.rest)
+            record_functions(mechanism, settings, run, i)
+        add_stages(stepper.C, i * stepper.stages, i, stepper.u, 1.0 / h, stepper.residual)
         for o in range(0, size, 8):
-            store(stepper.rest, o, e * (load(stepper.rest, o) + stepper.d[i] * h * load(stepper.drift, o)))
+            store(stepper.residual, o, e * (load(stepper.residual, o) + stepper.d[i] * h * load(stepper.drift, o)))
         u = stepper.u[i * size : (i + 1) * size]
-        solve(stepper.implicit, mechanism.constants, run.y, (e,), (stepper.matrix,), (stepper.rest,), (u,))
+        solve(stepper.implicit, mechanism.constants, run.y, (e,), (stepper.matrix,), (stepper.residual,), (u,))
     return True
 
 
 @kernel
-def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray) -> None:
+def compute_derivatives(
+    mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: float, y: np.ndarray
+) -> None:
     """Compute the Jacobian and the partial time derivative of y' at the start of a step, time t (s) and state y.
 
     The state y must have been evaluated last.
@@ -180,7 +182,7 @@ def learn(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, t: flo
         for n in range(stepper.implicit.variables):
             put(stepper.drift, first + n, at(tangents.rates, 8 * n))
         leave_out_unknown(stepper.drift, 0, stepper.drift.shape[0])
-    stepper.known.since, stepper.known.step = t, 0.0
+    stepper.step_data.since, stepper.step_data.step = t, 0.0
 
 
 @kernel
@@ -213,7 +215,7 @@ def between(
     h = run.clock.t_new - run.clock.t
     x = (t - run.clock.t) / h
     estimate(stepper, run, x, h, state)
-    carry(mechanism, stepper, run, x, state)
+    work_at(mechanism, stepper, run, x, state)
     normalise(mechanism.constants, state)
     return finite(state)
 
@@ -238,10 +240,10 @@ def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settin
         for node in range(1, NODES.shape[0] - 1):
             t = run.clock.t + NODES[node] * h
             between(mechanism, stepper, settings, run, t, stepper.stage)
-            slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.rest, False)
+            slope_at(mechanism, settings, run, in_piece(run, t), stepper.stage, stepper.residual, False)
             if run.stop[0] != 0:
                 return False
-            keep_power(stepper, stepper.rest, first, node)
+            keep_power(stepper, stepper.residual, first, node)
     return True
 
 
@@ -251,7 +253,7 @@ def end_work(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState) -> 
     first = first_work(mechanism, stepper)
     if stepper.power.shape[0] > 0:
         keep_power(stepper, stepper.slope, first, NODES.shape[0] - 1)
-        carry(mechanism, stepper, run, 1.0, run.y_new)
+        work_at(mechanism, stepper, run, 1.0, run.y_new)
 
 
 @kernel
@@ -266,7 +268,7 @@ def keep_power(stepper: RosenbrockMethod, slope: np.ndarray, first: int, node: i
 
 
 @kernel
-def carry(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
+def work_at(mechanism: Mechanism, stepper: RosenbrockMethod, run: RunState, x: float, state: np.ndarray) -> None:
     """Compute all work variables (J) at fraction x of the step, in `state`."""
     first, h, nodes = first_work(mechanism, stepper), run.clock.t_new - run.clock.t, NODES.shape[0]
     count = stepper.power.shape[0] // nodes
@@ -299,7 +301,7 @@ def close(stepper: RosenbrockMethod, settings: Settings, run: RunState) -> None:
     count = stepper.power.shape[0] // NODES.shape[0]
     for n in range(count):
         put(stepper.power, n, at(stepper.power, last * count + n))
-    carry_functions_on(settings, run, stepper.stages)
+    keep_last_stage(settings, run, stepper.stages)
 
 
 @kernel

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import ORIENTATION, POSITION, SPIN, VELOCITY
-from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, three, times
+from quirk.dynamics.model.vectors import body_vector, cross, dot, load3, minus, plus, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import load, put, splat, store
 from quirk.jit.tracing import traced
 
 from ..implicit.tables import AXES, ROTATIONS, TRANSLATIONS
 from ..kernels.bodies import CON, KIN, STATE
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 
 # Offsets per block of eight bodies of the quaternions of the axes for rotations, and for translations.
 OF_ROTATIONS, OF_TRANSLATIONS = 0, 32
@@ -38,9 +38,9 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
         block, lane = slot // 8, slot % 8
         s, o = block * STATE + lane, block * AXES + lane
         spin, v, a = (
-            three(kin, block * KIN + lane + 8 * SPIN),
-            three(y, s + 8 * VELOCITY),
-            three(ydot, s + 8 * VELOCITY),
+            body_vector(kin, block * KIN + lane + 8 * SPIN),
+            body_vector(y, s + 8 * VELOCITY),
+            body_vector(ydot, s + 8 * VELOCITY),
         )
         left = minus(a, cross(spin, v))
         follows = 1.0 if dot(left, left) <= dot(a, a) else 0.0
@@ -55,7 +55,7 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
-                rate = three(axes, block * AXES + 24 * part + lane)
+                rate = body_vector(axes, block * AXES + 24 * part + lane)
                 speed, o = dot(rate, rate) ** 0.5, first + block * TURNED + 32 * part + lane
                 scale = math.sin(0.5 * speed * time) / speed if speed > 0.0 else 0.0
                 put(turned, o, math.cos(0.5 * speed * time))
@@ -64,7 +64,7 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 
 
 @kernel
-def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+def to_rotating(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the inertial frame to the rotating axes; the result is written to `out`.
 
     Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
@@ -80,7 +80,7 @@ def see(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndar
 
 
 @kernel
-def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the rotating axes to the inertial frame; the result is written to `out`.
 
     Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
@@ -95,7 +95,7 @@ def show(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.nda
 
 
 @kernel
-def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
+def subtract_rotation(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
     """Subtract the rate due to the rotation of the axes from `slope`, the slope y' of a state y in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
@@ -109,7 +109,7 @@ def let_turn(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
 
 
 @kernel
-def places(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
+def copy_positions(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Copy the positions of all bodies in the state y to `out`, and set all other elements to zero."""
     for o in range(0, out.shape[0], 8):
         store(out, o, splat(0.0))

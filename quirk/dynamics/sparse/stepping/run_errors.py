@@ -7,7 +7,7 @@ import numpy as np
 from quirk.errors import InputError
 from quirk.integrators import Breaks, RadauIIA, Tableau
 from quirk.integrators.adaptive import collapsed
-from quirk.integrators.fixed import stepped_off
+from quirk.integrators.fixed import invalid_step
 from quirk.integrators.step import IntegrationError, stalled
 
 from ..solver.solver import Solver
@@ -39,7 +39,7 @@ def error_of(
     if outcome == StepOutcome.OFF_BETWEEN:
         return IntegrationError("the state left the constraints between two steps", t)
     assert outcome in (StepOutcome.NOT_FINITE, StepOutcome.OFF_CONSTRAINTS)
-    return stepped_off(t, float(clock.t_new), y_new, iterates=isinstance(method.present, RadauIIA))
+    return invalid_step(t, float(clock.t_new), y_new, iterates=isinstance(method.present, RadauIIA))
 
 
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:

@@ -54,7 +54,7 @@ class RunEvents:
         """
         if not run.counts.happened:
             return []
-        noted = self._watch.table.noted[: NOTED * run.counts.happened].reshape(-1, NOTED)
+        noted = self._watch.table.crossings[: NOTED * run.counts.happened].reshape(-1, NOTED)
         run.counts.happened = 0
         # The next step size is infinite where a series is a polynomial.
         step = min(run.clock.h, run.clock.t_new - start)
@@ -70,7 +70,7 @@ class RunEvents:
         table = self._watch.table
         if not self._watch.guards:
             return
-        table.side[:] = table.before
+        table.side[:] = table.side_at_start
         for e, t, direction, _ in self.latest:
             if run.clock.t < t <= time:
                 table.side[e] = direction

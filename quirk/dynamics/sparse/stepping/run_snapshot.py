@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quirk.jit.record import copies, put_back, real_arrays
+from quirk.jit.record import copies, real_arrays, restore
 
 from .active_method import Across
 from .pausing_run import PausingRun
@@ -33,7 +33,7 @@ class RunMemory:
     pacing : data of `MethodSwitching` or `SlipSwitching`
     strikes, evaluations : `Functions.strikes` and `SparseFlow.evaluations`
     hit, latest : events, see `RunEvents`
-    rest : `DiscontinuitySearch.rest`
+    search_delay : `DiscontinuitySearch.next_delay`
     pieces, laws, arrays : copies of the intervals between breaks, of the inputs and outputs of laws, and of arrays
     """
 
@@ -45,7 +45,7 @@ class RunMemory:
     evaluations: int
     hit: list[tuple[Hashable, int]]
     latest: list[tuple[int, float, int, float]]
-    rest: int
+    search_delay: int
     pieces: np.ndarray
     laws: list[np.ndarray]
     arrays: list[np.ndarray]
@@ -54,9 +54,9 @@ class RunMemory:
 def _arrays(course: PausingRun) -> list[np.ndarray]:
     """Return the arrays of a run on which later steps depend, except those of the solver."""
     run = course.run
-    own = [run.y, run.y_new, run.clock.array, run.counts.array, run.asked, run.states]
+    own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
-    watched = [run.watched.hit, *real_arrays(run.watched, ("laws", "readings", "noted", "samples"))]
+    watched = [run.watched.hit, *real_arrays(run.watched, ("laws", "readings", "crossings", "samples"))]
     return [*own, *counter, *watched, *real_arrays(run.functions), *course.method.stepper.memory]
 
 
@@ -72,7 +72,7 @@ def snapshot(course: PausingRun) -> RunMemory:
         evaluations=course.flow.evaluations,
         hit=list(course.happened.hit),
         latest=list(course.happened.latest),
-        rest=course.search.next_delay,
+        search_delay=course.search.next_delay,
         pieces=course.run.pieces.copy(),
         laws=course.watch.laws.snapshot(),
         arrays=copies(_arrays(course)),
@@ -93,11 +93,11 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
     course.output.clear()
     method.pacing.recall(saved.pacing)
     method.functions.strikes = saved.strikes.copy()
-    course.flow.evaluations, course.search.next_delay = saved.evaluations, saved.rest
+    course.flow.evaluations, course.search.next_delay = saved.evaluations, saved.search_delay
     course.happened.hit, course.happened.latest = list(saved.hit), list(saved.latest)
     course.run = course.run._replace(pieces=saved.pieces.copy())
     course.watch.laws.recall(saved.laws)
-    put_back(_arrays(course), saved.arrays)
+    restore(_arrays(course), saved.arrays)
 
 
 def learned(course: PausingRun) -> tuple[Any, ...]:
@@ -106,7 +106,7 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
     The data are the present method, the settings, and limits and counters of the search for jumps of user functions.
     """
     functions = course.method.functions
-    arrays = copies([functions.asked.limit, functions.asked.changes, course.watch.table.change])
+    arrays = copies([functions.samples.limit, functions.samples.changes, course.watch.table.change])
     return course.method.present.name, course.settings, functions.strikes.copy(), arrays
 
 
@@ -120,4 +120,4 @@ def apply_learned(course: PausingRun, data: tuple[Any, ...]) -> None:
     if name != method.present.name:
         method.use(method.named(name))
     method.functions.strikes = strikes
-    put_back([method.functions.asked.limit, method.functions.asked.changes, course.watch.table.change], arrays)
+    restore([method.functions.samples.limit, method.functions.samples.changes, course.watch.table.change], arrays)

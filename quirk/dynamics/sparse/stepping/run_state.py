@@ -14,7 +14,7 @@ from quirk.dynamics.model.revolution_counter import Counter
 from quirk.jit.fields import Fields, fields
 from quirk.jit.record import record
 
-from .discontinuity_probe import Asked
+from .discontinuity_probe import FunctionSamples
 from .event_functions import WatchedTables
 
 
@@ -31,10 +31,10 @@ class Settings(NamedTuple):
     interval : number of steps between projections, 0 without projection
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
-    every : whether the states of all steps are stored, not only those at output times
+    all_steps : whether the states of all steps are stored, not only those at output times
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s
-    look : maximum interval between comparisons of y' with its Taylor series within a step, s
+    comparison_interval : maximum interval between comparisons of y' with its Taylor series within a step, s
     """
 
     start: float
@@ -47,10 +47,10 @@ class Settings(NamedTuple):
     alpha: float
     beta: float
     length: float
-    every: bool
+    all_steps: bool
     max_step: float
     gap: float
-    look: float = np.inf
+    comparison_interval: float = np.inf
 
 
 class StepOutcome(IntEnum):
@@ -110,7 +110,7 @@ class Clock(Fields):
     previous_error : error of the last step over the tolerance
     mark : time STALL_STEPS steps ago
     uncut : step size before a cut at the end of an interval or at an event
-    seen : time at which a function differs from its interpolation
+    deviation_time : time at which a function differs from its interpolation
     cleared : time up to which functions need no search
     cap : time of an event at which the step must end, or infinity
     pivot : fraction of the pivots at the start of the step with which those at its end are compared
@@ -126,7 +126,7 @@ class Clock(Fields):
     previous_error: float
     mark: float
     uncut: float
-    seen: float
+    deviation_time: float
     cleared: float
     cap: float
     pivot: float
@@ -151,7 +151,7 @@ class Counts(Fields):
     stall : number of steps since Clock.mark
     piece : index of the interval between breaks
     grid : number of completed fixed steps
-    rest : number of suspicious steps that follow without a search for jumps
+    search_delay : number of suspicious steps that follow without a search for jumps
     fresh : 1 if the slope must be evaluated again
     happened : number of events since the last call of compiled code
     retaken, capped : number of repetitions of the step to end at an event, and index of the event function
@@ -177,7 +177,7 @@ class Counts(Fields):
     stall: int
     piece: int
     grid: int
-    rest: int
+    search_delay: int
     fresh: int
     happened: int
     retaken: int
@@ -202,7 +202,7 @@ class RunState(NamedTuple):
     ----------
     y, y_new : (size,) states at the start and at the end of the step
     clock, counts : times and other numbers of the run
-    asked : requested output times, s, which may change between entries
+    requested_times : requested output times, s, which may change between entries
     times, states : output times, s, and states since the last entry
     stop : (1,) a nonzero value ends the run
     pieces : (4 P,) entries LOW to FIRST of each of P intervals between breaks
@@ -216,12 +216,12 @@ class RunState(NamedTuple):
     y_new: np.ndarray
     clock: Clock
     counts: Counts
-    asked: np.ndarray
+    requested_times: np.ndarray
     times: np.ndarray
     states: np.ndarray
     stop: np.ndarray
     pieces: np.ndarray
-    functions: Asked
+    functions: FunctionSamples
     counter: Counter
     watched: WatchedTables
     trail: np.ndarray

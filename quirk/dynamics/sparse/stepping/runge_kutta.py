@@ -24,12 +24,12 @@ from ..kernels.project import tangential
 from ..kernels.recursion_solve import accelerate, recursive
 from ..kernels.redundancy import EPSILON
 from ..kernels.work_error import work_error
-from .discontinuity_test import note_all
+from .discontinuity_test import record_functions
 from .loop import take_steps, take_watched_steps
 from .method_kernels import implement
 from .run_state import RunState, Settings, StepPosition
-from .step_control import in_piece, keep_before_singular, keeps_to_constraints, leads_across_singular
-from .step_kernels import carry_functions_on, land, projects, slope_at, tolerance_of_work
+from .step_control import in_piece, keeps_to_constraints, leads_across_singular, shorten_before_singular
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at, tolerance_of_work
 
 # Relative round-off of accelerations times the smallest pivot of the rows.
 ROUND_OFF = EPSILON
@@ -70,13 +70,13 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
     weights, size, stages = stepper.weights, run.y.shape[0], stepper.weights.stages
     across = leads_across_singular(mechanism, run, h)
     if across:
-        stepper.round_off[0] = ROUND_OFF / least_before(mechanism)
+        stepper.round_off[0] = ROUND_OFF / smallest_pivot_at_start(mechanism)
     for stage in range(1 - run.counts.fresh, stages + 1):
         y = run.y_new if stage == stages else stepper.stage if stage > 0 else run.y
         t = in_piece(run, run.clock.t + weights.c[stage] * h)
         if stage > 0:
             combine(weights, stage, stepper.k, h, run.y, y)
-        if stage == stages and not land(mechanism, settings, run, False):
+        if stage == stages and not project_step_end(mechanism, settings, run, False):
             run.counts.fresh = 0
             return np.inf
         on_rows = stage == stages and projects(mechanism, settings, run)
@@ -86,7 +86,7 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
         stage_slope(mechanism, settings, run, t, y, slope, on_rows, loads)
         if run.stop[0] != 0:
             return np.inf
-        note_all(mechanism, settings, run, stage)
+        record_functions(mechanism, settings, run, stage)
         if across:
             stepper.round_off[stage] = min(ROUND_OFF / pivots(mechanism)[2], stepper.round_off[0] / CLOSEST**2)
     run.counts.fresh = 0
@@ -95,8 +95,8 @@ def take(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: Run
 
 @kernel
 def stage_slope(
-    mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool,
-    loads: bool,
+    mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray,
+    on_constraints: bool, loads: bool,
 ) -> None:  # fmt: skip
     """Compute y' at time t (s) and state y as `slope_at` does, by recursion over the joints if the system allows it.
 
@@ -104,14 +104,14 @@ def stage_slope(
     """
     forces, stabilized = mechanism.forces, settings.alpha > 0.0 or settings.beta > 0.0
     if not recursive(mechanism) or stabilized or (loads and forces.work < forces.work_end):
-        slope_at(mechanism, settings, run, t, y, slope, on_rows)
+        slope_at(mechanism, settings, run, t, y, slope, on_constraints)
         return
     accelerate(mechanism, t, y, slope)  # the rows of a forest are independent everywhere
     run.counts.evaluations += 1
 
 
 @kernel
-def least_before(mechanism: Mechanism) -> float:
+def smallest_pivot_at_start(mechanism: Mechanism) -> float:
     """Return the smallest pivot of the constraint rows at the start of the step."""
     least, before = 1.0, mechanism.work.pivots_before
     for row in range(before.shape[0]):
@@ -160,7 +160,7 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
     size, stages = run.y.shape[0], stepper.weights.stages
     for o in range(0, size, 8):
         store(stepper.k, o, load(stepper.k, stages * size + o))
-    carry_functions_on(settings, run, stages)
+    keep_last_stage(settings, run, stages)
 
 
 @kernel
@@ -220,7 +220,7 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
 @kernel
 def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -> None:
     """Choose the size of the step after a rejected step of size h so that no stage is near a singular configuration."""
-    keep_before_singular(mechanism, run, h)
+    shorten_before_singular(mechanism, run, h)
 
 
 implement(RungeKutta, take=take, between=between, estimate=estimate, close=close, replan=replan)

@@ -72,8 +72,8 @@ def choose_end(settings: Settings, run: RunState) -> float:
     """
     clock, end = run.clock, run.pieces[PIECE_SIZE * run.counts.piece + END]
     if settings.fixed > 0:
-        clock.t_new = min(whole_step(settings, run), end)
-        if abs(whole_step(settings, run) - end) <= shortest(settings, run):
+        clock.t_new = min(fixed_step_end(settings, run), end)
+        if abs(fixed_step_end(settings, run) - end) <= shortest(settings, run):
             clock.t_new = end
         clock.t_new = min(clock.t_new, clock.cap)
         return clock.t_new - clock.t
@@ -90,7 +90,7 @@ def shortest(settings: Settings, run: RunState) -> float:
 
 
 @kernel
-def whole_step(settings: Settings, run: RunState) -> float:
+def fixed_step_end(settings: Settings, run: RunState) -> float:
     """Return the end time of the present fixed step, s, if it is not shortened by a break or event."""
     n = run.counts.grid + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
@@ -155,7 +155,7 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 
 
 @kernel
-def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
+def shorten_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
     """Shorten the next step if a rejected step of size h leads across a singular configuration.
 
     The step is first shortened until the singular configuration is far from all stages. If the shorter step is
@@ -176,10 +176,10 @@ def keep_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
 
 
 @kernel
-def passed_on(settings: Settings, run: RunState) -> None:
+def advance_indices(settings: Settings, run: RunState) -> None:
     """Advance the indices of the interval between breaks and of the fixed step, if the present ones are completed."""
     clock, counts = run.clock, run.counts
-    if settings.fixed > 0 and clock.t >= whole_step(settings, run) - shortest(settings, run):
+    if settings.fixed > 0 and clock.t >= fixed_step_end(settings, run) - shortest(settings, run):
         counts.grid += 1
     if clock.t >= run.pieces[PIECE_SIZE * counts.piece + END] and clock.t < settings.end:
         # After a break the slope is different, and the previous error is irrelevant.

@@ -14,10 +14,10 @@ from ..kernels.bodies import finite, normalise
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from ..kernels.round_off import evaluate_on_rows
-from ..kernels.work import CORRECTION
-from ..kernels.work_error import exchanged, work_tolerance
-from .discontinuity_probe import carry_on
+from ..kernels.round_off_detection import evaluate_on_constraints
+from ..kernels.work_error import work_magnitude, work_tolerance
+from ..kernels.workspace import CORRECTION
+from .discontinuity_probe import continue_from_last_stage
 from .run_state import RunState, Settings
 from .step_control import keeps_to_constraints
 
@@ -29,16 +29,16 @@ def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
 
 
 @kernel
-def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) -> bool:
+def project_step_end(mechanism: Mechanism, settings: Settings, run: RunState, distant: bool) -> bool:
     """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
-    Returns False if the state is not finite, or too far from the constraints. `away` is true if the factorization in
+    Returns False if the state is not finite, or too far from the constraints. `distant` is true if the factorization in
     `mechanism.work` belongs to a state that is not close to y_new.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
     if arrived and projects(mechanism, settings, run):
-        arrived = project(mechanism, run.clock.t_new, y, settings.length, run.counts, away)
+        arrived = project(mechanism, run.clock.t_new, y, settings.length, run.counts, distant)
         farthest = FARTHEST_CORRECTION if settings.fixed > 0 else LARGEST_CORRECTION
         arrived = arrived and not at(mechanism.work.summary, CORRECTION) > farthest
     return arrived
@@ -46,15 +46,21 @@ def land(mechanism: Mechanism, settings: Settings, run: RunState, away: bool) ->
 
 @kernel
 def slope_at(
-    mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray, on_rows: bool
+    mechanism: Mechanism,
+    settings: Settings,
+    run: RunState,
+    t: float,
+    y: np.ndarray,
+    slope: np.ndarray,
+    on_constraints: bool,
 ) -> None:
     """Compute y' at time t (s) and state y, and store it in `slope`.
 
-    `on_rows` must be true if y satisfies the constraints; the selection of independent rows is then checked.
+    `on_constraints` must be true if y satisfies the constraints; the selection of independent rows is then checked.
     """
     alpha, beta = settings.alpha, settings.beta
-    if on_rows:
-        run.counts.evaluations += evaluate_on_rows(mechanism, t, y, alpha, beta, run.counts.best_rank, slope)
+    if on_constraints:
+        run.counts.evaluations += evaluate_on_constraints(mechanism, t, y, alpha, beta, run.counts.best_rank, slope)
     else:
         evaluate(mechanism, t, y, alpha, beta, slope)
         run.counts.evaluations += 1
@@ -68,13 +74,13 @@ def tolerance_of_work(
 
     The state y, whose rates y' are `slope`, must have been evaluated last.
     """
-    before = run.clock.exchanged + exchanged(mechanism.forces, run.y, y)
+    before = run.clock.exchanged + work_magnitude(mechanism.forces, run.y, y)
     h = run.clock.t_new - run.clock.t
     return work_tolerance(mechanism, y, slope, before, h, settings.rtol, settings.atol)
 
 
 @kernel
-def carry_functions_on(settings: Settings, run: RunState, stages: int) -> None:
+def keep_last_stage(settings: Settings, run: RunState, stages: int) -> None:
     """Copy the inputs and outputs of user functions at the last stage to the start of the next step."""
     if settings.gap < math.inf:
-        carry_on(run.functions, stages)
+        continue_from_last_stage(run.functions, stages)

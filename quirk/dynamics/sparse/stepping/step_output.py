@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from quirk.dynamics.model.revolution_counter import note_turns
+from quirk.dynamics.model.revolution_counter import store_quadrants
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import put
 
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from .event_functions import ROOM, SAMPLES
@@ -34,11 +34,13 @@ MOST_NOTED = 2 * SAMPLES
 
 
 @kernel
-def wanted(settings: Settings, run: RunState) -> bool:
+def output_due(settings: Settings, run: RunState) -> bool:
     """Return whether an output state of this step, at its end or at an output time, is not yet stored."""
-    if settings.every:
+    if settings.all_steps:
         return run.counts.passed < run.counts.steps
-    return run.counts.passed < run.asked.shape[0] and run.asked[run.counts.passed] <= run.clock.t_new
+    return (
+        run.counts.passed < run.requested_times.shape[0] and run.requested_times[run.counts.passed] <= run.clock.t_new
+    )
 
 
 @kernel
@@ -47,14 +49,14 @@ def pauses(run: RunState) -> bool:
 
     The run does not pause at the end of the step if an event with an action occurs at this time.
     """
-    counts, last = run.counts, run.asked.shape[0] - 1
+    counts, last = run.counts, run.requested_times.shape[0] - 1
     if counts.pauses == 0 or counts.passed <= last:
         return False
-    return run.asked[last] < run.clock.t_new or counts.eventful == 0
+    return run.requested_times[last] < run.clock.t_new or counts.eventful == 0
 
 
 @kernel
-def full(run: RunState) -> bool:
+def buffers_full(run: RunState) -> bool:
     """Return whether the output buffers have no space for another step or its events."""
     if (
         run.trail.shape[0] > 0
@@ -65,13 +67,13 @@ def full(run: RunState) -> bool:
 
 
 @kernel
-def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
+def store_outputs(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
     """Store the output states within the step just taken; return a code of `run_state.StepOutcome`."""
     clock, counts, size = run.clock, run.counts, run.y.shape[0]
-    while wanted(settings, run):
+    while output_due(settings, run):
         if counts.stored >= run.times.shape[0]:
             return StepOutcome.AGAIN
-        t = clock.t_new if settings.every else run.asked[counts.passed]
+        t = clock.t_new if settings.all_steps else run.requested_times[counts.passed]
         state = run.states[counts.stored * size : (counts.stored + 1) * size]
         within = t < clock.t_new
         if within:
@@ -86,7 +88,7 @@ def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunS
         astray = keeps_to_constraints(mechanism, settings) and (within or counts.steps % settings.interval != 0)
         if astray and not project(mechanism, t, state, settings.length, counts, False):
             return StepOutcome.OFF_BETWEEN
-        note_turns(run.counter, counts.stored, run.y, state, t - clock.t)
+        store_quadrants(run.counter, counts.stored, run.y, state, t - clock.t)
         run.times[counts.stored] = t
         counts.stored += 1
         counts.passed += 1
@@ -94,7 +96,7 @@ def write_down(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunS
 
 
 @kernel
-def leave_trail(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
+def record_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
     """Record the step just taken, if steps are recorded; return False if a state within it is not finite."""
     if run.trail.shape[0] == 0:
         return True

@@ -26,8 +26,8 @@ from ..kernels.applied import variables_error
 from ..kernels.bodies import CON, KIN, POSES, STATE, VELOCITIES, WRENCH, error_ratio
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
-from ..kernels.work import LEAST
 from ..kernels.work_error import work_error
+from ..kernels.workspace import LEAST
 from ..taylor.bodies import QUATERNION, state_at
 from ..taylor.expand import Pair
 from ..taylor.tables import TaylorElements
@@ -44,9 +44,9 @@ class SeriesData(Fields):
     ----------
     since : start time of the present step, s
     half : index (0 or 1) of the half of the arrays that holds the coefficients of the present step
-    longest, last, sure : maximum size of the present step, s, highest order in use, and size up to which no force law
-        changes its branch, s
-    next_longest, next_last, next_sure : the same quantities of the next step
+    longest, last, unswitched : maximum size of the present step, s, highest order in use, and size up to which no force
+        law changes its branch, s
+    next_longest, next_last, next_unswitched : the same quantities of the next step
     of_work, of_power : tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last
     """
 
@@ -54,10 +54,10 @@ class SeriesData(Fields):
     half: float
     longest: float
     last: float
-    sure: float
+    unswitched: float
     next_longest: float
     next_last: float
-    next_sure: float
+    next_unswitched: float
     of_work: float
     of_power: float
 
@@ -73,9 +73,9 @@ class StepSeries(NamedTuple):
     exponent : reciprocal of the order of the error
     elements : tables for the Taylor series of all constraints and force elements
     bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
-    slope, ahead : (size,) y' at the start of the step and at its end
+    slope, end_slope : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
-    known : times, step sizes and tolerances of the two steps
+    step_data : times, step sizes and tolerances of the two steps
     """
 
     exponent: float
@@ -83,9 +83,9 @@ class StepSeries(NamedTuple):
     bodies: np.ndarray
     carried: np.ndarray
     slope: np.ndarray
-    ahead: np.ndarray
+    end_slope: np.ndarray
     change: np.ndarray
-    known: SeriesData
+    step_data: SeriesData
 
 
 # Pivot, over the squared length of its row, below which rows are nearly dependent.
@@ -93,21 +93,21 @@ NEARLY_DEPENDENT = 1e-2
 
 
 @kernel
-def coefficients(stepper: StepSeries, which: float) -> Pair:
-    """Return the Taylor coefficients of bodies and of auxiliary states in half `which` (0 or 1) of the arrays."""
+def coefficients(stepper: StepSeries, half: float) -> Pair:
+    """Return the Taylor coefficients of bodies and of auxiliary states in one half (0 or 1) of the arrays."""
     length, count = stepper.bodies.shape[0] // 2, stepper.carried.shape[0] // 2
-    first, behind = int(which) * length, int(which) * count
+    first, behind = int(half) * length, int(half) * count
     return stepper.bodies[first : first + length], stepper.carried[behind : behind + count]
 
 
 @kernel
-def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None:
+def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
     The coefficients have order `order` for poses, and order `order` - 1 for all other components of the state. The
-    arrays `found` hold `orders` coefficients of each component.
+    arrays `series` hold `orders` coefficients of each component.
     """
-    bodies, carried = found
+    bodies, carried = series
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):
         s, o = block * STATE, (block * orders + order) * KIN
@@ -122,10 +122,10 @@ def take_terms(found: Pair, orders: int, order: int, change: np.ndarray) -> None
 
 
 @kernel
-def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
+def sum_series(stepper: StepSeries, h: float, state: np.ndarray) -> None:
     """Compute the state at time h (s) after the start of the present step, by summing the series."""
-    bodies, carried = coefficients(stepper, stepper.known.half)
-    orders, last = stepper.elements.orders, int(stepper.known.last)
+    bodies, carried = coefficients(stepper, stepper.step_data.half)
+    orders, last = stepper.elements.orders, int(stepper.step_data.last)
     state_at(bodies, orders, last, h, state)
     behind, count = bodies.shape[0] // (orders * KIN) * STATE, carried.shape[0] // orders
     for o in range(0, count, 8):
@@ -137,30 +137,30 @@ def sum_up(stepper: StepSeries, h: float, state: np.ndarray) -> None:
 
 @kernel
 def defect(
-    mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, whole: float, y: np.ndarray
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, h: float, full_step: float, y: np.ndarray
 ) -> float:
     """Return the ratio of the error of the series at time h (s) after the start of a step to the tolerance.
 
     The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
-    by the size `whole` of the step over the number of terms. Where force laws may change their branch, this factor
-    depends on h, because the difference may last for the whole step. The tolerance is evaluated at the state y.
+    by the size `full_step` of the whole step over the number of terms. Where force laws may change their branch, this
+    factor depends on h, because the difference may last for the whole step. The tolerance is evaluated at the state y.
     """
-    last, known = int(stepper.known.last), stepper.known
-    weight = whole / last
-    if settings.look < np.inf and whole > known.sure:
-        weight = whole / max(1.0, last * (h / known.longest) ** last)
-    rates_apart(stepper, h, weight)
+    last, known = int(stepper.step_data.last), stepper.step_data
+    weight = full_step / last
+    if settings.comparison_interval < np.inf and full_step > known.unswitched:
+        weight = full_step / max(1.0, last * (h / known.longest) ** last)
+    slope_difference(stepper, h, weight)
     tangential(mechanism, y, stepper.change, VELOCITIES, keeps_to_constraints(mechanism, settings))
     rtol, atol = settings.rtol, settings.atol
     found = ratio(mechanism, y, VELOCITIES, nearly_dependent(mechanism, settings), rtol, atol)
     if not found < np.inf:
         return np.inf
     found = max(found, variables_error(mechanism.forces, stepper.change, y, y, rtol, atol))
-    return max(found, work_error(mechanism.forces, stepper.change, known.of_work + whole * known.of_power))
+    return max(found, work_error(mechanism.forces, stepper.change, known.of_work + full_step * known.of_power))
 
 
 @kernel
-def allow_work(
+def store_work_tolerance(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, y: np.ndarray, slope: np.ndarray
 ) -> None:
     """Store the tolerance of work at the state y.
@@ -168,7 +168,7 @@ def allow_work(
     The state must have been evaluated last, so that its multipliers are still stored; `slope` is its y'.
     """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
-    stepper.known.of_work, stepper.known.of_power = energy, power
+    stepper.step_data.of_work, stepper.step_data.of_power = energy, power
 
 
 @kernel
@@ -178,15 +178,15 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 
 
 @kernel
-def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: float, atol: float) -> float:
+def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool, rtol: float, atol: float) -> float:
     """Return the largest ratio of error to tolerance of the errors in work.motion, at the state y.
 
-    The errors are those of poses or of velocities, as `level` selects. `beside` is true if constraint rows are nearly
-    dependent: round-off of all velocities is then proportional to the largest velocity, and errors are measured
+    The errors are those of poses or of velocities, as `level` selects. `ill_conditioned` is true if constraint rows are
+    nearly dependent: round-off of all velocities is then proportional to the largest velocity, and errors are measured
     relative to that velocity.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
-    if level == POSES or not beside:
+    if level == POSES or not ill_conditioned:
         return error_ratio(constants, motion, y, y, level, rtol, atol)
     fastest = turning = shifted = turned = check = splat(0.0)
     for block in range(constants.shape[0] // CON):
@@ -202,13 +202,13 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, beside: bool, rtol: f
 
 
 @kernel
-def rates_apart(stepper: StepSeries, h: float, weight: float) -> None:
+def slope_difference(stepper: StepSeries, h: float, weight: float) -> None:
     """Compute `weight` times the difference between y' and the derivative of the series at time h (s), in `change`.
 
-    y' is in `stepper.ahead`.
+    y' is in `stepper.end_slope`.
     """
-    ahead, change, last = stepper.ahead, stepper.change, int(stepper.known.last)
-    bodies, carried = coefficients(stepper, stepper.known.half)
+    ahead, change, last = stepper.end_slope, stepper.change, int(stepper.step_data.last)
+    bodies, carried = coefficients(stepper, stepper.step_data.half)
     orders = stepper.elements.orders
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
     for block in range(blocks):

@@ -14,22 +14,22 @@ from quirk.jit.compilation import entry, kernel
 from quirk.jit.components import component
 
 from ..kernels.bodies import finite, normalise
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from .loop import take_steps, take_watched_steps
 from .method_kernels import MOST_PARTS, implement
 from .run_state import RunState, Settings
 from .step_control import choose_end, in_piece
-from .step_kernels import carry_functions_on, land, projects, slope_at
+from .step_kernels import keep_last_stage, project_step_end, projects, slope_at
 from .step_series import (
     StepSeries,
-    allow_work,
     coefficients,
     defect,
     nearly_dependent,
-    sum_up,
+    store_work_tolerance,
+    sum_series,
 )
-from .taylor_step_size import find, reach
+from .taylor_step_size import compute_series, step_size_for_order
 
 # A step that ends so close to a singular configuration that the next is shorter than STUCK times it is extended by
 # FURTHER, to pass the configuration: its last terms are then about the tolerance.
@@ -49,22 +49,22 @@ MOST_TIMES = 50
 @component(effort=9)
 def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Take a step of size h, or shorter if the series converges slowly; return the ratio of error to tolerance."""
-    known, clock = stepper.known, run.clock
+    known, clock = stepper.step_data, run.clock
     if run.counts.fresh != 0 or known.since != clock.t:
         slope_at(mechanism, settings, run, in_piece(run, clock.t), run.y, stepper.slope, False)
         run.counts.fresh = 0
         if run.stop[0] != 0:
             return np.inf
-        allow_work(mechanism, stepper, settings, run, run.y, stepper.slope)
-        find(mechanism, stepper, settings, False, in_piece(run, clock.t), run.y, stepper.slope)
+        store_work_tolerance(mechanism, stepper, settings, run, run.y, stepper.slope)
+        compute_series(mechanism, stepper, settings, False, in_piece(run, clock.t), run.y, stepper.slope)
         known.since = clock.t
     if h > known.longest and settings.fixed == 0:
         clock.t_new = clock.t + known.longest
         h = clock.t_new - clock.t
         if not h > 0.0:
             return np.inf
-    if h > max(unseen(stepper, settings), known.sure) and settings.fixed == 0:
-        clock.t_new = clock.t + agreed(mechanism, stepper, settings, run, h)
+    if h > max(longest_unchecked(stepper, settings), known.unswitched) and settings.fixed == 0:
+        clock.t_new = clock.t + agreement_length(mechanism, stepper, settings, run, h)
         if run.stop[0] != 0:
             return np.inf
         h = clock.t_new - clock.t
@@ -82,24 +82,28 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 
 @kernel
-def unseen(stepper: StepSeries, settings: Settings) -> float:
+def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
     """Return the maximum size (s) of a step that is tested at its end only.
 
     The size is zero if force laws may change their branch: for example, a damper may act so briefly that its load is
     zero at both ends of the step.
     """
-    return 0.0 if settings.look < np.inf and stepper.elements.guards.shape[0] > 0 else settings.look
+    return (
+        0.0
+        if settings.comparison_interval < np.inf and stepper.elements.guards.shape[0] > 0
+        else settings.comparison_interval
+    )
 
 
 @kernel
-def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
+def agreement_length(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time (s) after the start of a step of size h up to which the series agrees with y'.
 
     The series is compared with y' at several times, because a load may act in a part of the step only, without effect
     on the series at either end. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
-        found = agreed_once(mechanism, stepper, settings, run, h)
+        found = agreement_length_once(mechanism, stepper, settings, run, h)
         if run.stop[0] != 0 or found >= h:
             break
         h = found
@@ -107,54 +111,57 @@ def agreed(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 
 
 @kernel
-def agreed_once(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
+def agreement_length_once(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float
+) -> float:
     """Return the time (s) after the start of a step of size h up to which y' agrees with its Taylor series.
 
-    The two are compared at increasing times, with intervals of at most `settings.look`. The result is h if they agree
-    at all times; otherwise the last time at which they agree, but at least the first time, because a step that ends
-    there is tested at its end. If a force law may change its branch, more times are compared within the first interval.
+    The two are compared at increasing times, with intervals of at most `settings.comparison_interval`. The result is h
+    if they agree at all times; otherwise the last time at which they agree, but at least the first time, because a step
+    that ends there is tested at its end. If a force law may change its branch, more times are compared within the first
+    interval.
     """
-    first, sure = min(h, settings.look), stepper.known.sure
+    first, unswitched = min(h, settings.comparison_interval), stepper.step_data.unswitched
     if stepper.elements.guards.shape[0] > 0:
-        for n in range(1 + int(sure / first * LOOKS), LOOKS):
-            if astray(mechanism, stepper, settings, run, first * n / LOOKS, h):
+        for n in range(1 + int(unswitched / first * LOOKS), LOOKS):
+            if deviates(mechanism, stepper, settings, run, first * n / LOOKS, h):
                 return first * max(n - 1, 1) / LOOKS
-    count = math.ceil(h / settings.look)
-    for n in range(1 + int(sure / h * count), count):
-        if astray(mechanism, stepper, settings, run, h * n / count, h):
+    count = math.ceil(h / settings.comparison_interval)
+    for n in range(1 + int(unswitched / h * count), count):
+        if deviates(mechanism, stepper, settings, run, h * n / count, h):
             return h * max(n - 1, 1) / count
     return h
 
 
 @kernel
-def astray(
-    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, within: float, h: float
+def deviates(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, time: float, h: float
 ) -> bool:
-    """Return whether y' differs from the derivative of the series at time `within` (s) after the start of a step.
+    """Return whether y' differs from the derivative of the series at `time` (s) after the start of a step.
 
     h is the size of the step, s.
     """
     y = run.y_new
-    sum_up(stepper, within, y)
+    sum_series(stepper, time, y)
     normalise(mechanism.constants, y)
-    slope_at(mechanism, settings, run, in_piece(run, run.clock.t + within), y, stepper.ahead, False)
-    allow_work(mechanism, stepper, settings, run, y, stepper.ahead)
-    return run.stop[0] != 0 or not defect(mechanism, stepper, settings, within, h, y) <= ASTRAY
+    slope_at(mechanism, settings, run, in_piece(run, run.clock.t + time), y, stepper.end_slope, False)
+    store_work_tolerance(mechanism, stepper, settings, run, y, stepper.end_slope)
+    return run.stop[0] != 0 or not defect(mechanism, stepper, settings, time, h, y) <= ASTRAY
 
 
 @kernel
 def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> bool:
     """Compute the state at the end of a step of size h, its y' and its Taylor series; return False at failure."""
-    sum_up(stepper, h, run.y_new)
-    if not land(mechanism, settings, run, True):
+    sum_series(stepper, h, run.y_new)
+    if not project_step_end(mechanism, settings, run, True):
         return False
     t = in_piece(run, run.clock.t_new)
-    slope_at(mechanism, settings, run, t, run.y_new, stepper.ahead, projects(mechanism, settings, run))
+    slope_at(mechanism, settings, run, t, run.y_new, stepper.end_slope, projects(mechanism, settings, run))
     if run.stop[0] != 0:
         return False
     # First, while the multipliers of the evaluation are present.
-    allow_work(mechanism, stepper, settings, run, run.y_new, stepper.ahead)
-    find(mechanism, stepper, settings, True, t, run.y_new, stepper.ahead)
+    store_work_tolerance(mechanism, stepper, settings, run, run.y_new, stepper.end_slope)
+    compute_series(mechanism, stepper, settings, True, t, run.y_new, stepper.end_slope)
     return True
 
 
@@ -163,7 +170,7 @@ def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
     """Compute the state at time t (s) within the step from the Taylor series; return False if it is not finite."""
-    sum_up(stepper, t - run.clock.t, state)
+    sum_series(stepper, t - run.clock.t, state)
     normalise(mechanism.constants, state)
     return finite(state)
 
@@ -171,19 +178,19 @@ def between(
 @kernel
 def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.ndarray) -> None:
     """Compute the state at fraction x of a step of size h from the Taylor series, in `state`."""
-    sum_up(stepper, x * h, state)
+    sum_series(stepper, x * h, state)
 
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
     """Make the Taylor series at the end of a step, with its maximum step size, the series of the next step."""
-    known = stepper.known
+    known = stepper.step_data
     known.since, known.half = run.clock.t_new, 1.0 - known.half
-    known.longest, known.last, known.sure = known.next_longest, known.next_last, known.next_sure
-    copy(stepper.ahead, stepper.slope)
+    known.longest, known.last, known.unswitched = known.next_longest, known.next_last, known.next_unswitched
+    copy(stepper.end_slope, stepper.slope)
     if settings.fixed == 0:
         run.clock.h = known.longest
-    carry_functions_on(settings, run, 1)
+    keep_last_stage(settings, run, 1)
 
 
 @kernel
@@ -193,8 +200,10 @@ def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Ru
     A step of a Runge-Kutta method of order nine over each part is then as accurate as the Taylor series over the whole
     step.
     """
-    order = min(PARTS_ORDER, int(stepper.known.last))
-    longest = PART * reach(mechanism, stepper, settings, coefficients(stepper, stepper.known.half), run.y, order)
+    order = min(PARTS_ORDER, int(stepper.step_data.last))
+    longest = PART * step_size_for_order(
+        mechanism, stepper, settings, coefficients(stepper, stepper.step_data.half), run.y, order
+    )
     h = run.clock.t_new - run.clock.t
     return min(MOST_PARTS, max(1, math.ceil(h / longest))) if longest > 0.0 else MOST_PARTS
 

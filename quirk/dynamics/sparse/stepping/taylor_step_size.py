@@ -14,15 +14,15 @@ from ..kernels.bodies import CON, POSES, STATE, VELOCITIES, motion_of
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import tangential
 from ..kernels.work_error import work_error
-from ..taylor.cases import same_cases
+from ..taylor.cases import unswitched_length
 from ..taylor.expand import Pair, expand
 from .run_state import Settings
 from .step_series import (
     StepSeries,
     coefficients,
+    copy_terms,
     nearly_dependent,
     ratio,
-    take_terms,
 )
 
 # Size of the last terms over the tolerance, so that the accumulated errors of many steps stay below it.
@@ -35,7 +35,7 @@ LEAST = 1e-300
 
 
 @kernel
-def find(
+def compute_series(
     mechanism: Mechanism,
     stepper: StepSeries,
     settings: Settings,
@@ -48,30 +48,30 @@ def find(
 
     The series starts from the state y at time t (s), evaluated last, with y' in `slope`.
     """
-    known, orders = stepper.known, stepper.elements.orders
+    known, orders = stepper.step_data, stepper.elements.orders
     which = 1.0 - known.half if ahead else known.half
     found = coefficients(stepper, which)
     expand(mechanism, stepper.elements, found, int(which), t, y, slope, settings.rtol)
     last, best, longest = orders - 1, orders - 1, 0.0
     fewest = FEWEST if nearly_dependent(mechanism, settings) else orders - 2
-    farthest = reach(mechanism, stepper, settings, found, y, last)
+    farthest = step_size_for_order(mechanism, stepper, settings, found, y, last)
     while last > fewest:
-        below = reach(mechanism, stepper, settings, found, y, last - 1)
+        below = step_size_for_order(mechanism, stepper, settings, found, y, last - 1)
         both = min(farthest, below)
         if last < orders - 1 and not both > FARTHER * longest:
             break
         best, longest, farthest, last = last, both, below, last - 1
     # The step size beyond the end of the run is irrelevant.
-    sure = same_cases(stepper.elements, min(longest, settings.end - t), settings.look)
+    sure = unswitched_length(stepper.elements, min(longest, settings.end - t), settings.comparison_interval)
     if ahead:
-        known.next_longest, known.next_last, known.next_sure = longest, 1.0 * best, sure
+        known.next_longest, known.next_last, known.next_unswitched = longest, 1.0 * best, sure
     else:
-        known.longest, known.last, known.sure = longest, 1.0 * best, sure
+        known.longest, known.last, known.unswitched = longest, 1.0 * best, sure
 
 
 @kernel
-def reach(
-    mechanism: Mechanism, stepper: StepSeries, settings: Settings, found: Pair, y: np.ndarray, order: int
+def step_size_for_order(
+    mechanism: Mechanism, stepper: StepSeries, settings: Settings, series: Pair, y: np.ndarray, order: int
 ) -> float:
     """Return the maximum step size (s) at which the terms of one order of the series are within the tolerance.
 
@@ -80,26 +80,28 @@ def reach(
     in full, because projection removes the normal component.
     """
     constants, change = mechanism.constants, stepper.change
-    take_terms(found, stepper.elements.orders, order, change)
-    size = scaled_down(change)
+    copy_terms(series, stepper.elements.orders, order, change)
+    size = normalize(change)
     rtol, atol = settings.rtol, settings.atol
-    longest = length_for(stretch(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), size, order)
+    longest = step_size_for(
+        parallel_component(y, change, mechanism.constants.shape[0] // CON) / (atol + rtol), size, order
+    )
     split = nearly_dependent(mechanism, settings)
     for level in (POSES, VELOCITIES):
         power = order if level == POSES else order - 1
         motion_of(constants, y, change, level, mechanism.work.motion)
         whole = ratio(mechanism, y, level, split, rtol, atol)
-        longest = min(longest, length_for(whole * rtol**0.5 if split else whole, size, power))
+        longest = min(longest, step_size_for(whole * rtol**0.5 if split else whole, size, power))
         if split:
             tangential(mechanism, y, change, level, True)
             along = ratio(mechanism, y, level, True, rtol, atol)
-            longest = min(longest, length_for(along, size, power))
-    longest = min(longest, length_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
-    return min(longest, length_for_work(mechanism, stepper, change, size, order - 1))
+            longest = min(longest, step_size_for(along, size, power))
+    longest = min(longest, step_size_for(variables_error(mechanism.forces, change, y, y, rtol, atol), size, order - 1))
+    return min(longest, step_size_for_work(mechanism, stepper, change, size, order - 1))
 
 
 @kernel
-def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
+def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
     """Return the maximum step size (s) at which one term of the Taylor series of the work satisfies its tolerance.
 
     The tolerance is a constant (J) plus a power (W) times the step size; a step is admissible if the term is within
@@ -110,21 +112,21 @@ def length_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarra
     ----------
     mechanism, stepper : the system, and the series of the present step with the tolerances of the work
     change : term of the state in the series, scaled to avoid overflow
-    size : scale of `change`, as returned by `scaled_down`
+    size : scale of `change`, as returned by `normalize`
     order : power of the step size in this term
     """
-    energy, power, longest = stepper.known.of_work, stepper.known.of_power, 0.0
+    energy, power, longest = stepper.step_data.of_work, stepper.step_data.of_power, 0.0
     if not energy + power > 0.0:
         return np.inf
     if energy > 0.0:
-        longest = length_for(work_error(mechanism.forces, change, energy), size, order)
+        longest = step_size_for(work_error(mechanism.forces, change, energy), size, order)
     if power > 0.0 and order > 1:
-        longest = max(longest, length_for(work_error(mechanism.forces, change, power), size, order - 1))
+        longest = max(longest, step_size_for(work_error(mechanism.forces, change, power), size, order - 1))
     return longest
 
 
 @kernel
-def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
+def parallel_component(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
     """Return the largest component, over all bodies, of quaternion coefficients parallel to the quaternion of the body.
 
     `change` holds one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
@@ -141,7 +143,7 @@ def stretch(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
 
 
 @kernel
-def scaled_down(change: np.ndarray) -> float:
+def normalize(change: np.ndarray) -> float:
     """Divide the terms in `change` by their largest magnitude, in place, and return this magnitude.
 
     Without scaling, squares of coefficients would overflow for motions that last microseconds, and underflow for
@@ -160,7 +162,7 @@ def scaled_down(change: np.ndarray) -> float:
 
 
 @kernel
-def length_for(ratio: float, size: float, order: int) -> float:
+def step_size_for(ratio: float, size: float, order: int) -> float:
     """Return the step size (s) at which the terms of one order are below the tolerance; 0 if they are not finite.
 
     At a step size of 1 s the largest term is `size` times `ratio` times the tolerance.

@@ -83,7 +83,7 @@ class EventMonitor:
             ),
             positive=np.array([guard.positive for guard in self.guards], dtype=np.int64),
             side=np.zeros(count),
-            before=np.zeros(count),
+            side_at_start=np.zeros(count),
             scale=np.zeros(count),
             change=np.full(count, np.inf),
             turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),
@@ -93,7 +93,7 @@ class EventMonitor:
             samples=np.zeros(2 * (SAMPLES + 1) * count),
             state=aligned(solver.size),
             slope=aligned(solver.size),
-            noted=np.zeros(NOTED * ROOM if count else 0),
+            crossings=np.zeros(NOTED * ROOM if count else 0),
             hit=np.zeros(count, dtype=np.int64),
             at_speed=np.zeros(count),
         )
@@ -143,7 +143,7 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
 
 
-def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
+def distinct_crossings(crossings: np.ndarray, h: float) -> np.ndarray:
     """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
 
     Of two crossings of one quantity at the same time, the later is dropped; if their directions are opposite, both are.
@@ -152,13 +152,13 @@ def distinct_crossings(noted: np.ndarray, h: float) -> np.ndarray:
     """
     latest: dict[int, int] = {}
     kept: list[int] = []
-    for k in np.argsort(noted[:, WHEN], kind="stable"):
-        which, resolution = int(noted[k, WHICH]), SAME_TIME_ULPS * np.spacing(max(abs(noted[k, WHEN]), h))
+    for k in np.argsort(crossings[:, WHEN], kind="stable"):
+        which, resolution = int(crossings[k, WHICH]), SAME_TIME_ULPS * np.spacing(max(abs(crossings[k, WHEN]), h))
         before = latest.get(which)
-        if before is None or noted[k, WHEN] - noted[before, WHEN] > resolution:
+        if before is None or crossings[k, WHEN] - crossings[before, WHEN] > resolution:
             latest[which] = int(k)
             kept.append(int(k))
-        elif noted[k, WAY] != noted[before, WAY]:
+        elif crossings[k, WAY] != crossings[before, WAY]:
             kept.remove(before)
             del latest[which]
-    return noted[kept]
+    return crossings[kept]

@@ -48,7 +48,7 @@ class Blocks:
         self.dense = updates > MOST_UPDATES + UPDATES_PER_NODE * len(neighbours)
 
     @cached_property
-    def whole(self) -> Pattern:
+    def full(self) -> Pattern:
         """Block pattern in which all nodes have rows."""
         return block_pattern(self.neighbours, self.rows, self.sign, self.products)
 
@@ -57,12 +57,12 @@ class Blocks:
         """Pattern without blocks, for systems without selected rows."""
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
-    def of(self, kept: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes selected by the mask `kept` (K,) have rows and blocks."""
-        if kept.all():
-            return self.whole
-        rows = np.where(kept, self.rows, 0)
-        products = {pair: those for pair, those in self.products.items() if kept[pair[0]] and kept[pair[1]]}
+    def of(self, selected: np.ndarray) -> Pattern:
+        """Return the pattern in which only the nodes in the mask `selected` (K,) have rows and blocks."""
+        if selected.all():
+            return self.full
+        rows = np.where(selected, self.rows, 0)
+        products = {pair: those for pair, those in self.products.items() if selected[pair[0]] and selected[pair[1]]}
         later: list[set[int]] = [set() for _ in self.rows]
         for earlier, later_node in products:
             if earlier < later_node:

@@ -128,8 +128,8 @@ def orthogonal(
         left_force=left_force,
         right_force=right_force,
         pair_first=_pointers(len(those) for those in pairs),
-        one=one.copy(),
-        two=two.copy(),
+        first_factor=one.copy(),
+        second_factor=two.copy(),
         target=target.copy(),
         pair_rows=pair_rows.copy(),
     )

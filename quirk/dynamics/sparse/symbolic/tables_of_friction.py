@@ -14,8 +14,8 @@ from quirk.forces.stick_slip import NORMAL
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT, Forces
-from ..kernels.coupled import FrictionTables
 from ..kernels.friction import LOAD
+from ..kernels.load_tables import FrictionTables
 from .tables import Tables
 from .tables_of_readings import flat_readings, sticking_by_load
 
@@ -61,7 +61,7 @@ def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTabl
         present=np.zeros(LOAD),
         varied=np.zeros(LOAD),
         matrix=np.zeros(C * C),
-        rest=np.zeros(C),
+        residual=np.zeros(C),
         magnitude=np.zeros(C),
         solvable=np.ones(1),
     )

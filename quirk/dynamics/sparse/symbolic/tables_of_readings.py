@@ -18,7 +18,7 @@ from quirk.forces.stick_slip import CONSTANT, NORMAL, StickSlip
 from quirk.jit.simd import aligned
 
 from ..kernels.applied import ELEMENT_SIZE, OUTPUT, Forces
-from ..kernels.coupled import (
+from ..kernels.load_tables import (
     COEFFICIENT,
     CONE,
     ENERGY,
@@ -97,57 +97,57 @@ def flat_readings(readings: Sequence[Reading], model: Model, tables: Tables, for
 
 
 def _entries(
-    one: Reading, model: Model, tables: Tables, forces: Forces, nodes: list[int]
+    reading: Reading, model: Model, tables: Tables, forces: Forces, nodes: list[int]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
-    numbers[0] = one.level
-    entries[:2] = int(one.what == "torque"), -1 if one.axis is None else one.axis
-    if one.what == "solvable":
+    numbers[0] = reading.level
+    entries[:2] = int(reading.what == "torque"), -1 if reading.axis is None else reading.axis
+    if reading.what == "solvable":
         return (SOLVABLE, entries), numbers
-    if one.of is None:
-        entries[14:16] = int(one.what != "potential"), int(one.what != "kinetic")
+    if reading.of is None:
+        entries[14:16] = int(reading.what != "potential"), int(reading.what != "kinetic")
         return (ENERGY, entries), numbers
-    if isinstance(one.of, Constraint):
-        rows = model.joint_rows.get(one.of.name, range(0))
-        if one.what == "multiplier" and rows.stop > rows.start:
+    if isinstance(reading.of, Constraint):
+        rows = model.joint_rows.get(reading.of.name, range(0))
+        if reading.what == "multiplier" and rows.stop > rows.start:
             entries[13] = int(tables.row_lane[rows.start])
             return (MULTIPLIER, entries), numbers
         if rows.stop > rows.start:
-            _of_constraint(one.of, model, tables, entries, numbers, nodes)
+            _of_constraint(reading.of, model, tables, entries, numbers, nodes)
         else:
             entries[2:4] = len(nodes), len(nodes)
         return (OF_CONSTRAINT, entries), numbers
-    number = next((e for e, (element, _) in enumerate(model.forces) if element.name == one.of.name), None)
+    number = next((e for e, (element, _) in enumerate(model.forces) if element.name == reading.of.name), None)
     if number is None:
         return (ENERGY, entries), numbers  # the part is disabled: an energy without terms is zero
     element, layout = model.forces[number][0], model.forces[number][0].layout()
     entries[11:13] = number, len(element.acting_ends) - 1
-    if one.what in ("force", "torque"):
+    if reading.what in ("force", "torque"):
         return (OF_FORCE, entries), numbers
     place = layout.energy
-    if one.what != "energy":
-        place = layout.first_coordinate + COORDINATE * element.coordinates.index(one.what)
+    if reading.what != "energy":
+        place = layout.first_coordinate + COORDINATE * element.coordinates.index(reading.what)
     entries[13] = int(forces.entries[ELEMENT_SIZE * number + OUTPUT]) + place
     return (OUTPUT_OF_LAW, entries), numbers
 
 
 def _of_shared(
-    one: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
+    reading: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the integers of a reading that is a linear combination of multipliers (`kernels.coupled`).
+    """Return the integers of a reading that is a linear combination of multipliers (`kernels.load_tables`).
 
     The indices of these multipliers are appended to `multipliers`, and their coefficients to `weights`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
-    numbers[LEVEL] = one.level
-    numbers[OFFSETS : OFFSETS + len(one.offsets)] = one.offsets
-    entries[TERMS], entries[TERM_COUNT], entries[FORCES] = len(multipliers), len(one.rows), len(one.offsets)
-    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
-    own_weights = [weight for of in one.weights for weight in of]
-    weights += own_weights + [0.0] * (MOST_FORCES * len(one.rows) - len(own_weights))
-    if one.what == "share":
+    numbers[LEVEL] = reading.level
+    numbers[OFFSETS : OFFSETS + len(reading.offsets)] = reading.offsets
+    entries[TERMS], entries[TERM_COUNT], entries[FORCES] = len(multipliers), len(reading.rows), len(reading.offsets)
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in reading.rows]
+    own_weights = [weight for of in reading.weights for weight in of]
+    weights += own_weights + [0.0] * (MOST_FORCES * len(reading.rows) - len(own_weights))
+    if reading.what == "share":
         return (SHARE, entries), numbers
-    friction = one.of
+    friction = reading.of
     assert isinstance(friction, StickSlip)
     numbers[COEFFICIENT] = friction.static
     entries[PLACE] = -1
@@ -165,7 +165,7 @@ def sticking_by_load(model: Model) -> list[Sticking]:
 
 
 def _of_patch(
-    one: Patch,
+    reading: Patch,
     model: Model,
     tables: Tables,
     multipliers: list[int],
@@ -179,18 +179,18 @@ def _of_patch(
     contacts to `patches`, and the indices of their sliding friction elements to `slides`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
-    numbers[LEVEL] = one.level
-    entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(one.rows)
+    numbers[LEVEL] = reading.level
+    entries[TERMS], entries[TERM_COUNT] = len(multipliers), len(reading.rows)
     entries[PATCH_START], entries[PATCH_SIZE], entries[PATCH_WAYS] = (
-        len(patches), len(one.coefficients), len(one.basis[0]),
+        len(patches), len(reading.coefficients), len(reading.basis[0]),
     )  # fmt: skip
-    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in one.rows]
-    weights += [0.0] * (MOST_FORCES * len(one.rows))
-    patches += [0.0 if mu == 0 else 1 / mu for mu in one.coefficients]
-    patches += [*one.constants, *(x for rows in (one.weights, one.basis) for of in rows for x in of)]
+    multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in reading.rows]
+    weights += [0.0] * (MOST_FORCES * len(reading.rows))
+    patches += [0.0 if mu == 0 else 1 / mu for mu in reading.coefficients]
+    patches += [*reading.constants, *(x for rows in (reading.weights, reading.basis) for of in rows for x in of)]
     sliding = [element.name for element, _ in model.forces if isinstance(element, Friction)]
-    entries[PATCH_SLIDES] = len(slides) if any(one.sliding) else -1
-    slides += [-1 if name is None else sliding.index(name) for name in one.sliding]
+    entries[PATCH_SLIDES] = len(slides) if any(reading.sliding) else -1
+    slides += [-1 if name is None else sliding.index(name) for name in reading.sliding]
     return (PATCH, entries), numbers
 
 

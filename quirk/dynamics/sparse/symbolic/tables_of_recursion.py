@@ -92,8 +92,8 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     count = np.array([len(joint.primitives) for joint in joints])
     for one, primitives in PRIMITIVES.items():
         alike = np.flatnonzero(count == len(primitives))
-        own = first[alike][:, None] + np.arange(len(primitives))
-        kind[alike[((t.kind[own] == primitives) & (t.offset[own] == 0.0)).all(axis=1)]] = one
+        rows = first[alike][:, None] + np.arange(len(primitives))
+        kind[alike[((t.kind[rows] == primitives) & (t.offset[rows] == 0.0)).all(axis=1)]] = one
     axes, cross = np.zeros((2, len(joints), 2, 3))
     hinged, welded = kind == HINGE, kind == WELD
     axes[hinged] = _axes(*np.moveaxis(t.direction[first[hinged][:, None] + [1, 2]], 1, 0))
@@ -106,44 +106,44 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
     body, joint, side = np.array(order).T
     at = (np.maximum(joint, 0)[:, None], np.stack([side, 1 - side], axis=1))
     ends = np.array([joint.bodies for joint in joints])[at]
-    held = joint >= 0
+    jointed = joint >= 0
     return Links(
         body=body,
-        parent=np.where(held, ends[:, 1], n),
-        kind=np.where(held, kind[joint], FREE),
-        point=np.where(held[:, None, None], t.arm[first][at], 0.0),
-        axis=np.where(held[:, None, None], axes[at], 0.0),
-        cross=np.where(held[:, None, None], cross[at], 0.0),
+        parent=np.where(jointed, ends[:, 1], n),
+        kind=np.where(jointed, kind[joint], FREE),
+        point=np.where(jointed[:, None, None], t.arm[first][at], 0.0),
+        axis=np.where(jointed[:, None, None], axes[at], 0.0),
+        cross=np.where(jointed[:, None, None], cross[at], 0.0),
     )
 
 
-def _weld_axes(one: np.ndarray, two: np.ndarray, three: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _weld_axes(first_row: np.ndarray, second_row: np.ndarray, third_row: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the z and x axes (m, 2, 3) of m welds in both bodies, from the directions (m, 2, 3) of their three rows.
 
     The rows must be z_i . x_j, z_i . y_j and x_i . y_j, for the axes of the joint frames; otherwise zeros are returned.
     """
-    z, x = np.zeros((2, *one.shape))
-    same = ((one[:, 0] == two[:, 0]) & (two[:, 1] == three[:, 1])).all(axis=1)
-    z[same, 0], x[same, 0] = one[same, 0], three[same, 0]
-    z[same, 1], x[same, 1] = np.cross(one[same, 1], two[same, 1]), one[same, 1]
+    z, x = np.zeros((2, *first_row.shape))
+    same = ((first_row[:, 0] == second_row[:, 0]) & (second_row[:, 1] == third_row[:, 1])).all(axis=1)
+    z[same, 0], x[same, 0] = first_row[same, 0], third_row[same, 0]
+    z[same, 1], x[same, 1] = np.cross(first_row[same, 1], second_row[same, 1]), first_row[same, 1]
     return z, x
 
 
-def _axes(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-    """Return the axes (m, 2, 3) of m hinges in both bodies, from the directions `one` and `two` (m, 2, 3) of rows.
+def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
+    """Return the axes (m, 2, 3) of m hinges in both bodies, from the directions (m, 2, 3) of both rows.
 
     Both rows of a hinge must have the same direction in one of the bodies, which is the axis in this body; otherwise
     zeros are returned.
     """
-    axes = np.zeros_like(one)
+    axes = np.zeros_like(first_row)
     for side in (1, 0):
-        across = np.cross(one[:, 1 - side], two[:, 1 - side])
+        across = np.cross(first_row[:, 1 - side], second_row[:, 1 - side])
         across /= np.maximum(np.linalg.norm(across, axis=1), 0.5)[:, None]
         # An axis along a coordinate axis becomes exact.
         near = np.abs(across - np.round(across)).max(axis=1, initial=0.0) < 1e-15
         across[near] = np.round(across[near])
-        same = (one[:, side] == two[:, side]).all(axis=1)
-        axes[same, side], axes[same, 1 - side] = one[same, side], across[same]
+        same = (first_row[:, side] == second_row[:, side]).all(axis=1)
+        axes[same, side], axes[same, 1 - side] = first_row[same, side], across[same]
     return axes
 
 
@@ -259,7 +259,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
     return Recursion(
         entries=entries.astype(np.int32).ravel(),
         parents=np.hstack(list(in_blocks)).astype(np.int32).ravel(),
-        own=own,
+        body_constants=own,
         bodies=constants,
         gravity=np.array(model.gravity, dtype=float),
         posture=aligned(POSTURE * lanes),
@@ -275,18 +275,18 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
     return np.einsum("nji,nj->ni", R, a)
 
 
-def stored_sums(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndarray:
+def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.ndarray:
     """Return for each body the indices of three stored sums of inertias.
 
     The first is the sum over the children of the body. The second is the sum over those children of its parent that
     precede it, the third the same sum with this body added. `parents` are the slots of the parents, with n for the
-    ground, and `held` whether a body has a joint. The sum with index 0 is always zero. An index is reused after its sum
-    has been read, so that few sums are stored, which stay in the processor's cache.
+    ground, and `jointed` whether a body has a joint. The sum with index 0 is always zero. An index is reused after its
+    sum has been read, so that few sums are stored, which stay in the processor's cache.
     """
     places = np.zeros((n, 3), dtype=np.int64)
     at_body: dict[int, int] = {}
     unused, made = [], 1
-    for slot, (parent, joined) in enumerate(zip(parents, held, strict=True)):
+    for slot, (parent, joined) in enumerate(zip(parents, jointed, strict=True)):
         mine = at_body.pop(slot, 0)
         if mine:
             unused.append(mine)
@@ -303,7 +303,7 @@ def stored_sums(parents: Sequence[int], held: Sequence[bool], n: int) -> np.ndar
     return places
 
 
-def own_recursion(tables: Recursion) -> Recursion:
+def new_recursion_arrays(tables: Recursion) -> Recursion:
     """Return a copy of the tables with new arrays for compiled code to write."""
     written = ("posture", "joints", "articulated", "blocks", "moved")
     return tables._replace(**{name: aligned(len(getattr(tables, name))) for name in written})

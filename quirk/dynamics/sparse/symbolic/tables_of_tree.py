@@ -58,18 +58,18 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
     tree = Tree(
         entries=_entries(model, nodes, joints, order[::-1], slots),
         roots=np.array(roots, dtype=np.int64).reshape(-1),
-        own=aligned(own.size),
+        body_inertia=aligned(own.size),
         inertia=aligned(own.size),
         joints=aligned(JOINT_NUMBERS * len(order)),
         factors=aligned(ROOT_NUMBERS * len(roots)),
         bias=aligned(size),
         acceleration=aligned(size),
     )
-    tree.own[:] = own.ravel()
+    tree.body_inertia[:] = own.ravel()
     return tree
 
 
-def own_arrays(tree: Tree) -> Tree:
+def new_tree_arrays(tree: Tree) -> Tree:
     """Return a copy of the tables with new arrays for compiled code to write."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})

@@ -15,7 +15,7 @@ from quirk.dynamics.model.metric import body_lengths
 from quirk.dynamics.model.model import Model
 
 from ..kernels.relations import Relations
-from ..kernels.work import Uniform
+from ..kernels.workspace import Uniform
 from .fronts import Orthogonal
 
 

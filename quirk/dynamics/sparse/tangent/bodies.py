@@ -12,7 +12,7 @@ import numpy as np
 
 from quirk.dynamics.model import layout
 from quirk.dynamics.model.layout import GRAVITY, INVERSE_FACTOR, MOMENT, OMEGA, ORIENTATION, UNLIKE
-from quirk.dynamics.model.vectors import back, cross, load3, minus, plus, store3, three, times, turned
+from quirk.dynamics.model.vectors import back, body_vector, cross, load3, minus, plus, store3, times, turned
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, put, store
 from quirk.jit.tracing import traced
@@ -48,7 +48,7 @@ def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
         s, k = slot // 8 * STATE + slot % 8, slot // 8 * KIN + slot % 8
-        rate = turned(kin, k, three(ydot, s + 8 * OMEGA))
+        rate = turned(kin, k, body_vector(ydot, s + 8 * OMEGA))
         for c in range(3):
             put(accelerations, ACCELERATION * slot + c, at(ydot, s + 8 * (layout.VELOCITY + c)))
             put(accelerations, ACCELERATION * slot + 3 + c, rate[c])
@@ -68,18 +68,18 @@ def move(
         o, m = SEED * slot, MOVING * slot
         turn = turned(kin, k, load3(seeds, o + TURN))
         omega = turned(kin, k, load3(seeds, o + SPINNING))
-        spin = three(kin, k + 8 * layout.SPIN)
+        spin = body_vector(kin, k + 8 * layout.SPIN)
         store3(moving, m + POSITION, load3(seeds, o + SHIFT))
         store3(moving, m + VELOCITY, load3(seeds, o + SPEED))
         store3(moving, m + SPIN, plus(cross(turn, spin), omega))
-        store3(moving, m + SPIN_RATE, cross(turn, turned(kin, k, three(ydot, s + 8 * OMEGA))))
+        store3(moving, m + SPIN_RATE, cross(turn, turned(kin, k, body_vector(ydot, s + 8 * OMEGA))))
         for c in range(3):
             a = k + 8 * (layout.ROTATION + c)
             column = cross(turn, (at(kin, a), at(kin, a + 24), at(kin, a + 48)))
             for row in range(3):
                 store(moving, m + ROTATION + 8 * (3 * row + c), column[row])
         q = s + 8 * ORIENTATION
-        w, v = 0.5 * at(y, q), times(three(y, q + 8), 0.5)
+        w, v = 0.5 * at(y, q), times(body_vector(y, q + 8), 0.5)
         store(moving, m + QUATERNION, -(turn[0] * v[0] + turn[1] * v[1] + turn[2] * v[2]))
         store3(moving, m + QUATERNION + 8, plus(times(turn, w), cross(turn, v)))
 
@@ -98,9 +98,9 @@ def share_out(
         b, lane = slot // 8, slot % 8
         s, k, c = b * STATE + lane, b * KIN + lane, b * CON + lane
         seed, masses = SEED * slot, MASSES * slot
-        a, alpha = three(ydot, s + 8 * layout.VELOCITY), three(ydot, s + 8 * OMEGA)
-        omega = three(y, s + 8 * OMEGA)
-        weight = minus(three(constants, c + 8 * GRAVITY), a)
+        a, alpha = body_vector(ydot, s + 8 * layout.VELOCITY), body_vector(ydot, s + 8 * OMEGA)
+        omega = body_vector(y, s + 8 * OMEGA)
+        weight = minus(body_vector(constants, c + 8 * GRAVITY), a)
         more = load(tangents.masses, masses + MASS)
         mass = at(constants, c + 8 * layout.MASS)
         force = plus(load3(tangents.loads, LOAD * slot), (more * weight[0], more * weight[1], more * weight[2]))

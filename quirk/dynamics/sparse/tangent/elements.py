@@ -69,9 +69,9 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
     laws = tangents.laws
     for e in range(laws.entries.shape[0] // ELEMENT):
         o = ELEMENT * e
-        hand_over_inputs(laws, o, forces)
+        write_inputs(laws, o, forces)
         deltas = laws.entries[o + INPUT] + laws.entries[o + INPUTS]
-        hand_over_time(tangents.time, laws, o, t, OF_LAWS, timed)
+        write_motions(tangents.time, laws, o, t, OF_LAWS, timed)
         for n in range(laws.entries[o + VARIABLE_COUNT]):
             change = load(tangents.internal, 8 * (laws.entries[o + VARIABLE] + n))
             store(laws.inputs, deltas + 8 * (laws.entries[o + VARIABLES] + 2 * n), change)
@@ -105,10 +105,10 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
         o = ELEMENT * r
-        hand_over_frames(relations, o, y, kin, tangents.accelerations)
+        write_frames(relations, o, y, kin, tangents.accelerations)
         move_frames(relations, o, tangents.moving)
-        hand_over_time(tangents.time, relations, o, t, OF_RELATIONS, timed)
-        hand_over_multipliers(tangents, o)
+        write_motions(tangents.time, relations, o, t, OF_RELATIONS, timed)
+        write_multipliers(tangents, o)
         rows, row, out = relations.entries[o + ROWS], relations.entries[o + ROW], relations.entries[o + OUTPUT]
         run_dual(relations, o, t, LEVELS * rows)
         deltas = out + relations.entries[o + OUTPUTS]
@@ -125,7 +125,7 @@ def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarr
 
 
 @kernel
-def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
+def write_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
     """Copy the inputs of a force law, as last evaluated in `forces`, to its function of dual numbers.
 
     The entries of the law in the tables begin at index o.
@@ -136,9 +136,7 @@ def hand_over_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 
 
 @kernel
-def hand_over_frames(
-    relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray
-) -> None:
+def write_frames(relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray) -> None:
     """Write poses, velocities and accelerations of the bodies of a relation to the inputs of its function.
 
     A relation is a constraint given by a function; its entries in the tables begin at index o.
@@ -181,7 +179,7 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 
 
 @kernel
-def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
+def write_motions(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
     """Write the prescribed motions of an element at time t (s) to its inputs, with time derivatives up to `order`.
 
     An element is a force law or a relation (constraint function); its entries begin at index o. `time` holds the time
@@ -201,7 +199,7 @@ def hand_over_time(time: np.ndarray, elements: TangentElements, o: int, t: float
 
 
 @kernel
-def hand_over_multipliers(tangents: Tangents, o: int) -> None:
+def write_multipliers(tangents: Tangents, o: int) -> None:
     """Write the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs."""
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8

@@ -16,15 +16,15 @@ import numpy as np
 
 from quirk.constraints.relation import LANES
 from quirk.dynamics.model.layout import POSITION as PLACE_IN_STATE
-from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, three, times, turned
+from quirk.dynamics.model.vectors import body_vector, cross, dot, load3, minus, plus, store3, times, turned
 from quirk.forces.friction import ALONG, NORMAL, WHOLE
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, put, splat, store
 from quirk.jit.tracing import traced
 
 from ..kernels.bodies import KIN, STATE
-from ..kernels.coupled import ARM, NUMBERS
 from ..kernels.friction import ENDS, along_unit, eliminate, linearise, load_of, normal, present_load
+from ..kernels.load_tables import ARM, NUMBERS
 from ..kernels.mechanism import Mechanism
 from .tables import ELEMENT, LEVELS, MOVING, OUTPUT, OUTPUTS, POSITION, ROTATION, ROWS, Tangents
 
@@ -35,20 +35,20 @@ BEARING = 72
 
 
 @kernel
-def give_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
+def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
     """Write the magnitudes of all friction forces to the inputs of force laws.
 
     The magnitudes are 1 if `unit`, as evaluations of y' require, otherwise those of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
-        put(mechanism.forces.inputs, tangents.bearings.sizes[k], size)
+        put(mechanism.forces.inputs, tangents.friction.sizes[k], size)
 
 
 @kernel
-def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
+def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
     """Compute the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes."""
-    rubbing, bearings, moving, kin = mechanism.frictions, tangents.bearings, tangents.moving, mechanism.work.kin
+    rubbing, bearings, moving, kin = mechanism.frictions, tangents.friction, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:
             continue
@@ -69,7 +69,7 @@ def change_bearings(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> 
         arm_change = plus(moved_with(moving, j, point), turned(kin, j // 8 * KIN + j % 8, in_j))
         lever, lever_change = (-arm[0], -arm[1], -arm[2]), (-arm_change[0], -arm_change[1], -arm_change[2])
         if ground:
-            lever = plus(lever, three(y, i // 8 * STATE + i % 8 + 8 * PLACE_IN_STATE))
+            lever = plus(lever, body_vector(y, i // 8 * STATE + i % 8 + 8 * PLACE_IN_STATE))
             lever_change = plus(lever_change, load3(moving, MOVING * i + POSITION))
         wrench_change(tangents, k, 0 if ground else 1, -1.0 if ground else 1.0)
         force_change = load3(bearings.changes, BEARING * k + OF_FORCE)
@@ -99,7 +99,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
     The joint is that of friction element k; `side` selects body i or j.
     """
-    bearings, relations = tangents.bearings, tangents.relations
+    bearings, relations = tangents.friction, tangents.relations
     for c in range(0, BEARING - OF_FORCE, 8):
         store(bearings.changes, BEARING * k + OF_FORCE + c, splat(0.0))
     for n in range(bearings.first[k], bearings.first[k + 1]):
@@ -113,22 +113,22 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 
 
 @kernel
-def rub_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
+def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
     """Add the effect of variations of the friction magnitudes to the derivatives in direction d.
 
     The derivatives of the multipliers are in work.x, and those of the loads in work.wrench.
     """
-    rubbing, bearings, work = mechanism.frictions, tangents.bearings, mechanism.work
+    rubbing, bearings, work = mechanism.frictions, tangents.friction, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
     linearise(mechanism)
     for k in range(count):
         present_load(mechanism, k)
         N, dN = normal(mechanism, k, rubbing.present, 0), normal_change(mechanism, tangents, k, y, d)
         rougher = at(tangents.laws.inputs, bearings.coefficients[k] + d)
-        put(rubbing.rest, k, rougher * N + at(rubbing.coefficient, k) * dN)
-    eliminate(rubbing.matrix, rubbing.rest, count)
+        put(rubbing.residual, k, rougher * N + at(rubbing.coefficient, k) * dN)
+    eliminate(rubbing.matrix, rubbing.residual, count)
     for k in range(count):
-        change = at(rubbing.rest, k)
+        change = at(rubbing.residual, k)
         put(bearings.magnitudes, 8 * k + d, change)
         for o in range(0, rows, 8):
             store(work.x, o, load(work.x, o) + change * load(rubbing.x, (k + 1) * rows + o))
@@ -142,7 +142,7 @@ def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarra
 
     The derivatives of multipliers are in work.x, the load itself in `present`.
     """
-    rubbing, changes = mechanism.frictions, tangents.bearings.changes
+    rubbing, changes = mechanism.frictions, tangents.friction.changes
     if rubbing.place[k] < 0:
         return 0.0
     load_of(mechanism, k, y, 0, rubbing.varied)
@@ -151,11 +151,11 @@ def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarra
     o, present, varied = BEARING * k + d, rubbing.present, rubbing.varied
     force = at(present, 0), at(present, 1), at(present, 2)
     torque = at(present, 3), at(present, 4), at(present, 5)
-    d_force = plus((at(varied, 0), at(varied, 1), at(varied, 2)), three(changes, o + OF_FORCE))
-    d_torque = plus((at(varied, 3), at(varied, 4), at(varied, 5)), three(changes, o + OF_TORQUE))
+    d_force = plus((at(varied, 0), at(varied, 1), at(varied, 2)), body_vector(changes, o + OF_FORCE))
+    d_torque = plus((at(varied, 3), at(varied, 4), at(varied, 5)), body_vector(changes, o + OF_TORQUE))
     if rubbing.takes[k] == WHOLE:
         return along_unit(force, d_force)
-    m, d_axis = 3 * k, three(changes, o + OF_AXIS)
+    m, d_axis = 3 * k, body_vector(changes, o + OF_AXIS)
     own = at(rubbing.axis, m), at(rubbing.axis, m + 1), at(rubbing.axis, m + 2)
     axis = turned(mechanism.work.kin, rubbing.kinematics[ENDS * k], own)
     along = times(axis, dot(axis, force))
@@ -168,7 +168,7 @@ def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarra
     half, d_half = times(across, 0.5), times(d_across, 0.5)
     couple = times(cross(axis, torque), 1.0 / length)
     d_couple = times(plus(cross(d_axis, torque), cross(axis, d_torque)), 1.0 / length)
-    longer = at(tangents.laws.inputs, tangents.bearings.lengths[k] + d) / length
+    longer = at(tangents.laws.inputs, tangents.friction.lengths[k] + d) / length
     d_couple = minus(d_couple, times(couple, longer))
     one = along_unit(plus(half, couple), plus(d_half, d_couple))
     return one + along_unit(minus(half, couple), minus(d_half, d_couple))

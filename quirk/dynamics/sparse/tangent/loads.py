@@ -17,14 +17,14 @@ from quirk.jit.simd import at, put
 
 from ..kernels.applied import ELEMENT_SIZE
 from ..kernels.applied import OUTPUT as LAW_OUTPUT
+from ..kernels.constraint_solve import copy
 from ..kernels.evaluate import evaluate
-from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.redundancy import watch
+from ..kernels.redundancy import monitor_rows
 from ..variation.variations_at_state import move_motions
-from .changes import seed
-from .elements import hand_over_multipliers, run_dual
-from .find import solve_for_changes, take_motion
+from .elements import run_dual, write_multipliers
+from .motion_tangents import keep_motion, solve_tangents
+from .state_variations import seed
 from .tables import ELEMENT, LEVELS, OUTPUT, OUTPUTS, ROW, ROWS, SIDE, SIDE_END, Tangents
 
 # Entries per side on which a constraint's load is computed: the constraint, one of its relations, and a frame of it.
@@ -103,15 +103,15 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
         put(mechanism.forces.inputs, loads.places[p], at(loads.references, row * places + p))
     evaluate(mechanism, t, y, 0.0, 0.0, loads.slope)
     for _ in range(ADAPTATIONS if mechanism.nodes.rows.shape[0] > 0 else 0):
-        if not watch(mechanism, t, y, loads.rank):
+        if not monitor_rows(mechanism, t, y, loads.rank):
             break
         evaluate(mechanism, t, y, 0.0, 0.0, loads.slope)
-    take_motion(mechanism, tangents, loads.slope)
+    keep_motion(mechanism, tangents, loads.slope)
     move_motions(tangents, loads, t)
     for d in range(loads.directions):
         o = (loads.directions * row + d) * size
         seed(mechanism.constants, tangents, y, loads.changes[o : o + size], d)
-    solve_for_changes(mechanism, tangents, t, y, loads.slope, False, loads.directions, 0.0, 0.0)
+    solve_tangents(mechanism, tangents, t, y, loads.slope, False, loads.directions, 0.0, 0.0)
 
 
 @kernel
@@ -171,6 +171,6 @@ def shared_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> 
     """Compute the loads of all constraints, and their derivatives, from the stored multipliers, at a single state."""
     relations = tangents.relations
     for o in range(0, relations.entries.shape[0], ELEMENT):
-        hand_over_multipliers(tangents, o)
+        write_multipliers(tangents, o)
         run_dual(relations, o, loads.times[0], LEVELS * relations.entries[o + ROWS])
     read_joints(mechanism, tangents, loads, 0)

@@ -29,7 +29,7 @@ XYZ = np.arange(3)
 class ChangedRows:
     """Derivatives of constraint rows in eight directions, in the layout of compiled code.
 
-    The directions are those of the last call of `find_tangents`. Rows are the loads exerted by unit multipliers.
+    The directions are those of the last call of `compute_tangents`. Rows are the loads exerted by unit multipliers.
 
     Parameters
     ----------

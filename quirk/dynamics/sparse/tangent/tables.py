@@ -69,7 +69,7 @@ class TangentElements(NamedTuple):
 
 
 @record
-class Bearings(NamedTuple):
+class FrictionInputs(NamedTuple):
     """Tables for the derivatives of the friction force magnitudes of C sliding friction elements.
 
     A friction magnitude is the coefficient of friction times the normal load, which depends on the load of a joint or
@@ -115,7 +115,7 @@ class Tangents(NamedTuple):
     Attributes
     ----------
     laws, relations : functions of dual numbers with their inputs and outputs
-    bearings : data of sliding friction
+    friction : data of sliding friction
     lanes : (m,) position of each row in arrays with eight entries per node
     occupied : (n + 1,) slots of bodies and of the ground
     seeds : (SEED S,) input, state directions
@@ -134,7 +134,7 @@ class Tangents(NamedTuple):
 
     laws: TangentElements
     relations: TangentElements
-    bearings: Bearings
+    friction: FrictionInputs
     lanes: np.ndarray
     occupied: np.ndarray
     seeds: np.ndarray

@@ -28,8 +28,8 @@ from ..kernels.applied import ELEMENT_SIZE
 from ..kernels.applied import INPUT as LAW_INPUT
 from ..solver.solver import Solver
 from .elements import OF_LAWS, OF_RELATIONS
-from .find import find_tangents
 from .friction import BEARING
+from .motion_tangents import compute_tangents
 from .row_changes import ChangedRows
 from .tables import (
     ADDRESS,
@@ -45,7 +45,7 @@ from .tables import (
     MOVING,
     OUTPUT,
     SEED,
-    Bearings,
+    FrictionInputs,
     TangentElements,
     Tangents,
 )
@@ -75,7 +75,7 @@ class Differential:
         self.tangents = Tangents(
             laws=self._laws,
             relations=self._rows,
-            bearings=self._of_friction(),
+            friction=self._of_friction(),
             lanes=solver.tables.row_lane,
             occupied=np.unique(slots.slot).astype(np.int64),
             seeds=aligned(SEED * S),
@@ -136,7 +136,7 @@ class Differential:
         solver, model, tangents, slots = self.solver, self.solver.model, self.tangents, self.solver.slots
         self.set_directions(directions, first)
         with solver.applied.calling():
-            find_tangents(solver.mechanism, tangents, float(t), y, ydot, timed)
+            compute_tangents(solver.mechanism, tangents, float(t), y, ydot, timed)
         solver.applied.check(t)
         wrenches = slots.from_lanes(tangents.wrenches.reshape(WIDTH, -1), WRENCH_SIZE)
         linear = wrenches[..., :3] / model.mass[:, None]
@@ -145,7 +145,7 @@ class Differential:
         levels = tangents.levels.reshape(-1, LEVELS, WIDTH)[solver.tables.row_lane]
         rates = np.zeros((model.carried.size, WIDTH))
         rates[: self._internal] = tangents.rates.reshape(-1, WIDTH)
-        friction = tangents.bearings.magnitudes.reshape(-1, WIDTH).T.copy()
+        friction = tangents.friction.magnitudes.reshape(-1, WIDTH).T.copy()
         return linear, angular, x, rates.T, np.moveaxis(levels, -1, 0), friction
 
     def _shared(self, y: np.ndarray, t: float, changes: np.ndarray) -> np.ndarray:
@@ -266,7 +266,7 @@ class Differential:
             elements.entries[ELEMENT * r + ADDRESS] = self._keep(pointer)
         return elements
 
-    def _of_friction(self) -> Bearings:
+    def _of_friction(self) -> FrictionInputs:
         model, slots, forces = self.solver.model, self.solver.slots, self.solver.applied.table
         sliding = [
             (e, element, rows) for e, (element, rows) in enumerate(model.forces) if isinstance(element, Friction)
@@ -299,7 +299,7 @@ class Differential:
                 laws[e, INPUT] + laws[e, INPUTS] + WIDTH * element.place_of(parameter) for e, element, _ in sliding
             )
 
-        return Bearings(
+        return FrictionInputs(
             sizes=numbers(starts[e, LAW_INPUT] + element.place_of("size") for e, element, _ in sliding),
             coefficients=changes_of("coefficient"),
             lengths=changes_of("length"),

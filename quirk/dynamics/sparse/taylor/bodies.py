@@ -33,10 +33,10 @@ from quirk.dynamics.model.layout import (
 from quirk.dynamics.model.vectors import (
     column,
     columns_times,
+    componentwise,
     cross,
     cyclic,
     dot,
-    each,
     load3,
     minus,
     plus,
@@ -82,16 +82,18 @@ def begin(
 
 
 @kernel
-def advance(constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, whole: int) -> None:
+def advance(
+    constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, full_blocks: int
+) -> None:
     """Compute Taylor coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
-    angular velocities in the inertial frame are computed, too; only force laws need them. Only the first `whole` blocks
-    of eight bodies have more than four bodies.
+    angular velocities in the inertial frame are computed, too; only force laws need them. Only the first `full_blocks`
+    blocks of eight bodies have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
-        if block < whole:
+        if block < full_blocks:
             advance_block(constants, c, bodies, k, order, spinning)
         else:
             advance_block(halved(constants), c, halved(bodies), k, order, spinning)
@@ -149,7 +151,7 @@ def turn(bodies: np.ndarray, k: int, order: int) -> None:
         q = k + m * KIN + 8 * QUATERNION
         omega = load3(bodies, o - (m + 1) * KIN + 8 * OMEGA_TERM)
         real, imaginary = load(bodies, q), load3(bodies, q + 8)
-        w, v = plus(w, each(imaginary, omega)), plus(v, times(omega, real))
+        w, v = plus(w, componentwise(imaginary, omega)), plus(v, times(omega, real))
         ahead, back = plus(ahead, cyclic(imaginary, omega)), plus(back, cyclic(omega, imaginary))
     scale = 0.5 / order
     store(bodies, o + 8 * QUATERNION, -scale * (w[0] + w[1] + w[2]))
@@ -203,15 +205,17 @@ def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
 
 
 @kernel
-def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, whole: int) -> None:
+def release(
+    constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, orders: int, order: int, full_blocks: int
+) -> None:
     """Add constraint loads to Taylor coefficient `order` of the loads, and the resulting accelerations to the motion.
 
     The constraint loads in `wrench` change coefficient `order` + 2 of the poses. `orders` is the number of coefficients
-    of each quantity; only the first `whole` blocks of eight bodies have more than four bodies.
+    of each quantity; only the first `full_blocks` blocks of eight bodies have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
-        if block < whole:
+        if block < full_blocks:
             release_block(constants, c, wrench, f, bodies, k, order)
         else:
             release_block(halved(constants), c, halved(wrench), f, halved(bodies), k, order)

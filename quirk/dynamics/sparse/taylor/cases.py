@@ -17,7 +17,7 @@ LEFT_OUT = 4.0
 
 
 @kernel
-def same_cases(elements: TaylorElements, h: float, least: float) -> float:
+def unswitched_length(elements: TaylorElements, h: float, least: float) -> float:
     """Return the length (s) of the initial part of a step in which no force law switches its branch.
 
     The length is at most h: h is halved until no guard may change its sign within it. The result is 0 if the length

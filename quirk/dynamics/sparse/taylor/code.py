@@ -22,7 +22,7 @@ from quirk.autodiff.tape import (
 )
 from quirk.dynamics.model.layout import FORCE
 from quirk.jit.lane_types import DOUBLE, WIDTH
-from quirk.jit.llvm_functions import MOST_COMPILED, Native, written
+from quirk.jit.llvm_functions import MOST_COMPILED, Native, from_instructions
 from quirk.jit.traced_value import FLAGS
 
 from .code_arithmetic import WORD, double, integer, short_integer
@@ -60,10 +60,10 @@ def series_code(form: Form, width: int) -> tuple[Programs, Native]:
     """
     programs = Programs(form)
 
-    def write(builder: Any, t: Any, given: Any, _: Any) -> None:
-        _Writer(programs, width, builder, t, given).write()
+    def write(builder: Any, t: Any, inputs: Any, _: Any) -> None:
+        _Writer(programs, width, builder, t, inputs).write()
 
-    return programs, written(write, keep=not form.of_user)
+    return programs, from_instructions(write, keep=not form.of_user)
 
 
 class _Writer(Recurrences):

@@ -19,7 +19,7 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import load, splat, store
 
 from ..kernels.bodies import CON, STATE
-from ..kernels.impose import clear, impose_alone, push, solves_for
+from ..kernels.constraint_solve import clear, set_constraint_loads, solve_count, solve_once
 from ..kernels.mechanism import Mechanism
 from .bodies import advance, begin, clear_loads, release
 from .elements import BYTES, expand_motions, level_of, run
@@ -75,11 +75,11 @@ def expand(
 
 @kernel
 def next_order(
-    mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, left: float
+    mechanism: Mechanism, elements: TaylorElements, bodies: np.ndarray, t: float, k: int, tolerance: float
 ) -> None:
     """Compute Taylor coefficient k of accelerations and multipliers, and the resulting coefficients of the motion.
 
-    t is the time, s. `left` is the relative residual allowed for the multipliers.
+    t is the time, s. `tolerance` is the relative residual allowed for the multipliers.
     """
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     clear_loads(bodies, orders, k)
@@ -88,27 +88,27 @@ def next_order(
         if level > 0:
             run(elements, g, SHAPE, t, k + level - 1)
         run(elements, g, LOADS, t, k)
-    advance(constants, bodies, orders, k, elements.spinning, elements.whole)
+    advance(constants, bodies, orders, k, elements.spinning, elements.full_blocks)
     if elements.constraints == 0:
         return
     clear(work.rhs)
     for g in range(elements.constraints):
         run(elements, g, GOAL, t, k + level_of(elements, g))
-    answer(mechanism, left)
-    release(constants, work.wrench, bodies, orders, k, elements.whole)
+    solve_loads(mechanism, tolerance)
+    release(constants, work.wrench, bodies, orders, k, elements.full_blocks)
     for g in range(elements.constraints):
         run(elements, g, AFTER, t, k)
 
 
 @kernel
-def answer(mechanism: Mechanism, left: float) -> None:
+def solve_loads(mechanism: Mechanism, tolerance: float) -> None:
     """Solve the equations of the constraint rows with the right-hand sides work.rhs.
 
-    The constraint loads are written to work.wrench, the multipliers to work.x. `left` is the largest residual allowed,
-    relative to the magnitudes of the terms of each row.
+    The constraint loads are written to work.wrench, the multipliers to work.x. `tolerance` is the largest residual
+    allowed, relative to the magnitudes of the terms of each row.
     """
-    passes = solves_for(mechanism, left)
+    passes = solve_count(mechanism, tolerance)
     if passes > 1:
-        impose_alone(mechanism, passes, left)
+        set_constraint_loads(mechanism, passes, tolerance)
     else:
-        push(mechanism)
+        solve_once(mechanism)

@@ -23,17 +23,19 @@ from quirk.jit.simd import splat, store
 
 from ..kernels.applied import Forces, applied_loads
 from ..kernels.bodies import KIN
+from ..kernels.constraint_solve import MET, clear, copy, set_constraint_loads, wrenches
 from ..kernels.factorisation import factorise_rows, prepare_rows
-from ..kernels.impose import MET, clear, copy, impose_alone, wrenches
 from ..kernels.mechanism import Mechanism
-from ..kernels.redundancy import watch
-from ..kernels.work import PASSES
+from ..kernels.redundancy import monitor_rows
+from ..kernels.workspace import PASSES
 from .low_order_bodies import add_loads, free_terms, release, start
 from .low_order_rows import LowOrderSeries, next_rows
 
 
 @kernel
-def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool) -> None:
+def compute_series(
+    mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.ndarray, rank: int, driven: bool
+) -> None:
     """Compute all Taylor coefficients of accelerations and multipliers at time t (s) and a state y on the constraints.
 
     On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
@@ -56,26 +58,26 @@ def find_series(mechanism: Mechanism, series: LowOrderSeries, t: float, y: np.nd
         if k == 0:
             prepare_rows(mechanism, y, present)
             factorise_rows(mechanism)
-        answer(mechanism)
-        if k == 0 and watch(mechanism, t, y, rank):
+        solve_loads(mechanism)
+        if k == 0 and monitor_rows(mechanism, t, y, rank):
             # The selection of other rows has overwritten work.G.
             next_rows(nodes, series, work, t, size, k)
             prepare_rows(mechanism, y, present)
             factorise_rows(mechanism)
-            answer(mechanism)
+            solve_loads(mechanism)
         copy(work.x, series.multipliers[k * count : (k + 1) * count])
         add_loads(constants, work.wrench, series.bodies, present)
         release(constants, work.wrench, series.bodies, size, k)
 
 
 @kernel
-def answer(mechanism: Mechanism) -> None:
+def solve_loads(mechanism: Mechanism) -> None:
     """Solve the equations of the constraint rows with the right-hand sides work.rhs.
 
     The constraint loads are written to work.wrench, the multipliers to work.x.
     """
     # At least one refinement, as errors grow with the order of derivatives.
-    impose_alone(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
+    set_constraint_loads(mechanism, max(2, int(mechanism.work.summary[PASSES])), MET)
 
 
 @kernel
@@ -93,5 +95,5 @@ def apply_loads(
         for c in range(6):
             store(present, block * KIN + 8 * (FORCE + c), splat(0.0))
     if k > 0 and series.address[0] != 0 and not driven:
-        series.asked[0] = k
+        series.requested_order[0] = k
         call(series.address[0], t, series.bodies, 0, series.bodies, 0)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.dynamics.model.layout import OMEGA, OMEGA_TERM, ORIENTATION, POSITION, POSITION_TERM, VELOCITY
-from quirk.dynamics.model.revolution_counter import Counter, look_ahead, note_turns, turn_on
+from quirk.dynamics.model.revolution_counter import Counter, begin_step, end_step, store_quadrants
 from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, store3, times
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.fields import Fields, fields
@@ -21,12 +21,12 @@ from quirk.jit.record import record
 from quirk.jit.simd import at, greater, highest, put, splat, store
 
 from ..kernels.bodies import CON, KIN, STATE, speed
+from ..kernels.constraint_solve import copy
 from ..kernels.evaluate import factorise_at
-from ..kernels.impose import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from ..kernels.work import CORRECTION, RANK
-from .low_order import find_series
+from ..kernels.workspace import CORRECTION, RANK
+from .low_order import compute_series
 from .low_order_rows import LowOrderSeries
 
 # Limits of a step in tracking. LAST_TERM: last term of the Taylor polynomials of poses, in rad or lengths of the
@@ -49,14 +49,14 @@ class PathCounts(Fields):
     ----------
     corrections, factorisations : numbers of steps and factorizations of projections
     row : number of completed times
-    steps, tried : numbers of steps, and of steps tried since the last completed time
+    steps, attempts : numbers of steps, and of steps tried since the last completed time
     """
 
     corrections: int
     factorisations: int
     row: int
     steps: int
-    tried: int
+    attempts: int
 
 
 @fields
@@ -66,11 +66,11 @@ class PathClock(Fields):
     Attributes
     ----------
     reached : time reached, s
-    ahead : size of the next step, s, 0 for the whole interval to the next time
+    next_step : size of the next step, s, 0 for the whole interval to the next time
     """
 
     reached: float
-    ahead: float
+    next_step: float
 
 
 @record
@@ -128,24 +128,24 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
         if row >= path.times.shape[0]:
             return ARRIVED
         if path.tracking and row > 0:
-            path.counts.tried += 1
+            path.counts.attempts += 1
             outcome = approach(mechanism, series, path, path.times[row])
             if outcome == AGAIN:
                 continue
             if outcome != ARRIVED:
                 return outcome
-            path.clock.ahead, path.counts.tried = 0.0, 0
+            path.clock.next_step, path.counts.attempts = 0.0, 0
             copy(path.present, path.states[row * size : (row + 1) * size])
         else:
             copy(path.states[row * size : (row + 1) * size], path.present)
             t = path.times[row]
             path.clock.reached = t
-            find_series(mechanism, series, t, path.present, path.rank, path.tracking)
+            compute_series(mechanism, series, t, path.present, path.rank, path.tracking)
             if path.tracking and work.summary[RANK] < path.rank:
                 return SINGULAR
         if path.stop[0] != 0:
             return STOPPED
-        note_turns(path.counter, row, path.present, path.present, 0.0)
+        store_quadrants(path.counter, row, path.present, path.present, 0.0)
         # At a singular configuration accelerations are defined and their derivatives are not.
         keep(series, path, work.kin.shape[0], work.summary[RANK] >= path.rank)
         path.counts.row += 1
@@ -161,7 +161,7 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length
     whole = end - path.times[path.counts.row - 1]
-    ahead = clock.ahead if clock.ahead > 0.0 else whole
+    ahead = clock.next_step if clock.next_step > 0.0 else whole
     t = end if clock.reached + ahead >= end else clock.reached + ahead
     h = t - clock.reached
     arrived = predict(series, path, work.kin.shape[0], h)
@@ -174,18 +174,18 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
         factorise_at(mechanism, t, path.trial)
         arrived = project(mechanism, t, path.trial, length, path.counts, False)
     if not arrived:
-        clock.ahead = 0.5 * h
+        clock.next_step = 0.5 * h
         # Half the resolution of the times may be rounded up to the full interval.
-        if clock.ahead < SHORTEST * whole or not clock.reached < clock.reached + clock.ahead < t:
+        if clock.next_step < SHORTEST * whole or not clock.reached < clock.reached + clock.next_step < t:
             return STUCK
         factorise_at(mechanism, clock.reached, path.present)
         return AGAIN
-    look_ahead(path.counter, path.present, path.trial, h)
-    turn_on(path.counter, path.present, path.trial, h)
+    begin_step(path.counter, path.present, path.trial, h)
+    end_step(path.counter, path.present, path.trial, h)
     copy(path.trial, path.present)
-    clock.ahead, clock.reached = 2.0 * h, t
+    clock.next_step, clock.reached = 2.0 * h, t
     path.counts.steps += 1
-    find_series(mechanism, series, t, path.present, path.rank, True)
+    compute_series(mechanism, series, t, path.present, path.rank, True)
     if work.summary[RANK] < path.rank:
         return SINGULAR
     return ARRIVED if t >= end else AGAIN

@@ -12,7 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from quirk.dynamics.model.layout import G_FORCE, G_I, G_J, G_SIZE, POSITION_TERM, ROTATION, SPIN
-from quirk.dynamics.model.vectors import back, cross, dot, load3, minus, plus, scaled, store3, three, times, turned
+from quirk.dynamics.model.vectors import (
+    back,
+    body_vector,
+    cross,
+    dot,
+    load3,
+    minus,
+    plus,
+    scaled,
+    store3,
+    times,
+    turned,
+)
 from quirk.functions.motion_kernels import motion_taylor
 from quirk.jit.compilation import kernel
 from quirk.jit.function_pointers import call
@@ -40,7 +52,7 @@ from ..kernels.relations import (
     Relations,
 )
 from ..kernels.rows import DIRECTION_J, HUB, IN_X, IN_Y, RELATION, Nodes
-from ..kernels.work import Workspace
+from ..kernels.workspace import Workspace
 
 
 @record
@@ -55,7 +67,7 @@ class LowOrderSeries(NamedTuple):
     terms : scratch array for one node
     relations : relations (constraint functions) compiled for higher orders
     address : (1,) address of a function that computes applied loads of higher orders, or 0
-    asked : (1,) order of the loads that this function must compute
+    requested_order : (1,) order of the loads that this function must compute
     order : number of coefficients of accelerations
     """
 
@@ -65,7 +77,7 @@ class LowOrderSeries(NamedTuple):
     terms: np.ndarray
     relations: Relations
     address: np.ndarray
-    asked: np.ndarray
+    requested_order: np.ndarray
     order: int
 
 
@@ -114,7 +126,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
     lanes, direction = nodes.lanes[n], 48 * n
     s_i = turned(kin, ki, (at(nodes.arm, arm), at(nodes.arm, arm + 1), at(nodes.arm, arm + 2)))
     s_j = turned(kin, kj, (at(nodes.arm, arm + 3), at(nodes.arm, arm + 4), at(nodes.arm, arm + 5)))
-    d = minus(three(kin, kj + 8 * POSITION_TERM), three(kin, ki + 8 * POSITION_TERM))
+    d = minus(body_vector(kin, kj + 8 * POSITION_TERM), body_vector(kin, ki + 8 * POSITION_TERM))
     d = plus(d, minus(s_j, s_i))
     in_x, in_y = load(nodes.patterns, lanes + IN_X), load(nodes.patterns, lanes + IN_Y)
     u = turned(kin, ki, load3(nodes.direction, direction))

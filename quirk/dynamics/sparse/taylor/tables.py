@@ -63,7 +63,7 @@ class TaylorElements(NamedTuple):
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
     arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles in the same memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
-    whole : number of leading blocks up to the last one with more than four bodies
+    full_blocks : number of leading blocks up to the last one with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
     orders : number of coefficients
@@ -82,7 +82,7 @@ class TaylorElements(NamedTuple):
     first_numbers: int
     first_bodies: int
     first_carried: int
-    whole: int
+    full_blocks: int
     guards: np.ndarray
     polynomial: np.ndarray
     orders: int

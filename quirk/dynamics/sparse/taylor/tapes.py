@@ -25,7 +25,7 @@ from quirk.autodiff.tape import (
     Recorded,
     RecordedArray,
     Tape,
-    is_nothing,
+    is_constant_zero,
 )
 from quirk.constraints import relation as relations
 from quirk.constraints.relation import LANES, Function, Relation
@@ -104,12 +104,12 @@ class _Recording:
         self.inputs: dict[int, Source] = {}
         self._numbers: dict[Source, int] = {}
 
-    def input(self, kind: int, which: int = 0, frame: int = 0) -> Recorded:
+    def input(self, kind: int, index: int = 0, frame: int = 0) -> Recorded:
         """Return the input with a given source, creating it at its first use.
 
-        `kind`, `which` and `frame` are the kind, the index and the frame of the source.
+        The source is given by its kind, index and frame.
         """
-        source = kind, which, frame
+        source = kind, index, frame
         number = self._numbers.setdefault(source, len(self._numbers))
         line = self.tape.input(number, steady=kind in STEADY)
         self.inputs[line.place] = source
@@ -122,7 +122,7 @@ class _Recording:
 
     def placed(self, outputs: Iterable[tuple[Any, Source]]) -> tuple[tuple[int, Source], ...]:
         """Return the line numbers and destinations of the outputs that are not identically zero."""
-        return tuple((self.tape.place(x), source) for x, source in outputs if not is_nothing(x))
+        return tuple((self.tape.place(x), source) for x, source in outputs if not is_constant_zero(x))
 
 
 def relation_form(relation: Relation, layout: relations.RelationLayout, working: bool) -> Form:
@@ -146,10 +146,10 @@ def _recorded_relation(
     terms = layout.order + 1
     multipliers = [recording.input(MULTIPLIER, row) for row in range(layout.rows)]
     first = 1 if of_velocities else 0
-    outputs_of = [(outputs.found[terms * row + first], (RESIDUAL, row, 0)) for row in range(layout.rows)]
+    outputs_of = [(outputs.outputs[terms * row + first], (RESIDUAL, row, 0)) for row in range(layout.rows)]
 
     def gradient(row: int, frame: int, c: int) -> Any:
-        return outputs.found[layout.first_gradient + LANES * (row * layout.frames + frame) + c]
+        return outputs.outputs[layout.first_gradient + LANES * (row * layout.frames + frame) + c]
 
     for frame in range(layout.frames):
         for c in range(COMPONENTS):
@@ -165,17 +165,17 @@ def _recorded_relation(
     )
 
 
-def _input_of_relation(made: _Recording, layout: relations.RelationLayout, index: int) -> Any:
+def _input_of_relation(recording: _Recording, layout: relations.RelationLayout, index: int) -> Any:
     if index < layout.numbers:
-        return made.input(FIXED, index)
+        return recording.input(FIXED, index)
     if index < layout.first_frame:
         m, k = divmod(index - layout.numbers, layout.order + 1)
-        return made.input(MOTION if k == 0 else MOTION_RATE, m)
+        return recording.input(MOTION if k == 0 else MOTION_RATE, m)
     frame, o = divmod(index - layout.first_frame, layout.frame_size)
-    return made.input(FIXED, index) if o < 12 else _of_body(made, frame, o - 12, layout.order + 1)
+    return recording.input(FIXED, index) if o < 12 else _of_body(recording, frame, o - 12, layout.order + 1)
 
 
-def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
+def _of_body(recording: _Recording, frame: int, o: int, terms: int) -> Recorded:
     """Return input `o` of a function among the inputs of a frame that depend on the motion of its body.
 
     These inputs are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the
@@ -183,11 +183,11 @@ def _of_body(made: _Recording, frame: int, o: int, terms: int) -> Recorded:
     position, including its time derivatives.
     """
     if o < 3 * terms:
-        return made.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
+        return recording.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
     o -= 3 * terms
     if o < 9:
-        return made.input(BODY, ROTATION + o, frame)
-    return made.input(BODY, SPIN + o - 9 if o < 12 else QUATERNION + o - 12, frame)
+        return recording.input(BODY, ROTATION + o, frame)
+    return recording.input(BODY, SPIN + o - 9 if o < 12 else QUATERNION + o - 12, frame)
 
 
 def law_form(element: ForceElement, layout: LawLayout, working: bool) -> Form:
@@ -226,8 +226,10 @@ def _recorded_law(element: ForceElement, layout: LawLayout, working: bool) -> Fo
     calls = [_Smooth(value, recording.tape) for value in element.functions]
     laws.run(element, layout, calls, recording.input(TIME), inputs, outputs)
     rates = range(layout.internal)
-    outputs_of = [(outputs.found[layout.first_rate + n], (RATE, n, 0)) for n in rates]
-    loads = [(frame, c, outputs.found[LANES * frame + c]) for frame in range(layout.frames) for c in range(COMPONENTS)]
+    outputs_of = [(outputs.outputs[layout.first_rate + n], (RATE, n, 0)) for n in rates]
+    loads = [
+        (frame, c, outputs.outputs[LANES * frame + c]) for frame in range(layout.frames) for c in range(COMPONENTS)
+    ]
     outputs_of += [(load, (LOAD, c, frame)) for frame, c, load in loads]
     if working:
         power = _sum(load * recording.velocity(frame)[c] for frame, c, load in loads)
@@ -279,18 +281,20 @@ class _Smooth(DualCall):
         return value
 
 
-def _input_of_law(made: _Recording, layout: LawLayout, index: int) -> Any:
+def _input_of_law(recording: _Recording, layout: LawLayout, index: int) -> Any:
     if index < layout.first_motion:
-        return made.input(FIXED, index)
+        return recording.input(FIXED, index)
     if index < layout.first_internal:
         m, k = divmod(index - layout.first_motion, layout.order + 2)
-        return made.input(MOTION if k == 0 else MOTION_RATE, m)
+        return recording.input(MOTION if k == 0 else MOTION_RATE, m)
     if index < layout.first_frame:
         n, k = divmod(index - layout.first_internal, layout.order + 2)
         # The rate is an output of the law.
-        return made.input(INTERNAL, n) if k == 0 else 0.0
+        return recording.input(INTERNAL, n) if k == 0 else 0.0
     frame, o = divmod(index - layout.first_frame, layout.frame_size)
-    return made.input(FIXED, index) if o < PLACEMENT else _of_body(made, frame, o - PLACEMENT, layout.order + 2)
+    return (
+        recording.input(FIXED, index) if o < PLACEMENT else _of_body(recording, frame, o - PLACEMENT, layout.order + 2)
+    )
 
 
 def _sum(parts: Iterable[Any]) -> Any:

@@ -23,18 +23,18 @@ from quirk.jit.simd import at, load, put, store
 from ..kernels.bodies import CON
 from ..kernels.mechanism import Mechanism
 from ..stepping.radau_iterations import correct, corrections
-from ..stepping.radau_record import Radau, add_all, clear, see_slope, show_at
-from ..stepping.rotating_axes import TURNED, let_turn, see, show
+from ..stepping.radau_record import Radau, add_weighted_sum, clear, slope_to_rotating, state_at_point
+from ..stepping.rotating_axes import TURNED, subtract_rotation, to_inertial, to_rotating
 from ..stepping.run_state import Clock, Counts, Settings
 from ..stepping.step_control import in_piece
-from ..tangent.changes import change_of_rates, extent
+from ..tangent.state_variations import change_of_rates, extent
 from ..tangent.tables import Tangents
 from .error_control import (
     Resolution,
     begin_pivots,
     note_pivot,
 )
-from .variations_at_state import find_changes
+from .variations_at_state import differentiate_slope
 
 # Maximum number of iterations.
 MOST = 60
@@ -67,7 +67,7 @@ class ImplicitVariation(NamedTuple):
     failed : (1,) time of a step with variations that did not converge, s, or NaN
     y : (size,) state at the start of the step
     clock, counts, pieces : times and counters of the step, as in `RunState`
-    slope, stage, seen : (size,) scratch arrays
+    slope, stage, rotating_state : (size,) scratch arrays
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
     judged : entries BEFORE to FOUND of each variation, which describe its convergence
@@ -83,16 +83,16 @@ class ImplicitVariation(NamedTuple):
     extents: np.ndarray
     pivots: np.ndarray
     trail: np.ndarray
-    asked: np.ndarray
+    requested_times: np.ndarray
     states: np.ndarray
-    written: np.ndarray
+    outputs_done: np.ndarray
     motions: MotionTable
     moved: np.ndarray
     taylor: np.ndarray
     changes: np.ndarray
     changes_new: np.ndarray
     changes_at: np.ndarray
-    found: np.ndarray
+    output_variations: np.ndarray
     stop: np.ndarray
     part: np.ndarray
     y_new: np.ndarray
@@ -104,7 +104,7 @@ class ImplicitVariation(NamedTuple):
     pieces: np.ndarray
     slope: np.ndarray
     stage: np.ndarray
-    seen: np.ndarray
+    rotating_state: np.ndarray
     base: np.ndarray
     rates: np.ndarray
     z: np.ndarray
@@ -124,30 +124,38 @@ def slopes_of_changes(
         turned = (i + 1) * TURNED * blocks
         t = in_piece(variation, variation.clock.t + stepper.nodes[i] * h)
         for d in range(variation.directions):
-            seen_at(variation, s, d, i)
-            show(stepper.turned, turned, blocks, variation.seen, variation.changes_at[d * size : (d + 1) * size])
-        show_at(mechanism, stepper, i, variation.stage)
-        find_changes(mechanism, tangents, variation, t, variation.stage, variation.slope, variation.changes_at, False)
+            variation_at(variation, s, d, i)
+            to_inertial(
+                stepper.turned,
+                turned,
+                blocks,
+                variation.rotating_state,
+                variation.changes_at[d * size : (d + 1) * size],
+            )
+        state_at_point(mechanism, stepper, i, variation.stage)
+        differentiate_slope(
+            mechanism, tangents, variation, t, variation.stage, variation.slope, variation.changes_at, False
+        )
         note_pivot(mechanism, variation.resolution)
-        see_slope(mechanism, stepper, variation.slope, i + 1, stepper.f[i * size : (i + 1) * size])
+        slope_to_rotating(mechanism, stepper, variation.slope, i + 1, stepper.f[i * size : (i + 1) * size])
         for d in range(variation.directions):
             change = variation.changes_at[d * size : (d + 1) * size]
             change_of_rates(mechanism, tangents, variation.stage, change, d, variation.slope)
             o = (d * s + i) * size
-            see(stepper.turned, turned, blocks, variation.slope, variation.f[o : o + size])
-            seen_at(variation, s, d, i)
-            let_turn(stepper.implicit.axes, variation.seen, variation.f[o : o + size])
+            to_rotating(stepper.turned, turned, blocks, variation.slope, variation.f[o : o + size])
+            variation_at(variation, s, d, i)
+            subtract_rotation(stepper.implicit.axes, variation.rotating_state, variation.f[o : o + size])
 
 
 @kernel
-def seen_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
-    """Compute the variation of the state in direction d at collocation point i, in variation.seen.
+def variation_at(variation: ImplicitVariation, points: int, d: int, i: int) -> None:
+    """Compute the variation of the state in direction d at collocation point i, in variation.rotating_state.
 
     The variation is in the rotating axes. `points` is the number of collocation points.
     """
     size, o = variation.y.shape[0], (d * points + i) * variation.y.shape[0]
     for c in range(0, size, 8):
-        store(variation.seen, c, load(variation.base, d * size + c) + load(variation.z, o + c))
+        store(variation.rotating_state, c, load(variation.base, d * size + c) + load(variation.z, o + c))
 
 
 @kernel
@@ -158,12 +166,12 @@ def correct_changes(
     variation: ImplicitVariation,
     h: float,
     n: int,
-    near: bool,
+    state_converged: bool,
 ) -> int:
     """Correct the variations of the increments in iteration n; return the number of converged variations.
 
-    The number is negative if a variation is not finite. No variation counts as converged before the state is `near` its
-    solution, within the tolerance. h is the step size, s.
+    The number is negative if a variation is not finite. No variation counts as converged before the state itself has
+    (`state_converged`). h is the step size, s.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0
     blocks, length = mechanism.constants.shape[0] // CON, settings.length
@@ -172,40 +180,40 @@ def correct_changes(
         corrections(mechanism, stepper, variation.f[d * s * size : (d + 1) * s * size], z, h)
         whole, most = extent(blocks, variation.base[d * size : (d + 1) * size], length, h), 0.0
         for i in range(s):
-            clear(variation.seen)
-            add_all(stepper.back, i * s, s, stepper.u, 1.0, variation.seen)
-            most = max(most, extent(blocks, variation.seen, length, h))
+            clear(variation.rotating_state)
+            add_weighted_sum(stepper.back, i * s, s, stepper.u, 1.0, variation.rotating_state)
+            most = max(most, extent(blocks, variation.rotating_state, length, h))
             for o in range(0, size, 8):
-                store(z, i * size + o, load(z, i * size + o) + load(variation.seen, o))
+                store(z, i * size + o, load(z, i * size + o) + load(variation.rotating_state, o))
             whole = max(whole, extent(blocks, z[i * size : (i + 1) * size], length, h))
         if not (whole < np.inf and most < np.inf):
             return -1
-        if judge(variation.judged, JUDGED * d, most, whole, n, near):
+        if converged(variation.judged, JUDGED * d, most, whole, n, state_converged):
             found += 1
     return found
 
 
 @kernel
-def judge(judged: np.ndarray, o: int, most: float, whole: float, n: int, near: bool) -> bool:
-    """Return whether a variation of norm `whole` has converged after its n-th correction, of norm `most`.
+def converged(judged: np.ndarray, o: int, correction: float, norm: float, n: int, state_converged: bool) -> bool:
+    """Return whether a variation of norm `norm` has converged after its n-th correction, of norm `correction`.
 
-    The convergence data of the variation begin at element o of `judged` and are updated. `near` is true if the state
-    itself has converged.
+    The convergence data of the variation begin at element o of `judged` and are updated. `state_converged` is true if
+    the state itself has converged.
     """
     if n == 0:
         for k in range(JUDGED):
             put(judged, o + k, 0.0)
-    before, level = at(judged, o + BEFORE), at(judged, o + LEVEL) + math.log(max(most, LEAST))
-    small = most < FINE * whole and most > SHRINKING * before
-    exact = most < before and most / before * most < EXACT * (1.0 - most / before) * whole
-    found = most == 0.0 or (n > 1 and (small or exact))
+    before, level = at(judged, o + BEFORE), at(judged, o + LEVEL) + math.log(max(correction, LEAST))
+    small = correction < FINE * norm and correction > SHRINKING * before
+    exact = correction < before and correction / before * correction < EXACT * (1.0 - correction / before) * norm
+    found = correction == 0.0 or (n > 1 and (small or exact))
     if n % LONG == LONG - 1:
         found = found or (n > LONG and abs(level - at(judged, o + EARLIER)) < LONG * math.log(ALIKE))
         put(judged, o + EARLIER, level)
         level = 0.0
-    put(judged, o + BEFORE, most)
+    put(judged, o + BEFORE, correction)
     put(judged, o + LEVEL, level)
-    if found and near:
+    if found and state_converged:
         put(judged, o + FOUND, 1.0)
     return at(judged, o + FOUND) > 0.0
 

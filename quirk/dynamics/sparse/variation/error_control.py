@@ -56,14 +56,15 @@ class Subdivision(Fields):
     ----------
     length : length of the next substep, s
     coarse : time from which even the shortest substeps were too long, s
-    least, greatest : minimum and maximum, over the stages of a substep, of the smallest pivot of the constraint rows
+    smallest_pivot, largest_pivot : minimum and maximum, over the stages of a substep, of the smallest pivot of the
+        constraint rows
     worst : largest estimated ratio of error to tolerance of an undivided step
     """
 
     length: float
     coarse: float
-    least: float
-    greatest: float
+    smallest_pivot: float
+    largest_pivot: float
     worst: float
 
 
@@ -76,22 +77,22 @@ class Resolution(NamedTuple):
     Attributes
     ----------
     tolerance : allowed ratio of the error to the largest variation, 0 for no control
-    parts : subdivision of steps
-    least : (8,) pose errors that are ignored in each direction, in characteristic lengths of the system or rad
+    subdivision : subdivision of steps
+    ignored_error : (8,) pose errors that are ignored in each direction, in characteristic lengths of the system or rad
     largest : (8 KINDS,) largest variation so far
-    error, second : (8 KINDS,) two error estimates of the step
-    before : (8 KINDS,) error per time in the previous attempt, 1/s
+    error, second_error : (8 KINDS,) two error estimates of the step
+    previous_error : (8 KINDS,) error per time in the previous attempt, 1/s
     floor : (8 KINDS,) error per time that is ignored, 1/s
     stalled : (8 KINDS,) number of attempts that hardly reduced the error
     """
 
     tolerance: float
-    parts: Subdivision
-    least: np.ndarray
+    subdivision: Subdivision
+    ignored_error: np.ndarray
     largest: np.ndarray
     error: np.ndarray
-    second: np.ndarray
-    before: np.ndarray
+    second_error: np.ndarray
+    previous_error: np.ndarray
     floor: np.ndarray
     stalled: np.ndarray
 
@@ -147,7 +148,7 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
     The estimates begin at element o of their arrays.
     """
     for k in range(o, o + KINDS):
-        first, second = at(resolution.error, k), at(resolution.second, k)
+        first, second = at(resolution.error, k), at(resolution.second_error, k)
         if first > 0.0:
             put(resolution.error, k, first * first / math.sqrt(first * first + 0.01 * second * second))
 
@@ -155,21 +156,21 @@ def weigh_estimates(resolution: Resolution, o: int) -> None:
 @kernel
 def begin_attempts(resolution: Resolution) -> None:
     """Reset the data of previous attempts (substeps of other lengths) before a new step."""
-    for k in range(resolution.before.shape[0]):
-        put(resolution.before, k, np.inf)
+    for k in range(resolution.previous_error.shape[0]):
+        put(resolution.previous_error, k, np.inf)
         put(resolution.stalled, k, 0.0)
 
 
 @kernel
-def worst_error(resolution: Resolution, directions: int, h: float, h_before: float) -> float:
+def worst_error(resolution: Resolution, directions: int, h: float, previous_h: float) -> float:
     """Return the largest ratio of error to tolerance in a substep; if it exceeds 1, the substep must be shortened.
 
-    `directions` is the number of variations; `h` and `h_before` are the lengths of this and the previous attempt, s.
+    `directions` is the number of variations; `h` and `previous_h` are the lengths of this and the previous attempt, s.
     """
     worst = 0.0
     for k in range(KINDS * directions):
         error, allowed = at(resolution.error, k), resolution.tolerance * at(resolution.largest, k)
-        allowed = max(allowed, at(resolution.least, k // KINDS) / (h if k % KINDS == 1 else 1.0))
+        allowed = max(allowed, at(resolution.ignored_error, k // KINDS) / (h if k % KINDS == 1 else 1.0))
         if not error < np.inf or not allowed < np.inf:
             return np.inf
         rate, floor = error / h, at(resolution.floor, k)
@@ -178,9 +179,9 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
                 put(resolution.floor, k, FORGOTTEN * floor)
             continue
         if error > allowed:
-            if rate > at(resolution.before, k) * (h / h_before) ** LEAST_ORDER:
+            if rate > at(resolution.previous_error, k) * (h / previous_h) ** LEAST_ORDER:
                 put(resolution.stalled, k, at(resolution.stalled, k) + 1.0)
-            put(resolution.before, k, rate)
+            put(resolution.previous_error, k, rate)
             if at(resolution.stalled, k) >= STALLED:
                 put(resolution.floor, k, ROUGHLY * rate)
                 continue
@@ -190,30 +191,30 @@ def worst_error(resolution: Resolution, directions: int, h: float, h_before: flo
 
 
 @kernel
-def end_of_part(resolution: Resolution, begin: float, end: float, again: bool) -> float:
+def substep_end(resolution: Resolution, begin: float, end: float, repeated: bool) -> float:
     """Return the end time of the next substep, s.
 
-    The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about
-    `parts.length` seconds. If `again` is set because the last substep was rejected, the number of substeps is rounded
-    up, so that no substep is longer than `parts.length`; otherwise it is rounded to the nearest integer.
+    The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about `parts.length`
+    seconds. If `repeated` is set because the last substep was rejected, the number of substeps is rounded up, so that
+    no substep is longer than `parts.length`; otherwise it is rounded to the nearest integer.
     """
-    parts = math.ceil((end - begin) / resolution.parts.length - (0.0 if again else 0.5))
+    parts = math.ceil((end - begin) / resolution.subdivision.length - (0.0 if repeated else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end
 
 
 @kernel
 def begin_pivots(resolution: Resolution) -> None:
     """Reset the smallest and largest pivots at the stages, before a new substep."""
-    resolution.parts.least = np.inf
-    resolution.parts.greatest = 0.0
+    resolution.subdivision.smallest_pivot = np.inf
+    resolution.subdivision.largest_pivot = 0.0
 
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
     """Record the smallest pivot of the constraint rows at a stage, which must have been evaluated last."""
     pivot = pivots(mechanism)[2]
-    resolution.parts.least = min(pivot, resolution.parts.least)
-    resolution.parts.greatest = max(pivot, resolution.parts.greatest)
+    resolution.subdivision.smallest_pivot = min(pivot, resolution.subdivision.smallest_pivot)
+    resolution.subdivision.largest_pivot = max(pivot, resolution.subdivision.largest_pivot)
 
 
 @kernel
@@ -223,36 +224,38 @@ def holds_singular(resolution: Resolution) -> bool:
     Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
     but the end of a substep might.
     """
-    least = resolution.parts.least
-    return least < NEAR and least < SHRUNK * resolution.parts.greatest
+    least = resolution.subdivision.smallest_pivot
+    return least < NEAR and least < SHRUNK * resolution.subdivision.largest_pivot
 
 
 @kernel
-def left_whole(resolution: Resolution) -> bool:
+def must_not_divide(resolution: Resolution) -> bool:
     """Return whether a substep must not be shortened further.
 
     This holds if it contains a singular configuration, or if the shortest substep was already too long.
     """
-    return holds_singular(resolution) or resolution.parts.coarse < np.inf
+    return holds_singular(resolution) or resolution.subdivision.coarse < np.inf
 
 
 @kernel
-def resolved(resolution: Resolution, error: float, exponent: float, begin: float, h: float, whole: float) -> bool:
+def accept_substep(
+    resolution: Resolution, error: float, exponent: float, begin: float, h: float, step_size: float
+) -> bool:
     """Return whether a substep of length h (s) is accepted, and set the length of the next substep.
 
     `error` is the ratio of error to tolerance; it is proportional to h to the power 1 / `exponent`. `begin` is the
-    start of the substep (s), and `whole` the length of the undivided step (s).
+    start of the substep (s), and `step_size` the length of the undivided step (s).
     """
-    if left_whole(resolution):
+    if must_not_divide(resolution):
         error = 0.0
     if error > SAYS_NOTHING:
-        resolution.parts.worst = max(error * (whole / h) ** (1.0 / exponent), resolution.parts.worst)
-    if error > 1.0 and h > SHORTEST * whole:
-        resolution.parts.length = h * factor_after_rejection(error, exponent)
+        resolution.subdivision.worst = max(error * (step_size / h) ** (1.0 / exponent), resolution.subdivision.worst)
+    if error > 1.0 and h > SHORTEST * step_size:
+        resolution.subdivision.length = h * factor_after_rejection(error, exponent)
         return False
     if error > 1.0:
-        resolution.parts.coarse = begin
+        resolution.subdivision.coarse = begin
     longer = h * factor_after_acceptance(error, 1.0, False, exponent)
-    resolution.parts.length = max(longer, SHORTEST * whole)
+    resolution.subdivision.length = max(longer, SHORTEST * step_size)
     begin_attempts(resolution)
     return True

@@ -5,7 +5,7 @@ Variations are derivatives of the state along directions of the initial state an
 The steps of the run are repeated, and at each stage the derivatives of the accelerations are computed with the
 factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
 extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the
-variations is subdivided, see `resolved`.
+variations is subdivided, see `accept_substep`.
 
 Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
@@ -24,26 +24,26 @@ from quirk.jit.simd import at, put
 
 from ..kernels.applied import refer
 from ..kernels.bodies import CON, normalise
-from ..kernels.friction import turn_on_slip
-from ..kernels.impose import copy
+from ..kernels.constraint_solve import copy
+from ..kernels.friction import align_with_slip
 from ..kernels.mechanism import Mechanism
 from ..stepping.run_state import STEP_END, STEP_HEAD, STEP_HIGH, STEP_LOW, STEP_START
-from ..tangent.changes import change_of_rates
+from ..tangent.state_variations import change_of_rates
 from ..tangent.tables import Tangents
 from .error_control import (
     KINDS,
     Resolution,
+    accept_substep,
     begin_attempts,
     begin_pivots,
-    end_of_part,
     largest_of,
     note_pivot,
-    resolved,
+    substep_end,
     weigh_estimates,
     worst_error,
 )
 from .output import write_start, writer_of
-from .variations_at_state import find_changes, note_extents
+from .variations_at_state import differentiate_slope, note_extents
 
 
 @record
@@ -63,9 +63,9 @@ class ExplicitVariation(NamedTuple):
     extents : (8 steps,) norm of the pose variations at the end of each step
     pivots : (steps,) smallest pivot of the rows at the end of each step
     trail : steps as in `RunState`, followed by the final state
-    asked, states : (nt,) output times, s, and (nt size,) states at these times
+    requested_times, states : (nt,) output times, s, and (nt size,) states at these times
     clock : (1,) time of the slopes at the start of the step, s
-    written : (1,) number of output times already processed
+    outputs_done : (1,) number of output times already processed
     motions, moved : variations of prescribed motions, and the indices of their inputs in force laws and relations
     taylor : scratch array for the value and time derivatives of one motion
     slopes : (B size,) y' at the stages
@@ -73,7 +73,7 @@ class ExplicitVariation(NamedTuple):
     changes, changes_new, changes_at : (D size,) variations at the start of the step, at its end, and at a stage or
         output time
     rates : (D B size,) time derivatives of the variations at the stages
-    found : (D nt size,) variations at output times
+    output_variations : (D nt size,) variations at output times
     stop : (1,) nonzero if a user function requests the end of the run
     part, y_new : a substep with the layout of `trail`, and the state at its end
     resolution : error control
@@ -89,10 +89,10 @@ class ExplicitVariation(NamedTuple):
     extents: np.ndarray
     pivots: np.ndarray
     trail: np.ndarray
-    asked: np.ndarray
+    requested_times: np.ndarray
     states: np.ndarray
     clock: np.ndarray
-    written: np.ndarray
+    outputs_done: np.ndarray
     motions: MotionTable
     moved: np.ndarray
     taylor: np.ndarray
@@ -102,7 +102,7 @@ class ExplicitVariation(NamedTuple):
     changes_new: np.ndarray
     changes_at: np.ndarray
     rates: np.ndarray
-    found: np.ndarray
+    output_variations: np.ndarray
     stop: np.ndarray
     part: np.ndarray
     y_new: np.ndarray
@@ -126,7 +126,7 @@ def vary(
     """
     size, buffers = y.shape[0], variation.weights.buffers
     ydot = variation.slopes[stage * size : (stage + 1) * size]
-    find_changes(mechanism, tangents, variation, t, y, ydot, changes, lands)
+    differentiate_slope(mechanism, tangents, variation, t, y, ydot, changes, lands)
     for d in range(variation.directions):
         o = (d * buffers + stage) * size
         change = changes[d * size : (d + 1) * size]
@@ -178,7 +178,7 @@ write_changes = writer_of(between_changes)
 
 
 @kernel
-def take_part(
+def propagate_substep(
     mechanism: Mechanism,
     tangents: Tangents,
     variation: ExplicitVariation,
@@ -212,10 +212,10 @@ def take_part(
 
 
 @kernel
-def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, h_before: float) -> float:
+def substep_error(mechanism: Mechanism, variation: ExplicitVariation, h: float, previous_h: float) -> float:
     """Return the ratio of error to tolerance of the variations in a substep of length h, s.
 
-    `h_before` is the length of the previous attempt, s.
+    `previous_h` is the length of the previous attempt, s.
     """
     weights, size, resolution = variation.weights, variation.stage.shape[0], variation.resolution
     blocks, span, length = mechanism.constants.shape[0] // CON, weights.buffers * size, variation.length
@@ -229,18 +229,18 @@ def error_of_part(mechanism: Mechanism, variation: ExplicitVariation, h: float, 
         largest_of(blocks, variation.stage, length, resolution.error, KINDS * d, False)
         if weights.errors > 1:
             combine_error(weights, 1, rates, h, variation.stage)
-            largest_of(blocks, variation.stage, length, resolution.second, KINDS * d, False)
+            largest_of(blocks, variation.stage, length, resolution.second_error, KINDS * d, False)
             weigh_estimates(resolution, KINDS * d)
-    return worst_error(resolution, variation.directions, h, h_before)
+    return worst_error(resolution, variation.directions, h, previous_h)
 
 
 @kernel
-def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
+def end_substep(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
     """Store the variations at output times in a substep, and start the next substep at its end."""
     weights, size = variation.weights, variation.stage.shape[0]
     stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
     refer(mechanism.forces, at(part, STEP_END))
-    turn_on_slip(mechanism)
+    align_with_slip(mechanism)
     write_changes(mechanism, tangents, weights, variation, part)
     copy(variation.slopes[stages * size : (stages + 1) * size], variation.slopes[:size])
     for d in range(variation.directions):
@@ -250,7 +250,7 @@ def close_part(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVari
 
 
 @kernel
-def go_through(
+def propagate_step(
     mechanism: Mechanism,
     tangents: Tangents,
     variation: ExplicitVariation,
@@ -267,19 +267,19 @@ def go_through(
     begin_attempts(resolution)
     tried, reached = np.inf, at(part, STEP_START)
     while reached < end:
-        part_end = end_of_part(resolution, reached, end, tried < np.inf)
+        part_end = substep_end(resolution, reached, end, tried < np.inf)
         put(part, STEP_END, part_end)
         ends, h = part_end >= end, part_end - reached
         y_new = y_end if ends else variation.y_new
-        take_part(mechanism, tangents, variation, part, y_new, ends)
+        propagate_substep(mechanism, tangents, variation, part, y_new, ends)
         if variation.stop[0] != 0:
             return
-        error = error_of_part(mechanism, variation, h, tried)
-        if not resolved(resolution, error, exponent, reached, h, whole):
+        error = substep_error(mechanism, variation, h, tried)
+        if not accept_substep(resolution, error, exponent, reached, h, whole):
             tried = h
             continue
         note_extents(mechanism, variation, step)
-        close_part(mechanism, tangents, variation, part)
+        end_substep(mechanism, tangents, variation, part)
         copy(y_new, part[STEP_HEAD : part.shape[0]])
         put(part, STEP_START, part_end)
         tried, reached = np.inf, part_end
@@ -301,6 +301,6 @@ def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVari
             vary(mechanism, tangents, variation, begin, y, 0, variation.changes, n == 0 and variation.projects)
         if n == 0:
             write_start(variation, start)
-        go_through(mechanism, tangents, variation, n, part, end, y_end)
+        propagate_step(mechanism, tangents, variation, n, part, end, y_end)
         if variation.stop[0] != 0:
             return

@@ -35,7 +35,7 @@ class ImplicitCourse:
     def new_data(self, common: dict[str, Any]) -> ImplicitVariation:
         """Return new data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
-        self._stepper.record.known.fill(np.nan)
+        self._stepper.record.step_data.fill(np.nan)
         return ImplicitVariation(
             failed=np.full(1, np.nan),
             y=aligned(size),
@@ -43,7 +43,7 @@ class ImplicitCourse:
             counts=Counts(),
             pieces=np.zeros(PIECE_SIZE),
             slope=aligned(size),
-            seen=aligned(size),
+            rotating_state=aligned(size),
             base=aligned(of_all),
             z=aligned(RADAU_IIA9.points * of_all),
             f=aligned(RADAU_IIA9.points * of_all),

@@ -12,19 +12,21 @@ from quirk.jit.simd import at
 
 from ..kernels.mechanism import Mechanism
 from ..stepping.run_state import STEP_END
-from ..tangent.changes import copy_all
+from ..tangent.state_variations import copy_variations
 from ..tangent.tables import Tangents
-from .variations_at_state import land_at
+from .variations_at_state import project_at
 
 
 @kernel
 def write_start(variation: Any, start: float) -> None:
     """Store the variations at the start of a run if the start is an output time."""
-    size, wanted = variation.stage.shape[0], variation.asked.shape[0]
-    while variation.written[0] < wanted and variation.asked[variation.written[0]] <= start:
-        place = variation.written[0] * size
-        copy_all(variation.changes, variation.found, variation.directions, wanted * size, place, size)
-        variation.written[0] += 1
+    size, wanted = variation.stage.shape[0], variation.requested_times.shape[0]
+    while variation.outputs_done[0] < wanted and variation.requested_times[variation.outputs_done[0]] <= start:
+        place = variation.outputs_done[0] * size
+        copy_variations(
+            variation.changes, variation.output_variations, variation.directions, wanted * size, place, size
+        )
+        variation.outputs_done[0] += 1
 
 
 def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,18 +39,34 @@ def writer_of(between: Callable[..., Any]) -> Callable[..., Any]:
 
     @kernel
     def write(mechanism: Mechanism, tangents: Tangents, by: Any, variation: Any, step: np.ndarray) -> None:
-        size, wanted, first = variation.stage.shape[0], variation.asked.shape[0], True
-        while variation.written[0] < wanted and variation.asked[variation.written[0]] <= at(step, STEP_END):
-            row, t = variation.written[0], variation.asked[variation.written[0]]
+        size, wanted, first = variation.stage.shape[0], variation.requested_times.shape[0], True
+        while variation.outputs_done[0] < wanted and variation.requested_times[variation.outputs_done[0]] <= at(
+            step, STEP_END
+        ):
+            row, t = variation.outputs_done[0], variation.requested_times[variation.outputs_done[0]]
             if t < at(step, STEP_END):
                 between(mechanism, tangents, by, variation, step, t, first)
                 first = False
                 if variation.projects:
                     state = variation.states[row * size : (row + 1) * size]
-                    land_at(mechanism, tangents, variation, t, state, variation.changes_at)
-                copy_all(variation.changes_at, variation.found, variation.directions, wanted * size, row * size, size)
+                    project_at(mechanism, tangents, variation, t, state, variation.changes_at)
+                copy_variations(
+                    variation.changes_at,
+                    variation.output_variations,
+                    variation.directions,
+                    wanted * size,
+                    row * size,
+                    size,
+                )
             else:
-                copy_all(variation.changes_new, variation.found, variation.directions, wanted * size, row * size, size)
-            variation.written[0] += 1
+                copy_variations(
+                    variation.changes_new,
+                    variation.output_variations,
+                    variation.directions,
+                    wanted * size,
+                    row * size,
+                    size,
+                )
+            variation.outputs_done[0] += 1
 
     return write

@@ -198,11 +198,11 @@ class Varied:
             with solver.applied.calling():
                 course.propagate(variation, begin, min(begin + at_once, steps_taken))
             solver.applied.check(t)
-        self.coarse = min(self.coarse, variation.resolution.parts.coarse)
-        self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.parts.worst)
-        self.cuts = self.cuts or variation.resolution.parts.worst > UNCUT
+        self.coarse = min(self.coarse, variation.resolution.subdivision.coarse)
+        self.worst = max(self.worst, variation.resolution.tolerance * variation.resolution.subdivision.worst)
+        self.cuts = self.cuts or variation.resolution.subdivision.worst > UNCUT
         del kept  # the addresses of motions are in use until here
-        at_outputs = self._from_lanes(variation.found.reshape(count, len(outputs[0]), size))
+        at_outputs = self._from_lanes(variation.output_variations.reshape(count, len(outputs[0]), size))
         extents, self.pivots = variation.extents.reshape(-1, WIDTH).T[:count], variation.pivots
         return at_outputs, self._from_lanes(variation.changes.reshape(count, size)), extents
 
@@ -233,9 +233,9 @@ class Varied:
             "trail": trail,
             "part": aligned(STEP_HEAD + size),
             "y_new": aligned(size),
-            "asked": np.ascontiguousarray(outputs[0]),
+            "requested_times": np.ascontiguousarray(outputs[0]),
             "states": states,
-            "written": np.zeros(1, dtype=np.int64),
+            "outputs_done": np.zeros(1, dtype=np.int64),
             "motions": table,
             "moved": moved,
             "taylor": np.zeros(OF_RELATIONS + 1),
@@ -243,7 +243,7 @@ class Varied:
             "changes": aligned(count * size),
             "changes_new": aligned(count * size),
             "changes_at": aligned(count * size),
-            "found": aligned(count * nt * size),
+            "output_variations": aligned(count * nt * size),
         }
 
     def _to_lanes(self, change: np.ndarray) -> np.ndarray:

@@ -17,10 +17,10 @@ from quirk.jit.simd import at, put
 from ..kernels.bodies import CON
 from ..kernels.evaluate import evaluate
 from ..kernels.mechanism import Mechanism
-from ..kernels.redundancy import watch
-from ..kernels.work import LEAST
-from ..tangent.changes import extent, land_changes, seed
-from ..tangent.find import solve_for_changes, take_motion
+from ..kernels.redundancy import monitor_rows
+from ..kernels.workspace import LEAST
+from ..tangent.motion_tangents import keep_motion, solve_tangents
+from ..tangent.state_variations import extent, project_variations, seed
 from ..tangent.tables import Tangents
 
 # Entries per varied prescribed motion: whether it belongs to a law or a relation; first input for its variation;
@@ -44,7 +44,7 @@ def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
 
 
 @kernel
-def find_changes(
+def differentiate_slope(
     mechanism: Mechanism,
     tangents: Tangents,
     variation: Any,
@@ -61,27 +61,27 @@ def find_changes(
     """
     size, alpha, beta = y.shape[0], variation.alpha, variation.beta
     evaluate(mechanism, t, y, alpha, beta, ydot)
-    if lands and watch(mechanism, t, y, variation.rank):
+    if lands and monitor_rows(mechanism, t, y, variation.rank):
         evaluate(mechanism, t, y, alpha, beta, ydot)
-    take_motion(mechanism, tangents, ydot)
+    keep_motion(mechanism, tangents, ydot)
     move_motions(tangents, variation, t)
     if lands:
-        land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+        project_variations(mechanism, tangents, t, y, ydot, changes, variation.directions)
     for d in range(variation.directions):
         seed(mechanism.constants, tangents, y, changes[d * size : (d + 1) * size], d)
-    solve_for_changes(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
+    solve_tangents(mechanism, tangents, t, y, ydot, False, variation.directions, alpha, beta)
 
 
 @kernel
-def land_at(
+def project_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
     """Project the variations of a state y at time t (s) within a step onto the linearized constraints."""
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
-    take_motion(mechanism, tangents, ydot)
+    keep_motion(mechanism, tangents, ydot)
     move_motions(tangents, variation, t)
-    land_changes(mechanism, tangents, t, y, ydot, changes, variation.directions)
+    project_variations(mechanism, tangents, t, y, ydot, changes, variation.directions)
 
 
 @kernel

@@ -16,16 +16,16 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, greater, load, put, splat, store, total
 from quirk.jit.tracing import traced
 
+from .constraint_solve import clear, copy, wrenches
 from .evaluate import evaluate
 from .extended import impose_doubled
 from .factorisation import factorise_rows
-from .impose import clear, copy, wrenches
 from .mechanism import Mechanism
-from .redundancy import EPSILON, adapt, watch
+from .redundancy import EPSILON, adapt_method, monitor_rows
 from .relations import G_AT, RELATION_SIZE, SIDE, SIDE_END, SIDE_ENTRIES, SIDE_SIZE, WRENCH_AT
 from .rows import HUB, RELATION
-from .size import MODERATE, bound_of, largest_acceleration, size_of, spread
-from .work import DOUBLED, FOREST, FREEDOMS, HARMLESS, KEPT, METHOD, RATE, REFLECTIONS
+from .size import MODERATE, bound_of, largest_acceleration, mass_ratio, size_of
+from .workspace import DOUBLED, FOREST, FREEDOMS, HARMLESS, KEPT, METHOD, RATE, REFLECTIONS
 
 # Error of accelerations, as a fraction of the largest, that is accepted without double-double arithmetic. Errors are
 # measured again when their bound has become GROWN times that of the last measurement.
@@ -37,7 +37,7 @@ TOLERABLE, REFINED = 1e-9, 2.0**-52
 
 
 @kernel
-def evaluate_on_rows(
+def evaluate_on_constraints(
     mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float, rank: int, ydot: np.ndarray
 ) -> int:
     """Compute y', in `ydot`, at time t (s) and a state y on the constraints, and adapt the solution method.
@@ -50,13 +50,13 @@ def evaluate_on_rows(
     evaluate(mechanism, t, y, alpha, beta, ydot)
     if mechanism.nodes.rows.shape[0] == 0:
         return count
-    if watch(mechanism, t, y, rank):
+    if monitor_rows(mechanism, t, y, rank):
         evaluate(mechanism, t, y, alpha, beta, ydot)
         count += 1
-    if spread(mechanism) > MODERATE and doubtful(mechanism):
+    if mass_ratio(mechanism) > MODERATE and needs_check(mechanism):
         if not work.summary[KEPT] > 0.0:
             put(work.summary, KEPT, 1.0)
-            adapt(work)
+            adapt_method(work)
             evaluate(mechanism, t, y, alpha, beta, ydot)
             count += 1
         put(work.summary, DOUBLED, 1.0 if loses_digits(mechanism, y) else 0.0)
@@ -69,7 +69,7 @@ def evaluate_on_rows(
 
 
 @kernel
-def doubtful(mechanism: Mechanism) -> bool:
+def needs_check(mechanism: Mechanism) -> bool:
     """Return whether round-off may have caused errors beyond ACCEPTED in the accelerations of the last evaluation.
 
     The result is False if they were computed in double-double arithmetic, or if their errors were measured at a similar
@@ -86,18 +86,18 @@ def doubtful(mechanism: Mechanism) -> bool:
         return False
     if not at(summary, KEPT) > 0.0:
         return True
-    copy(work.extended.applied, work.extended.before)
-    wrenches(mechanism.nodes, work.G, work.x, work.extended.before, False)
+    copy(work.extended.applied, work.extended.wrench_in_doubles)
+    wrenches(mechanism.nodes, work.G, work.x, work.extended.wrench_in_doubles, False)
     return difference(mechanism) > max(ACCEPTED, bound) * largest_acceleration(mechanism)
 
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest acceleration (m/s^2) due to the difference of loads work.wrench - work.extended.before."""
+    """Return the largest acceleration (m/s^2) due to the difference of the loads in double-double and in doubles."""
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
-        store(work.extended.before, o, load(work.wrench, o) - load(work.extended.before, o))
-    return size_of(mechanism, work.extended.before)
+        store(work.extended.wrench_in_doubles, o, load(work.wrench, o) - load(work.extended.wrench_in_doubles, o))
+    return size_of(mechanism, work.extended.wrench_in_doubles)
 
 
 @kernel
@@ -111,7 +111,7 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
     work = mechanism.work
     method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
     put(work.summary, HARMLESS, bound)
-    copy(work.wrench, work.extended.before)
+    copy(work.wrench, work.extended.wrench_in_doubles)
     if method == FREEDOMS:
         put(work.summary, METHOD, REFLECTIONS)
         factorise_rows(mechanism)
@@ -125,19 +125,19 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
     if method == FREEDOMS:
         put(work.summary, FOREST, 0.0)
         put(work.summary, RATE, 0.0)
-        adapt(work)
+        adapt_method(work)
     return True
 
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
     """Return the round-off of the loads of all rows, as an acceleration, divided by the largest acceleration."""
-    sum_sizes(mechanism)
+    sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)
 
 
 @kernel
-def sum_sizes(mechanism: Mechanism) -> None:
+def sum_magnitudes(mechanism: Mechanism) -> None:
     """Sum the magnitudes of the loads of all constraint rows on each body, in work.extended.wrench."""
     nodes, work, sizes = mechanism.nodes, mechanism.work, mechanism.work.extended.wrench
     relations = nodes.relations

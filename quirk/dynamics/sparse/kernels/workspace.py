@@ -53,7 +53,7 @@ class Extended(NamedTuple):
     x : multipliers [sum]
     applied : loads on bodies without constraint loads, as doubles
     goal : required value of A M^-1 w for the loads w in `wrench`, as doubles
-    before : loads on bodies before they were computed in double-double arithmetic
+    wrench_in_doubles : loads on bodies before they were computed in double-double arithmetic
     """
 
     rotation: np.ndarray
@@ -63,7 +63,7 @@ class Extended(NamedTuple):
     x: np.ndarray
     applied: np.ndarray
     goal: np.ndarray
-    before: np.ndarray
+    wrench_in_doubles: np.ndarray
 
 
 @record
@@ -79,10 +79,10 @@ class Workspace(NamedTuple):
     G : rows of nodes
     rhs, x : (8 K,) right-hand sides and multipliers
     goal : (8 K,) required value of A M^-1 w for the loads w in `wrench`
-    sum, rest, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
+    sum, residual, terms : (8 K,) multipliers and residual during refinement, and the sum of the magnitudes of the terms
         that cancel in the residual
     B, Q : factorization of S by blocks
-    wrench, given : loads on bodies, and their values before constraint loads were added
+    wrench, applied_wrench : loads on bodies, and their values before constraint loads were added
     motion, change : velocities or displacements of bodies, rotations multiplied by W^-1
     lengths : (8 K,) squared lengths of the rows A W
     measure : (8 K,) distances of rows in the uniform metric at their selection, zero for dropped rows
@@ -101,12 +101,12 @@ class Workspace(NamedTuple):
     x: np.ndarray
     goal: np.ndarray
     sum: np.ndarray
-    rest: np.ndarray
+    residual: np.ndarray
     terms: np.ndarray
     B: np.ndarray
     Q: np.ndarray
     wrench: np.ndarray
-    given: np.ndarray
+    applied_wrench: np.ndarray
     motion: np.ndarray
     change: np.ndarray
     lengths: np.ndarray
@@ -126,7 +126,7 @@ class Workspace(NamedTuple):
 
 # Entries of Workspace.summary:
 # RANK: number of rows kept; LEAST: their smallest pivot, over the squared length of its row.
-# METHOD: factorization in use; PASSES: number of solves of `impose`, 1 for no refinement.
+# METHOD: factorization in use; PASSES: number of solves of `add_constraint_loads`, 1 for no refinement.
 # RATE: largest observed ratio of successive residuals in refinement; REMAINS: fraction of a residual that one solve is
 # expected to leave, from RATE or from the smallest pivot.
 # TRIGGER: smallest pivot below which another set of rows is selected.

@@ -11,15 +11,15 @@ import numpy as np
 
 from quirk.dynamics.model import layout
 from quirk.dynamics.model.layout import FACTOR, INVERSE_MASS, MOMENT, OMEGA, ORIENTATION, POSITION
-from quirk.dynamics.model.vectors import cross, dot, load3, plus, rows_times, store3, three, times
+from quirk.dynamics.model.vectors import body_vector, cross, dot, load3, plus, rows_times, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, store
 
 from ..kernels.bodies import CON, POSES, STATE, WRENCH
-from ..kernels.impose import MET, copy, impose_alone
+from ..kernels.constraint_solve import MET, copy, set_constraint_loads
 from ..kernels.mechanism import Mechanism
-from ..kernels.work import PASSES
+from ..kernels.workspace import PASSES
 from .bodies import SHIFT, SPEED, SPINNING, TURN, move
 from .elements import relation_tangents
 from .tables import LEVELS, SEED, Tangents
@@ -31,7 +31,7 @@ def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.nd
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
-        w, v, dw, dv = at(y, q), three(y, q + 8), at(change, q), three(change, q + 8)
+        w, v, dw, dv = at(y, q), body_vector(y, q + 8), at(change, q), body_vector(change, q + 8)
         # The rotation is twice the vector part of q* dq, over the squared length.
         scale = 2.0 / (w * w + dot(v, v))
         turn = times(plus(plus(times(dv, w), times(v, -dw)), cross(dv, v)), scale)
@@ -88,13 +88,13 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
 
 
 @component(effort=3)
-def land_changes(
+def project_variations(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:
     """Project `count` variations of the state y at time t (s), evaluated last, onto the linearized constraints.
 
     The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters.
-    `take_motion` must have been called after the evaluation.
+    `keep_motion` must have been called after the evaluation.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -109,7 +109,7 @@ def land_changes(
         for d in range(count):
             for lane in range(work.x.shape[0]):
                 put(work.rhs, lane, -at(tangents.levels, 8 * (LEVELS * lane + level) + d))
-            impose_alone(mechanism, max(2, int(work.summary[PASSES])), MET)
+            set_constraint_loads(mechanism, max(2, int(work.summary[PASSES])), MET)
             displace_change(constants, y, work.wrench, level, changes[d * size : (d + 1) * size])
 
 
@@ -135,7 +135,7 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 
 
 @kernel
-def copy_all(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
+def copy_variations(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
     """Copy `count` variations of `size` elements from `source` to `target`.
 
     In `target` they begin at element `first` and are `stride` elements apart.

@@ -102,7 +102,7 @@ class FrictionTables(NamedTuple):
     load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of these cases
     present : (6,) one constraint load at the present friction magnitudes
     varied : (6,) scratch array for one constraint load
-    matrix, rest, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes
+    matrix, residual, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes
     solvable : (1,) positive if the solution is unique
     """
 
@@ -127,6 +127,6 @@ class FrictionTables(NamedTuple):
     present: np.ndarray
     varied: np.ndarray
     matrix: np.ndarray
-    rest: np.ndarray
+    residual: np.ndarray
     magnitude: np.ndarray
     solvable: np.ndarray

@@ -17,17 +17,17 @@ from quirk.jit.components import component
 from quirk.jit.simd import at, load, put, splat, store
 
 from ..kernels.bodies import CON, STATE, WRENCH
-from ..kernels.impose import copy, impose
+from ..kernels.constraint_solve import add_constraint_loads, copy
 from ..kernels.mechanism import Mechanism
-from ..kernels.work import PASSES
+from ..kernels.workspace import PASSES
 from .bodies import accelerate, move, share_out
 from .elements import OF_LAWS, OF_RELATIONS, hold_motions, law_tangents, relation_tangents
-from .friction import change_bearings, give_magnitudes, rub_changes
+from .friction import add_friction_changes, differentiate_joint_loads, write_magnitudes
 from .tables import LEVELS, Tangents
 
 
 @entry(needed_by="tangents need", effort=2)
-def find_tangents(
+def compute_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
     """Compute the derivatives of loads and multipliers in eight directions, at time t (s) and state y evaluated last.
@@ -35,19 +35,19 @@ def find_tangents(
     `ydot` is the result of the evaluation, and work.x its multipliers. `timed` is true if any direction has a component
     in time, which requires one more derivative of prescribed motions.
     """
-    take_motion(mechanism, tangents, ydot)
-    solve_for_changes(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
+    keep_motion(mechanism, tangents, ydot)
+    solve_tangents(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
 
 
 @kernel
-def take_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
+def keep_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
     """Copy the multipliers and accelerations of the last evaluation to `tangents`."""
     copy(mechanism.work.x, tangents.multipliers)
     accelerate(tangents, mechanism.work.kin, ydot)
 
 
 @component(effort=7)
-def solve_for_changes(
+def solve_tangents(
     mechanism: Mechanism,
     tangents: Tangents,
     t: float,
@@ -60,19 +60,19 @@ def solve_for_changes(
 ) -> None:
     """Compute the derivatives of loads and multipliers in the first `count` of eight directions.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `find_tangents`.
+    `alpha` and `beta` are Baumgarte's rates, 1/s; for the other arguments see `compute_tangents`.
     """
     constants, work = mechanism.constants, mechanism.work
     move(tangents.occupied, tangents.seeds, tangents.moving, y, work.kin, ydot)
     for o in range(0, tangents.loads.shape[0], 8):
         store(tangents.loads, o, splat(0.0))
     rubs = mechanism.frictions.element.shape[0] > 0
-    give_magnitudes(mechanism, tangents, False)
+    write_magnitudes(mechanism, tangents, False)
     law_tangents(tangents, mechanism.forces, t, timed)
-    give_magnitudes(mechanism, tangents, True)
+    write_magnitudes(mechanism, tangents, True)
     relation_tangents(tangents, t, y, work.kin, timed)
     if rubs:
-        change_bearings(mechanism, tangents, y)
+        differentiate_joint_loads(mechanism, tangents, y)
     share_out(tangents, constants, y, work.kin, ydot, count)
     size, lanes = work.wrench.shape[0], work.x.shape[0]
     for d in range(count):
@@ -87,9 +87,9 @@ def solve_for_changes(
                 wanted = wanted + 2.0 * alpha * at(tangents.levels, o + 8) + beta * beta * at(tangents.levels, o)
             put(work.goal, lane, -wanted)
         # At least one refinement, as errors grow with the order of derivatives.
-        impose(mechanism, max(2, int(work.summary[PASSES])))
+        add_constraint_loads(mechanism, max(2, int(work.summary[PASSES])))
         if rubs:
-            rub_changes(mechanism, tangents, y, d)
+            add_friction_changes(mechanism, tangents, y, d)
         copy(work.wrench, wrench)
         copy(work.x, tangents.changes[d * lanes : (d + 1) * lanes])
 
@@ -119,7 +119,7 @@ def time_derivative(
     for lane in range(work.x.shape[0]):
         put(work.goal, lane, -at(tangents.levels, 8 * (LEVELS * lane + LEVELS - 1)))
     if work.x.shape[0] > 0:
-        impose(mechanism, max(2, int(work.summary[PASSES])))
+        add_constraint_loads(mechanism, max(2, int(work.summary[PASSES])))
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
         linear = times(load3(work.wrench, f), load(constants, c + 8 * INVERSE_MASS))

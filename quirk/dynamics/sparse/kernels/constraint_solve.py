@@ -2,9 +2,9 @@
 
 These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
 matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, work.x
-the multipliers, work.goal the required value of A M^-1 w for these loads w, and work.rest the residual, goal minus the
-present value. A pass is one solve with the factorized rows; further passes refine its result. The residual is computed
-from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
+the multipliers, work.goal the required value of A M^-1 w for these loads w, and work.residual the residual, goal minus
+the present value. A pass is one solve with the factorized rows; further passes refine its result. The residual is
+computed from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
 refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of
 all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their
 round-off.
@@ -24,12 +24,12 @@ from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import add, at, greater, highest, load, put, splat, store, total
 
-from .bodies import released
+from .bodies import unconstrained_accelerations
 from .factorisation import factorise_rows, solve_rows
 from .mechanism import Mechanism
 from .relations import relation_wrenches
 from .rows import BILINEAR, HUB, RELATION, Nodes, along, along_with_terms
-from .work import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
+from .workspace import LEAST, METHOD, PASSES, RATE, REFLECTIONS, REMAINS, Workspace
 
 # A row is satisfied if its residual is at most MET times the sum of the magnitudes of its terms. Corrections that no
 # longer decrease are round-off if they change accelerations by less than the fraction NOISE. A residual of reflections
@@ -42,65 +42,65 @@ MOST_PASSES, LOSS = 12, 2e-15
 
 
 @kernel
-def impose(mechanism: Mechanism, passes: int) -> None:
+def add_constraint_loads(mechanism: Mechanism, passes: int) -> None:
     """Add constraint loads to work.wrench so that the total loads w satisfy A M^-1 w = work.goal.
 
     A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made. On return work.x holds the
     multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE, if it is the
     largest so far.
     """
-    find_rest(mechanism)
-    solve_for_rest(mechanism, passes, MET)
+    compute_residual(mechanism)
+    reduce_residual(mechanism, passes, MET)
 
 
 @kernel
-def impose_alone(mechanism: Mechanism, passes: int, left: float) -> None:
+def set_constraint_loads(mechanism: Mechanism, passes: int, tolerance: float) -> None:
     """Set work.wrench to constraint loads w, without applied loads, that satisfy A M^-1 w = work.rhs.
 
     A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made, until the relative
-    residual is below `left`. On return work.goal holds the initial right-hand side.
+    residual is below `tolerance`. On return work.goal holds the initial right-hand side.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
-    copy(work.rhs, work.rest)
+    copy(work.rhs, work.residual)
     clear(work.wrench)
-    solve_for_rest(mechanism, passes, max(left, MET))
+    reduce_residual(mechanism, passes, max(tolerance, MET))
 
 
 @kernel
-def find_rest(mechanism: Mechanism) -> None:
-    """Set work.rhs and work.rest to the residual of the rows: work.goal minus A M^-1 w, for the loads w in work.wrench.
+def compute_residual(mechanism: Mechanism) -> None:
+    """Set work.rhs and work.residual to work.goal minus A M^-1 w, with the loads w in work.wrench.
 
     A is the matrix of constraint rows, M the mass matrix.
     """
     nodes, work = mechanism.nodes, mechanism.work
-    released(mechanism.constants, work.wrench, work.motion)
+    unconstrained_accelerations(mechanism.constants, work.wrench, work.motion)
     along(nodes, work.G, work.motion, work.rhs)
     for o in range(0, work.x.shape[0], 8):
-        rest = load(work.goal, o) - load(work.rhs, o)
-        store(work.rhs, o, rest)
-        store(work.rest, o, rest)
+        residual = load(work.goal, o) - load(work.rhs, o)
+        store(work.rhs, o, residual)
+        store(work.residual, o, residual)
 
 
 @component(effort=3)
-def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
-    """Add to work.wrench the constraint loads that reduce the residual of the rows, work.rest, to zero.
+def reduce_residual(mechanism: Mechanism, passes: int, tolerance: float) -> None:
+    """Add to work.wrench the constraint loads that reduce the residual of the rows, work.residual, to zero.
 
-    At least `passes` solves are made. On entry the residual must be in work.rest and in work.rhs. If the block
-    factorization does not reduce the residual of each row to a fraction `left` of the magnitudes of its terms, the
+    At least `passes` solves are made. On entry the residual must be in work.residual and in work.rhs. If the block
+    factorization does not reduce the residual of each row to a fraction `tolerance` of the magnitudes of its terms, the
     solution is repeated with reflections. If these fail as well, loads and multipliers become NaN.
     """
     work = mechanism.work
-    copy(work.wrench, work.given)
-    if refine(mechanism, passes, left, NOISE):
+    copy(work.wrench, work.applied_wrench)
+    if refine(mechanism, passes, tolerance, NOISE):
         return
-    copy(work.given, work.wrench)
+    copy(work.applied_wrench, work.wrench)
     if work.summary[METHOD] != REFLECTIONS:
         put(work.summary, METHOD, REFLECTIONS)
         put(work.summary, RATE, 0.0)
         factorise_rows(mechanism)
-    find_rest(mechanism)
-    if not refine(mechanism, passes, left, ASTRAY) and not met(mechanism, max(left, ASTRAY)):
+    compute_residual(mechanism)
+    if not refine(mechanism, passes, tolerance, ASTRAY) and not residual_within(mechanism, max(tolerance, ASTRAY)):
         for o in range(0, work.wrench.shape[0], 8):
             store(work.wrench, o, splat(np.nan))
         for o in range(0, work.x.shape[0], 8):
@@ -108,49 +108,49 @@ def solve_for_rest(mechanism: Mechanism, passes: int, left: float) -> None:
 
 
 @kernel
-def refine(mechanism: Mechanism, passes: int, left: float, noise: float) -> bool:
-    """Add to work.wrench the constraint loads that reduce the residual work.rest to zero, by iterative refinement.
+def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) -> bool:
+    """Add to work.wrench the constraint loads that reduce the residual work.residual to zero, by iterative refinement.
 
     At least `passes` solves are made, and further ones as long as the iteration converges. Returns whether the rows are
-    then satisfied: either the residual is at most a fraction `left` of the terms of each row, or it is round-off, and
-    changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the
+    then satisfied: either the residual is at most a fraction `tolerance` of the terms of each row, or it is round-off,
+    and changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the
     residual is not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
         store(work.sum, o, splat(0.0))
-    done, before, first = passes == 1, 0.0, 0.0
+    done, previous, first = passes == 1, 0.0, 0.0
     by_blocks, least = work.summary[METHOD] != REFLECTIONS, at(work.summary, LEAST)
-    for turn in range(1 if passes == 1 else MOST_PASSES):
-        if turn > 0:
-            find_rest(mechanism)
+    for solve in range(1 if passes == 1 else MOST_PASSES):
+        if solve > 0:
+            compute_residual(mechanism)
         solve_rows(mechanism)
         # Square of the correction of the accelerations, in the mass metric.
         square = splat(0.0)
         for o in range(0, work.x.shape[0], 8):
-            square = square + load(work.rest, o) * load(work.x, o)
-        now = abs(total(square)) ** 0.5
-        if turn == 0:
-            first = now
-        elif now > SLOW * before:
-            round_off = before <= noise * max(first, accelerated(work))
-            if turn == 1 and not round_off:
-                put(work.summary, RATE, max(at(work.summary, RATE), now / before))
+            square = square + load(work.residual, o) * load(work.x, o)
+        norm = abs(total(square)) ** 0.5
+        if solve == 0:
+            first = norm
+        elif norm > SLOW * previous:
+            round_off = previous <= noise * max(first, accelerated(work))
+            if solve == 1 and not round_off:
+                put(work.summary, RATE, max(at(work.summary, RATE), norm / previous))
                 if by_blocks:
                     return False
-            if now > before:
-                add_terms(mechanism, turn == 1)
-                done = round_off or (turn >= passes - 1 and met(mechanism, left))
+            if norm > previous:
+                add_terms(mechanism, solve == 1)
+                done = round_off or (solve >= passes - 1 and residual_within(mechanism, tolerance))
                 break  # the rest is round-off, or the method does not converge
-        elif turn == 1:
-            put(work.summary, RATE, max(at(work.summary, RATE), now / before))
-        before = now
-        if turn > 0:
+        elif solve == 1:
+            put(work.summary, RATE, max(at(work.summary, RATE), norm / previous))
+        previous = norm
+        if solve > 0:
             # Fraction of the last correction left by a block solve, from the smallest pivot.
-            done = by_blocks and turn == passes - 1 and LOSS * now <= left * least * least * first
+            done = by_blocks and solve == passes - 1 and LOSS * norm <= tolerance * least * least * first
             if not done:
-                add_terms(mechanism, turn == 1)
-                done = turn >= passes - 1 and met(mechanism, left)
+                add_terms(mechanism, solve == 1)
+                done = solve >= passes - 1 and residual_within(mechanism, tolerance)
         for o in range(0, work.x.shape[0], 8):
             store(work.sum, o, load(work.sum, o) + load(work.x, o))
         wrenches(nodes, work.G, work.x, work.wrench, False)
@@ -182,23 +182,23 @@ def add_terms(mechanism: Mechanism, first: bool) -> None:
         for o in range(0, work.x.shape[0], 8):
             goal = load(work.goal, o)
             store(work.terms, o, greater(goal, -1.0 * goal))
-        released(constants, work.given, work.motion)
+        unconstrained_accelerations(constants, work.applied_wrench, work.motion)
         along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
-        released(constants, work.wrench, work.motion)
+        unconstrained_accelerations(constants, work.wrench, work.motion)
     along_with_terms(nodes, work.G, work.motion, work.rhs, work.terms)
 
 
 @kernel
-def met(mechanism: Mechanism, left: float) -> bool:
-    """Return whether the residual work.rest is at most a fraction `left` of the terms of each independent row.
+def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
+    """Return whether the residual work.residual is at most a fraction `tolerance` of the terms of each independent row.
 
     Rows that the factorization by reflections detected as dependent are ignored.
     """
     nodes, work = mechanism.nodes, mechanism.work
     largest = splat(0.0)
     for o in range(0, work.x.shape[0], 8):
-        rest = load(work.rest, o)
-        largest = greater(largest, greater(rest, -1.0 * rest) - left * load(work.terms, o))
+        rest = load(work.residual, o)
+        largest = greater(largest, greater(rest, -1.0 * rest) - tolerance * load(work.terms, o))
     if highest(largest) <= 0.0:
         return True
     for n in range(nodes.rows.shape[0]):
@@ -206,7 +206,7 @@ def met(mechanism: Mechanism, left: float) -> bool:
             continue
         for r in range(nodes.rows[n]):
             o = 8 * n + r
-            if abs(at(work.rest, o)) > left * at(work.terms, o) and independent(mechanism, n, r):
+            if abs(at(work.residual, o)) > tolerance * at(work.terms, o) and independent(mechanism, n, r):
                 return False
     return True
 
@@ -221,21 +221,21 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 
 
 @kernel
-def solves_for(mechanism: Mechanism, left: float) -> int:
-    """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `left`.
+def solve_count(mechanism: Mechanism, tolerance: float) -> int:
+    """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `tolerance`.
 
     The residual is measured in the mass metric; accelerations of light bodies may have larger errors, see `passes_for`.
     """
     summary = mechanism.work.summary
-    passes, most, remains = 1, int(at(summary, PASSES)), at(summary, REMAINS)
-    rest, enough = remains, left * at(summary, LEAST) ** 0.5
-    while passes < most and not rest < enough:
-        passes, rest = passes + 1, rest * remains
+    passes, most, rate = 1, int(at(summary, PASSES)), at(summary, REMAINS)
+    remaining, enough = rate, tolerance * at(summary, LEAST) ** 0.5
+    while passes < most and not remaining < enough:
+        passes, remaining = passes + 1, remaining * rate
     return passes
 
 
 @kernel
-def push(mechanism: Mechanism) -> None:
+def solve_once(mechanism: Mechanism) -> None:
     """Set work.wrench to the constraint loads A^T S^-1 rhs for work.rhs, by a single solve; work.rhs is overwritten.
 
     S = A M^-1 A^T, with the constraint rows A and the mass matrix M.

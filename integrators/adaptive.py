@@ -22,15 +22,16 @@ from .tableau import Tableau
 class Tolerance:
     """Tolerances for the local error of a step.
 
-    Components of y that form a vector are measured together: the error of each group must not exceed ``atol + rtol
-    |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the axes.
+    Components of y are combined in groups, such as the components of a vector: the error norm of a group must not
+    exceed ``atol + rtol |y|``, with ``|.|`` the Euclidean norm over the group. Step sizes are thus independent of the
+    axes.
 
     Attributes
     ----------
     rtol, atol : float
     starts : (g,) for g groups, index of the first component of each; a group ends where the next begins
     count : number of leading components whose error is controlled, or None for all
-    extra_measure : additional error measure, or None
+    extra_measure : additional error norm, or None
         Function of the error (N,), y, y_new and the step size that returns a ratio of error to tolerance.
     """
 
@@ -70,10 +71,11 @@ def adaptive_steps(
     *,
     first: float = 0.0,
 ) -> Iterator[Step]:
-    """Yield the accepted steps of y' = f(t, y) from (t, y) to `end`; steps end at the breaks.
+    """Yield the accepted steps of y' = f(t, y) from (t, y) to `end`; each break is the end of a step.
 
-    `manifold` projects the state after each step, and `look` may require that a step be repeated. `first` is the
-    initial step size, or 0 for an automatic choice. The stages of a step are valid until the next step is requested.
+    `manifold` projects the state after each step. `look` inspects each step and may require that it be repeated.
+    `first` is the initial step size, or 0 for an automatic choice. The stages of a step are valid until the next step
+    is requested.
 
     Raises
     ------
@@ -143,10 +145,10 @@ def step_error(
 ) -> float:
     """Return the ratio of the estimated error of a step to the tolerance.
 
-    `k` (s, N) are the slopes y' of the step of size h from y (N,) to y_new (N,): those of the stages, of the end of the
-    step, and of further stages for dense output. The tableau defines one or two error estimates. If there is a
-    manifold, only the component of the error tangential to it is used: near a singular configuration the normal
-    component is round-off. None means that y is not constrained to a manifold.
+    `k` (s, N) are the slopes y' of the step of size h from y (N,) to y_new (N,): those at the stages, at the end of the
+    step, and at additional stages for dense output. The tableau defines one or two error estimates. If y is constrained
+    to a `manifold`, only the tangential component of the error is used: near a singular configuration the normal
+    component is round-off.
     """
     norms = []
     for weights in tableau.errors:
@@ -163,7 +165,7 @@ def step_error(
 def starting_step(
     f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, order: int, tolerance: Tolerance
 ) -> float:
-    """Return an initial step size for a method of given order, from the norms of y, y', y'' (Hairer et al., II.4)."""
+    """Return an initial step size for a method of order `order`, from the norms of y, y', y'' (Hairer et al., II.4)."""
     size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
     h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
     bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h if h > 0 else np.inf
@@ -177,8 +179,8 @@ def collapsed(
 ) -> IntegrationError:
     """Return the IntegrationError for a step size that has become too small at time t and state y.
 
-    The stages (s, N) of the last attempt show which component of y is responsible. For an `explicit` method the message
-    mentions stiffness.
+    The slopes `stages` (s, N) of the last attempt determine the component of y that the error reports. For an
+    `explicit` method the message mentions stiffness.
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:

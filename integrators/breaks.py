@@ -1,6 +1,6 @@
-"""Breaks: times at which steps end because the integrand may be discontinuous at these times.
+"""Breaks: times at which steps end because the integrand may be discontinuous.
 
-Terms: a piece is an interval between two breaks.
+A piece is the interval between two consecutive breaks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
 
     Attributes
     ----------
-    low, high : limits of the times at which f is evaluated
+    low, high : smallest and largest time at which f is evaluated
     end : end of the last step
     first : maximum size of the first step
     """
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 
 
 def in_piece(f: Function, piece: Piece) -> Function:
-    """Return f with its time limited to a piece, so that f is not evaluated beyond a break."""
+    """Return f with its time argument clipped to a piece, so that f is not evaluated beyond a break."""
     return lambda t, y: f(min(max(t, piece.low), piece.high), y)
 
 
@@ -52,10 +52,10 @@ class Breaks:
 
     Parameters
     ----------
-    start, end : limits of the times of the run; breaks outside are ignored; the end may be infinite
+    start, end : times of the start and end of the run; breaks outside are ignored; the end may be infinite
     times : breaks in any order
-    max_step : maximum step size, in the same unit
-    recurring : function that returns all further breaks between two times, for runs without an end
+    max_step : maximum step size, in the unit of time
+    recurring : function that returns all other breaks between two times, for runs without an end
     interval : longest time between two recurring breaks
     """
 
@@ -78,11 +78,11 @@ class Breaks:
             self.add(float(t))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Return a copy of all breaks known so far, for `recall`."""
+        """Return a copy of all known breaks, as argument of `recall`."""
         return list(self._times), dict(self._first), list(self._located), self._recurring_until, self._stop
 
     def recall(self, saved: tuple[Any, ...]) -> None:
-        """Restore the breaks that `snapshot` returned."""
+        """Restore the breaks that were returned by `snapshot`."""
         times, first, found, self._recurring_until, self._stop = saved
         self._times, self._first, self._located = list(times), dict(first), list(found)
 
@@ -92,13 +92,13 @@ class Breaks:
 
     @property
     def times(self) -> tuple[float, ...]:
-        """The breaks known so far, in increasing order."""
+        """The known breaks, in increasing order."""
         return tuple(self._times)
 
     def add(self, t: float, first: float = np.inf) -> bool:
         """Add a break at time t, after which the first step has at most the size `first`.
 
-        Returns False if nothing changes, because t is out of range or the break is known already.
+        Returns False if no break is added, because t is out of range or already a break.
         """
         if not self.start <= t <= self.end:
             return False
@@ -114,7 +114,7 @@ class Breaks:
         return True
 
     def _known_break(self, t: float) -> float | None:
-        """Return a known break that differs from time t by round-off only, or None."""
+        """Return the known break that equals time t up to round-off, or None."""
         k = bisect_left(self._times, t)
         for known in self._times[max(k - 1, 0) : k + 1]:
             if abs(known - t) <= APART_ULPS * self._spacing(t):
@@ -122,7 +122,7 @@ class Breaks:
         return None
 
     def stop_at(self, t: float) -> float:
-        """Add a break at time t that limits the intervals returned by `piece` and `pieces`, until the next call.
+        """Add a break at time t; until the next call it also ends the intervals returned by `piece` and `pieces`.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class Breaks:
         return new
 
     def forget(self, t: float) -> bool:
-        """Discard the breaks after time t that were located during the run; return whether there were any."""
+        """Discard the breaks after time t that were located during the run; return True if there were any."""
         if not self._located:
             return False
         later = [found for found in self._located if found > t]
@@ -158,7 +158,7 @@ class Breaks:
         return bool(later)
 
     def _add_recurring(self, t: float) -> None:
-        """Add recurring breaks until there is one after time t."""
+        """Add recurring breaks until at least one is later than time t."""
         if self._recurring is not None and not (self._times and self._times[-1] > t + APART_ULPS * self._spacing(t)):
             until = max(t, self._recurring_until) + RECURRING * self._interval
             for found in self._recurring(self._recurring_until, until):
@@ -182,15 +182,15 @@ class Breaks:
         )
 
     def shortest(self, t: float) -> float:
-        """Return the smallest step size at time t that the floating-point resolution of times allows."""
+        """Return the smallest step size at time t that the resolution of floating-point times allows."""
         return SMALLEST_STEP_ULPS * float(
             np.spacing(max(abs(t), abs(self.end if np.isfinite(self.end) else self.start)))
         )
 
     def late(self, t: float) -> IntegrationError | None:
-        """Return an IntegrationError if floats near time t are too far apart for the steps of this run.
+        """Return an IntegrationError if the spacing of floats near time t is too large for the steps of this run.
 
-        The result is None if the resolution of floats suffices.
+        Otherwise the result is None.
         """
         if self.shortest(t) <= LATE * (self.end - self.start):
             return None
@@ -203,7 +203,7 @@ class Breaks:
     def pieces(self, t: float) -> list[Piece]:
         """Return all intervals between breaks from time t, the start of a step, to the end of the run.
 
-        In a run with recurring breaks, these are only the intervals up to the last break known so far.
+        In a run with recurring breaks, the intervals end at the last known break.
         """
         pieces = [self.piece(t)]
         end = min(self.end if self._recurring is None else self._times[-1], self._stop)

@@ -1,7 +1,7 @@
 """Linear combinations of slopes in compiled code: stages, error estimates and dense output.
 
-A slope is a value of f(t, y), the array `k` holds all slopes of a step one after the other, and a block is eight
-adjacent elements of a state.
+A slope is a value of f(t, y); the array `k` holds all slopes of a step consecutively; a block is eight adjacent
+elements of a state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Weights(NamedTuple):
     Attributes
     ----------
     stages : number of stages s
-    buffers : number of slopes, s + 1 + x: s stages, the end of the step, and x further stages for dense output
+    buffers : number of slopes, s + 1 + x: s stages, the end of the step, and x additional stages for dense output
     errors : number of error estimates
     exponent : reciprocal of the order of the error estimate
     c : (s + 1 + x,) times of the evaluations as fractions of the step
@@ -75,7 +75,7 @@ def weights_of(tableau: Tableau) -> Weights:
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
     """Set `out` (N,) to y + h times the weighted sum of the slopes, with the weights in row `row` of the tableau.
 
-    `y` is (N,), and `k` (flat) holds the N components of each slope one after the other.
+    `y` is (N,), and the flat array `k` holds the N components of each slope consecutively.
     """
     size = out.shape[0]
     whole = size - size % FOUR
@@ -93,7 +93,7 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
     """Set `out` (N,) to the error estimate with index `estimate`: h times a weighted sum of the slopes.
 
-    `k` (flat) holds the N components of each slope one after the other.
+    The flat array `k` holds the N components of each slope consecutively.
     """
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR
@@ -112,8 +112,8 @@ def four_weighted_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: 
     """Return the weighted sums of the slopes for four adjacent blocks, which begin at element o of a state.
 
     A block is eight adjacent elements. `row` is the row of the tableau, `size` the number of elements of a state, and
-    `k` (flat) holds the slopes one after the other. The four sums are independent, so that the processor computes them
-    at the same time.
+    the flat array `k` holds the slopes consecutively. The four sums are independent, so that the processor computes
+    them in parallel.
     """
     p = q = r = s = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -127,8 +127,8 @@ def four_weighted_sums(weights: Weights, row: int, k: np.ndarray, size: int, o: 
 def weighted_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -> Any:
     """Return the weighted sum of the slopes for the block of eight elements that begins at element o of a state.
 
-    `row` is the row of the tableau, `size` the number of elements of a state, and `k` (flat) holds the slopes one after
-    the other.
+    `row` is the row of the tableau, `size` the number of elements of a state, and the flat array `k` holds the slopes
+    consecutively.
     """
     p = splat(0.0)
     for e in range(weights.first[row], weights.first[row + 1]):
@@ -140,7 +140,7 @@ def weighted_sum(weights: Weights, row: int, k: np.ndarray, size: int, o: int) -
 def sample(weights: Weights, theta: float, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
     """Set `out` (N,) to the state at time t + theta h by dense output, for a step of size h from the state y (N,) at t.
 
-    `k` (flat) holds the N components of each slope one after the other.
+    The flat array `k` holds the N components of each slope consecutively.
     """
     size, degree = out.shape[0], weights.binomial.shape[0]
     for o in range(0, size, 8):

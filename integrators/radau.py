@@ -12,7 +12,7 @@ from .tableau import CHECK_TOLERANCE
 
 @dataclass(frozen=True)
 class RadauIIA:
-    """Collocation at s points 0 < c_1 < ... < c_s = 1, of order 2 s - 1 and of stage order s; L-stable.
+    """Radau IIA collocation at s points 0 < c_1 < ... < c_s = 1, of order 2 s - 1 and stage order s; L-stable.
 
     The increments Z = h A f(y + Z) are computed by Newton's method. A transformation decouples its linear systems into
     systems with the matrices I - (h / mu) J, with the Jacobian J and the eigenvalues mu of A^-1, one of them real
@@ -26,15 +26,14 @@ class RadauIIA:
     a : (s, s) coefficients A of the tableau
     nodes : (s,) points c
     back, forth, of_slopes : (s, s)
-        Z = back W and W = forth Z transform to the decoupled systems. of_slopes is the real or imaginary part of
-        forth / mu.
-        The rows of the real array W are the component of the real eigenvalue, then the real and the imaginary part of
-        each complex pair.
+        Transformations Z = back W and W = forth Z to the decoupled systems; of_slopes is the real or imaginary part of
+        forth / mu. The rows of the real array W are the component of the real eigenvalue, then the real and the
+        imaginary part of each complex pair.
     inverse : (s,) 1 / mu in the same order
     e : (s,) weights of the error estimate
     highest : (2, s + 1)
-        Weights that give the two highest Legendre coefficients of the polynomial through the values at the start and at
-        all points of the step.
+        Weights of the values at the start and at the points of a step in the two highest Legendre coefficients of the
+        interpolating polynomial.
     """
 
     name: str
@@ -67,7 +66,7 @@ class RadauIIA:
                 raise ValueError(f"method {self.name}: not true that {condition}; off by {miss}")
 
     def _coefficients(self) -> dict[str, np.ndarray]:
-        """Return all coefficients by name, computed from the number of points."""
+        """Return all coefficients by name, computed for the number of points."""
         s = self.points
         # The right Radau points are the roots of P_(s-1) - P_s on [-1, 1].
         defining = np.array([*np.zeros(s - 1), 1.0, -1.0])
@@ -103,12 +102,12 @@ class RadauIIA:
 
     @property
     def order(self) -> int:
-        """Order of the error estimate, for the step-size control; the order of the method is 2 s - 1."""
+        """Order of the error estimate, used by the step-size control; the order of the method is 2 s - 1."""
         return self.points
 
     @property
     def stages(self) -> int:
-        """Number of distinct evaluation times: the start and all points."""
+        """Number of distinct evaluation times in a step: the start and all points."""
         return self.points + 1
 
     @property

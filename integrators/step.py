@@ -15,21 +15,21 @@ Function = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Projection(Protocol):
-    """Projection of states onto a manifold."""
+    """Protocol of projections of states onto a manifold."""
 
     def project(self, t: float, y: np.ndarray) -> np.ndarray | None:
         """Return the state y (N,) projected onto the manifold at time t, or None if y is too far from the manifold."""
 
 
 class Manifold(Projection, Protocol):
-    """Projection that also separates the tangential part of an error."""
+    """Protocol of projections that also extract the tangential component of an error."""
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the component (N,) of an error (N,) that is tangential to the manifold at the last projected state."""
+        """Return the component (N,) of an error (N,) tangential to the manifold at the last projected state."""
 
 
 class InterpolatedStep(Protocol):
-    """A step from t to t_new with dense output."""
+    """Protocol of steps from t to t_new with dense output."""
 
     t: float
     t_new: float
@@ -75,10 +75,10 @@ class Statistics:
     steps, rejected : numbers of accepted and rejected steps
     evaluations : number of evaluations of y' = f(t, y)
     corrections : number of projection steps onto the constraints
-    factorisations : number of factorizations for projections only; each evaluation has one more
-    wall_time : s
-    in_python : number of calls and total time, s, of each function that compiled code called in Python, by name
-    methods : changes of the method during the run, each with its time, s, and the name of the new method
+    factorisations : number of factorizations for projections; each evaluation requires one more
+    wall_time : wall time of the run, s
+    in_python : for each function that compiled code called in Python, by name, the number of calls and total time, s
+    methods : changes of the method during the run, each as its time, s, and the name of the new method
     """
 
     steps: int = 0
@@ -94,8 +94,8 @@ class Statistics:
 def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k: np.ndarray) -> np.ndarray:
     """Return y at t + h by one Runge-Kutta step.
 
-    `k` (buffers, N), for N components of y, contains f(t, y) in row 0; the slopes of the other stages are written to
-    it.
+    Row 0 of `k` (buffers, N) contains f(t, y) for the N components of y; the slopes of the other stages are written to
+    the other rows.
     """
     for i in range(1, tableau.stages):
         k[i] = f(t + tableau.c[i] * h, y + h * (tableau.a[i, :i] @ k[:i]))
@@ -138,7 +138,7 @@ class Step:
 def end_state(
     f: Function, t: float, y: np.ndarray, tableau: Tableau, k: np.ndarray, manifold: Manifold | None
 ) -> np.ndarray | None:
-    """Return the projected end state y (N,) of a step, and store f at this state as first stage of the next step.
+    """Return the projected end state y (N,) of a step, and store f at this state as the first stage of the next step.
 
     The result is None if the state is not finite or too far from the manifold.
     """
@@ -154,7 +154,7 @@ def end_state(
 
 
 def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
-    """Yield the steps of a run, and raise an error if STALL_STEPS steps make too little progress.
+    """Yield the steps of a run, and raise an error if STALL_STEPS consecutive steps make too little progress.
 
     Raises
     ------
@@ -178,8 +178,8 @@ OF_STIFFNESS = 'if the system is stiff, use method="auto" or "RadauIIA9"'
 def stalled(time: float, progress: float, *, explicit: bool = False) -> IntegrationError:
     """Return the IntegrationError for a run whose steps have become too short to reach the end.
 
-    `progress` is the time covered by the last STALL_STEPS steps, s. For an `explicit` method the message mentions
-    stiffness.
+    `time` is the time reached, and `progress` the time covered by the last STALL_STEPS steps, s. For an `explicit`
+    method the message mentions stiffness.
     """
     return IntegrationError(
         f"the last {STALL_STEPS} steps advanced by only {progress:.1e} s; tolerances close to round-off "

@@ -1,6 +1,6 @@
 """Tapes: recorded lists of a function's operations, evaluated on Taylor series of any order.
 
-A function of QuIRK's jets is run once on recording numbers in place of floats. Each operation appends a line to the
+A function of jets is run once on recording numbers in place of floats. Each operation appends a line to the
 tape, with the line numbers of its operands; identical operations share a line. The lines are then evaluated order by
 order with the recurrences of Griewank and Walther, Evaluating Derivatives (2008), table 13.2, by code that does not
 depend on the order. Comparisons give conditions, which are recorded like numbers.
@@ -73,7 +73,7 @@ class Tape:
         return Recorded(self, self._line_of[key])
 
     def operation(self, code: int, *operands: Any) -> Recorded:
-        """Append an operation, or reuse an equal line, and return its result.
+        """Append an operation to the tape, or reuse an equal line, and return its result.
 
         `code` is the operation code. Signs are factored out of sums, products and quotients, so that operations that
         differ only in sign share a line.
@@ -94,9 +94,9 @@ class Tape:
         return self._line((NEGATE, found.place), self.steady[found.place]) if negative else found
 
     def _unsigned_operation(self, code: int, a: int, b: int) -> tuple[int, tuple[int, int], bool]:
-        """Return an equivalent operation on lines a and b in which neither operand is the negative of another line.
+        """Return an equivalent of an operation on lines a and b in which neither operand is a negated line.
 
-        The result is the operation code, both lines, and whether the result of the operation must be negated.
+        The results are the operation code, both lines, and whether the result of the operation must be negated.
         """
         (a, minus_a), (b, minus_b) = self._unsigned_line(a), self._unsigned_line(b)
         if code == DIVIDE:
@@ -108,7 +108,7 @@ class Tape:
         return kind, (min(a, b), max(a, b)), minus_a if a <= b else minus_b
 
     def _unsigned_line(self, place: int) -> tuple[int, bool]:
-        """Return the line whose negative is `place`, and True; if `place` is no negative, return `place` and False."""
+        """Return the operand line and True if the line `place` is a negation, otherwise `place` and False."""
         if place in self.constants:
             negative = self.constants[place] < 0
             return (self.constant(-self.constants[place]).place if negative else place), negative
@@ -116,9 +116,9 @@ class Tape:
         return (operands[0], True) if code == NEGATE else (place, False)
 
     def pair(self, name: str, x: Any) -> Recorded:
-        """Append two functions that are computed together, such as sine and cosine, and return the one called `name`.
+        """Append two functions that are computed together, such as sine and cosine, and return the result of `name`.
 
-        Lines that exist already are reused.
+        Existing lines are reused.
         """
         one, other, which = PAIRS[name]
         place = self.place(x)
@@ -166,7 +166,7 @@ class Recorded(Scalar):
     Attributes
     ----------
     tape : the tape
-    place : line number
+    place : number of the tape line
     """
 
     def __init__(self, tape: Tape, place: int) -> None:
@@ -174,7 +174,7 @@ class Recorded(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on this number are recorded on a tape and not computed: always true."""
+        """Always true: operations on this number are recorded instead of computed."""
         return True
 
     @property
@@ -183,7 +183,7 @@ class Recorded(Scalar):
         return self.tape.constants.get(self.place)
 
     def splat(self) -> RecordedLanes:
-        """Return eight copies of this number; for the constant zero, eight integers 0."""
+        """Return eight copies of this number; those of the constant zero are the integer 0."""
         return RecordedLanes([0 if self.constant_value == 0.0 else self] * 8)
 
     def __add__(self, other: Any) -> Any:
@@ -246,7 +246,7 @@ class Recorded(Scalar):
         return self.tape.operation(DIVIDE, other, self) if isinstance(other, NUMBERS) else NotImplemented
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Record the function called `name`, and return its result.
+        """Record a call of the function `name`, and return its result.
 
         `name` is the name of a function of the module `math`, or "rint".
         """
@@ -296,12 +296,12 @@ class Recorded(Scalar):
 
 
 def _value(x: Any) -> float | None:
-    """Return the value of a constant; None for a recorded number that is not constant."""
+    """Return the value of a constant; None for a recorded number that depends on the inputs."""
     return x.constant_value if isinstance(x, Recorded) else float(x)
 
 
 class RecordedLanes(Entries):
-    """Eight recorded numbers, such as the gradient of a jet."""
+    """Eight recorded numbers in place of eight lanes, such as the gradient of a jet."""
 
     number = Recorded
 
@@ -311,7 +311,7 @@ class RecordedArray(Scalar):
 
     Attributes
     ----------
-    outputs : outputs stored so far, by index
+    outputs : stored outputs, by index
     """
 
     def __init__(self, tape: Tape, given: Any = None) -> None:
@@ -320,7 +320,7 @@ class RecordedArray(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on this array are recorded on a tape and not computed: always true."""
+        """Always true: operations on this array are recorded instead of computed."""
         return True
 
     @property
@@ -335,7 +335,7 @@ class RecordedArray(Scalar):
         self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight numbers in adjacent elements, from element `index` on."""
+        """Store eight numbers in adjacent elements, beginning at element `index`."""
         for k, x in enumerate(lanes.entries):
             self[index + k] = x
 

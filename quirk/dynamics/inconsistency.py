@@ -1,8 +1,7 @@
-"""Diagnosis of contradictory constraints for error messages.
+"""Diagnosis of inconsistent constraints for error messages.
 
-The diagnosis consists of the violated rows, the size of their violation, and the constraints on which they depend.
-
-Notation: Phi are the residuals of the constraint rows.
+The diagnosis consists of the violated rows, the size of their violation, and the constraints on which they depend. Phi
+denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ def check_accelerations(
 def rigidity(system: System, state: State, t: float) -> str:
     """Return a clause for messages that explains second-order rigidity, or "" if the mechanism has none.
 
-    Such a mechanism has velocities that the constraints allow, but no finite motion along them.
+    A mechanism with second-order rigidity has velocities that satisfy the constraints, but no finite motion along them.
     """
     from ..analysis.mobility import mobility
 

@@ -1,4 +1,4 @@
-"""Kernels that are chosen by the class of one of their arguments, when their callers are compiled."""
+"""Functions that select a kernel by the class of an argument when their callers are compiled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Kernel = Callable[..., Any]
 
 
 class ByClass:
-    """A function with one kernel for each class of a record; other kernels call it like a kernel.
+    """A function with a separate kernel for each record class; other kernels call it like a kernel.
 
     Parameters
     ----------
     position : index of the argument whose class selects the kernel
-    default : kernel for classes without one of their own, or None
+    default : kernel for classes without a registered kernel, or None
     """
 
     def __init__(self, position: int, default: Kernel | None = None) -> None:
@@ -34,7 +34,7 @@ class ByClass:
         return self._kernels.get(of, self._default)
 
     def of_types(self, arguments: tuple[Any, ...]) -> Any:
-        """Return the kernel for arguments of these numba types."""
+        """Return the kernel for arguments of the numba types `arguments`."""
         return self.kernel_for(arguments[self._position].record_class)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -51,7 +51,7 @@ class ByClassType(types.Callable, types.Opaque):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types: equal for equal types."""
+        """Key by which numba compares types; it is equal for equal types."""
         return self.function
 
     def get_call_type(self, context: Any, arguments: Any, named: Any) -> Any:
@@ -77,5 +77,5 @@ def _typed(value: ByClass, context: Any) -> ByClassType:
 
 @lower_constant(ByClassType)
 def _constant(context: Any, builder: Any, kind: ByClassType, value: ByClass) -> Any:
-    """Emit a placeholder value, because the kernel is selected when its callers are compiled."""
+    """Emit a placeholder value; the kernel itself is selected when its callers are compiled."""
     return context.get_dummy_value()

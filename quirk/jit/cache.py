@@ -8,8 +8,8 @@ types, processor and Python version:
  the rest   pickled list of the components that the code calls (see `components`), and data from which numba rebuilds
             the compiled function
 
-Nothing is unpickled or run unless no other user can have written the file (`quirk.util.ownership`) and both checksum
-and identity match; otherwise the entry is recompiled and the file replaced. Files are replaced atomically. If several
+A file is unpickled and run only if no other user can have written it (`quirk.util.ownership`) and both checksum and
+identity match; otherwise the entry is recompiled and the file replaced. Files are replaced atomically. If several
 processes need the same entry at the same time, one compiles it and the others wait for its file.
 """
 
@@ -51,13 +51,13 @@ SAID: set[str] = set()
 
 
 class MachineCode(caching._Cache):
-    """Loads the machine code of one entry from disk before numba compiles it, and saves it afterwards.
+    """Cache of the machine code of one entry: loads it from disk before numba compiles it, and saves it afterwards.
 
     Parameters
     ----------
-    function : the entry, as plain Python
+    function : the entry, as a plain Python function
     needed_by : feature that needs the entry, for a message on standard error before compilation; "" for no message
-    effort : compilation time relative to other entries
+    effort : compilation time on a reference machine, s
     """
 
     # Time spent within the present compilation on code compiled separately, s.
@@ -78,7 +78,7 @@ class MachineCode(caching._Cache):
         return str(self.folders[0]) if self.folders else ""
 
     def locked(self, compile: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the function `compile` wrapped so that it locks the entry during compilation.
+        """Return the function `compile`, wrapped so that it locks the entry during compilation.
 
         Other threads wait for the lock of numba's compiler, and other processes for the lock of the file.
         """
@@ -139,7 +139,7 @@ class MachineCode(caching._Cache):
         say(self.needed_by, f"compiling what {self.needed_by}, {how_long}")
 
     def _first_valid(self, name: str, identity: bytes, target_context: Any) -> tuple[CompileResult | None, str]:
-        """Return the function from the first valid cache file or None, and a message about invalid files."""
+        """Return the function from the first valid cache file, or None, and a message about invalid files."""
         trouble = ""
         for folder in self.folders:
             try:
@@ -179,7 +179,7 @@ class MachineCode(caching._Cache):
         """Do nothing; numba's interface requires the method."""
 
     def flush(self) -> None:
-        """Do nothing; numba's interface requires the method. Cache files are replaced, never emptied."""
+        """Do nothing, because cache files are replaced and never emptied; numba's interface requires the method."""
 
     def _name_and_identity(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
         """Return the file name for the argument types `sig`, and the identity: a digest of sources and versions."""
@@ -199,12 +199,12 @@ class MachineCode(caching._Cache):
 
 
 def provide(module: str, name: str, sig: Any, symbol: str) -> None:
-    """Load or compile a component, so that machine code that refers to its symbol can be loaded.
+    """Load or compile a component, so that machine code that refers to its symbol can be linked.
 
     Raises
     ------
     LookupError
-        If the component has changed since that machine code was compiled.
+        If the component has changed since this machine code was compiled.
     """
     getattr(importlib.import_module(module), name).compile(sig)
     if address_of_symbol(symbol) is None:
@@ -284,7 +284,7 @@ def folders(function: Callable[..., Any]) -> list[Path]:
 
 
 def layouts(kind: Any) -> Any:
-    """Return the field names of a record or named-tuple type, nested for members that are records or named tuples."""
+    """Return the field names of a record or named-tuple type, with those of nested records and named tuples."""
     fields: Any = getattr(kind, "names", None) or getattr(getattr(kind, "instance_class", None), "_fields", ())
     members: Any = getattr(kind, "members", None) or getattr(kind, "types", ())
     return fields and (tuple(fields), tuple(map(layouts, members)))

@@ -1,6 +1,6 @@
 """Compilation of numerical functions with numba.
 
-Kernels are plain Python functions over arrays that only compiled code calls; entries are those that Python calls. numba
+Kernels are functions of arrays that only compiled code calls; entries are compiled functions that Python calls. numba
 compiles them at their first call, never at import, and `quirk.jit.cache` saves the machine code. With the environment
 variable NUMBA_DISABLE_JIT=1 every kernel runs as plain Python.
 """
@@ -40,7 +40,7 @@ use_carried()
 
 
 def tested(version: str) -> bool:
-    """Whether `pipelines` has been tested with this version of numba."""
+    """Whether the modified passes of `quirk.jit.pipelines` have been tested with this version of numba."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     return TESTED[0] <= numbers <= TESTED[1]
 
@@ -54,14 +54,14 @@ if tested(numba.__version__):
 
 
 def plain_python() -> bool:
-    """Whether kernels run as plain Python (NUMBA_DISABLE_JIT)."""
+    """Whether kernels run as plain Python, because NUMBA_DISABLE_JIT is set."""
     return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 def entry(
     function: Callable[..., Any] | None = None, *, needed_by: str = "", effort: float = 0.0
 ) -> Callable[..., Any]:
-    """Compile a function that Python calls, at its first call, and save the machine code on disk if possible.
+    """Decorate a function that Python calls: it is compiled at its first call, and its machine code is cached on disk.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def entry(
     needed_by : str
         Feature that needs the entry, such as "runs need", for a message on standard error before compilation.
     effort : float
-        Compilation time on a reference machine, s, relative to other entries; see `compile_times`.
+        Compilation time on a reference machine, s; see `compile_times`.
     """
     if function is None:
         return functools.partial(entry, needed_by=needed_by, effort=effort)
@@ -85,8 +85,8 @@ class Entry:
     """Compiled function that is called from Python with positional arguments.
 
     At each call numba inspects all members of all records to determine their types, which takes ten times as long as
-    passing them. Here the classes of the arguments determine the types, so all records of a class must have members of
-    the same types.
+    passing them. An Entry derives the types from the classes of the arguments, so all records of a class must have
+    members of the same types.
 
     Attributes
     ----------
@@ -113,8 +113,8 @@ class Entry:
 def machine_code(entry: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """Return the machine code of an entry for fast repeated calls with arguments of the same types as `arguments`.
 
-    Such calls do not check the types. The entry itself is returned if it has not yet been called with arguments of
-    these types.
+    Calls of the result do not check the types. The entry itself is returned if it has not yet been called with
+    arguments of these types.
     """
     return entry._found.get(tuple(map(argument_key, arguments)), entry) if isinstance(entry, Entry) else entry
 
@@ -130,16 +130,16 @@ def argument_key(argument: Any) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function that entries and other kernels call; Python cannot call it.
+    """Decorate a kernel: a function that is compiled for calls from entries and other kernels, and not from Python.
 
-    Integers of all types, constant or not, share one compilation.
+    Integers of all types, including constants, share one compilation.
     """
     # By default numba also copies the callees of an inlined kernel into each caller.
     return with_general_integers(numba.njit(forceinline=False, **KERNEL_OPTIONS)(function))
 
 
 def with_general_integers(compiled: Any) -> Any:
-    """Let integers of all types, constant or not, share one compilation of a kernel; return the kernel."""
+    """Modify a compiled kernel so that integers of all types, including constants, share one compilation; return it."""
     if not plain_python():
         template = compiled.get_call_template
         compiled.get_call_template = lambda given, named: template(
@@ -155,7 +155,7 @@ def general(kind: types.Type) -> types.Type:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function whose code is inlined into each calling kernel and specialized for constant arguments."""
+    """Decorate a function whose code is inlined into each calling kernel and specialized for constant arguments."""
     return numba.njit(forceinline=True, **KERNEL_OPTIONS)(function)
 
 

@@ -38,7 +38,7 @@ def expected_time(folders: Sequence[Path], name: str, effort: float) -> float | 
 
 
 def record_time(folders: Sequence[Path], name: str, effort: float, seconds: float) -> None:
-    """Record the compilation time (s) of an entry in the first writable folder."""
+    """Record the compilation time `seconds` of an entry, s, in the first writable folder."""
     if effort <= 0 or seconds < SHORTEST:
         return
     text = json.dumps({**_read(folders), name: (effort, float(f"{seconds:.3g}"))})
@@ -52,14 +52,14 @@ def record_time(folders: Sequence[Path], name: str, effort: float, seconds: floa
 
 
 def duration_text(seconds: float) -> str:
-    """Return a time (s) as text with one or two significant digits and its unit."""
+    """Return a time (s) as a string with one or two significant digits and a unit."""
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds < 20 else f"{5 * round(seconds / 5)} s"
     return f"{seconds / 60:.1f} min"
 
 
 def _read(folders: Sequence[Path]) -> dict[str, tuple[float, float]]:
-    """Return (effort, measured time in s) of each entry, by name; empty if the file is missing or unreadable."""
+    """Return the recorded (effort, compilation time in s) of each entry, by name; empty without a readable file."""
     for folder in folders:
         with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
             noted = json.loads((folder / FILE).read_text(encoding="utf-8"))

@@ -1,10 +1,9 @@
 """Components: kernels that are compiled once for all entries that call them.
 
 An entry is compiled together with all its kernels. Large kernels that many entries need, such as the equations of
-motion, would then be compiled once per entry. The machine code of a component is separate: it has a file of its own,
-and code that calls it refers to it by a symbol named after its identity, which covers all sources and versions.
-
-A component costs a call that the optimizer cannot inline, a few nanoseconds.
+motion, would then be compiled once per entry. The machine code of a component is stored in a separate file, and
+code that calls it refers to it by a symbol named after its identity, which covers all sources and versions. The call
+of a component cannot be inlined and takes a few nanoseconds.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ def component(*, effort: float, needed_by: str = "") -> Callable[[Callable[..., 
     Parameters
     ----------
     effort : float
-        Compilation time on a reference machine, s, relative to entries; see `compile_times`.
+        Compilation time on a reference machine, s; see `compile_times`.
     needed_by : str
         Feature that needs the component, such as "every state needs", for a message before compilation.
     """
@@ -44,7 +43,7 @@ def component(*, effort: float, needed_by: str = "") -> Callable[[Callable[..., 
 
 
 class ComponentCode(MachineCode):
-    """Loads and saves the machine code of a component, and makes it callable from other machine code."""
+    """Cache of the machine code of a component, which also makes it callable from other machine code."""
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """Return the cached component for the argument types `sig`, or None if it must be compiled."""
@@ -59,7 +58,7 @@ class ComponentCode(MachineCode):
         self._publish(sig, data)
 
     def _publish(self, sig: Any, compiled: Any) -> None:
-        """Define the symbol of the component, and provide callers with a function that calls this symbol."""
+        """Define the symbol of the component, and generate the function through which callers refer to this symbol."""
         _, identity = self._name_and_identity(sig, compiled.target_context.codegen())
         symbol, library = f"quirk.{identity.hex()}", compiled.library
         llvm.add_symbol(symbol, library.get_pointer_to_function(compiled.fndesc.llvm_func_name))

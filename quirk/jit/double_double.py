@@ -1,8 +1,8 @@
-"""Double-double arithmetic in traced functions: each number is the unevaluated sum of two doubles, with 32 digits.
+"""Double-double arithmetic in traced functions: each number is the unevaluated sum of two doubles (32 digits).
 
 Sums and products are those of Dekker (Numer. Math. 18 (1971) 224-242) and Knuth (The Art of Computer Programming 2,
-4.2.2, theorem B), without the renormalization of the lower parts of a sum: errors are a few units of 1e-32 of the
-largest term. Vector algebra (`quirk.dynamics.model.vectors`) accepts these numbers like doubles.
+4.2.2, theorem B), without renormalization of the lower parts of a sum: errors are a few units of 1e-32 of the largest
+term. The functions of `quirk.dynamics.model.vectors` accept double-double numbers in place of doubles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .traced_value import exactly
 class DoubleDouble:
     """A number, or a vector of eight numbers, high + low; `low` is None for a double, which is exact.
 
-    In traced functions, `high` and `low` are traced values, which record the operations on them as instructions.
+    In traced functions, `high` and `low` are traced values, which emit the operations on them as instructions.
     """
 
     __array_ufunc__ = None  # numpy leaves operations to this class
@@ -25,12 +25,12 @@ class DoubleDouble:
         self.high, self.low = high, low
 
     def remainder(self, rounded: Any) -> Any:
-        """Return this number minus the nearby double `rounded`, as a double."""
+        """Return this number minus `rounded`, a nearby double, as a double."""
         with exactly():
             return self.high - rounded if self.low is None else (self.high - rounded) + self.low
 
     def inverse(self) -> DoubleDouble:
-        """Return 1 / number, by one step of Newton's method from the quotient of doubles."""
+        """Return 1 / number, by one Newton step from the quotient of doubles."""
         first = 1.0 / self.high
         return first + DoubleDouble(first) * (1.0 + self * (-1.0 * first)).high
 
@@ -70,6 +70,9 @@ class DoubleDouble:
 
 
 def _normal(high: Any, low: Any) -> DoubleDouble:
-    """Return high + low with a lower part of at most half a unit in the last place; `low` is smaller than `high`."""
+    """Return high + low, normalized: the lower part is at most half a unit in the last place of the upper part.
+
+    The magnitude of `low` must be smaller than that of `high`.
+    """
     total = high + low
     return DoubleDouble(total, low - (total - high))

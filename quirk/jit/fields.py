@@ -1,14 +1,14 @@
-"""Named numbers that Python and compiled code share and both change.
+"""Structures of numbers, shared by Python and compiled code, which both can modify.
 
-A class of such numbers is declared by its annotations, and derives from `Fields`::
+A structure is declared by the annotations of a class derived from `Fields`::
 
     @fields
     class Clock(Fields):
         t: float
         h: float
 
-Kernels and Python read and write `clock.t`; kernels get the address of the numbers. Either all numbers are floats, or
-all are integers.
+Kernels and Python read and write `clock.t`; kernels receive the address of the numbers. The numbers of a structure are
+either all floats or all integers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FieldsClass = TypeVar("FieldsClass", bound="type[Fields]")
 
 
 class Fields(ctypes.Structure):
-    """Base class of named numbers; they are zero at first.
+    """Base class of structures of numbers; all numbers are initially zero.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Fields(ctypes.Structure):
         self.address = ctypes.addressof(self)
 
     def __reduce__(self) -> Any:
-        """Return the data from which copies and unpickled objects are made: the class and the numbers."""
+        """Return the class and the numbers, from which copies and unpickled objects are made."""
         return restored, (type(self), bytes(self))
 
     @property
     def array(self) -> np.ndarray:
-        """The numbers as an array that shares their memory."""
+        """The numbers as an array view of the same memory."""
         return np.frombuffer(self, dtype=float if self.kind == "float" else np.int64)  # type: ignore[call-overload]
 
     def fill(self, number: float) -> None:
@@ -71,14 +71,14 @@ class Fields(ctypes.Structure):
 
 
 def restored(of: type[Fields], numbers: bytes) -> Fields:
-    """Return an object of the class `of`, with the numbers given as their bytes in memory."""
+    """Return an object of the class `of` with the numbers given as raw bytes."""
     made = of()
     ctypes.memmove(made.address, numbers, len(numbers))
     return made
 
 
 def fields(of: FieldsClass) -> FieldsClass:
-    """Decorate a class derived from `Fields`, so that its annotations become numbers."""
+    """Decorate a class derived from `Fields`: its annotations become numbers of the structure."""
     (kind,) = set(of.__annotations__.values())
     members = {
         "_fields_": [(name, KINDS[kind][0]) for name in of.__annotations__],
@@ -93,7 +93,7 @@ def fields(of: FieldsClass) -> FieldsClass:
 
 
 class FieldsType(types.Type):
-    """numba type of named numbers."""
+    """numba type of a structure of numbers."""
 
     def __init__(self, fields_class: type[Fields]) -> None:
         self.fields_class = fields_class
@@ -103,7 +103,7 @@ class FieldsType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types: equal for equal types."""
+        """Key by which numba compares types; it is equal for equal types."""
         return self.fields_class
 
     @property
@@ -114,7 +114,7 @@ class FieldsType(types.Type):
 
 @register_model(FieldsType)
 class FieldsModel(models.PrimitiveModel):
-    """Data model of named numbers: a pointer to an array of them."""
+    """numba data model of a structure of numbers: a pointer to the array of its numbers."""
 
     def __init__(self, manager: Any, kind: FieldsType) -> None:
         place = ir.ArrayType(KINDS[kind.fields_class.kind][2], len(kind.names))
@@ -128,7 +128,7 @@ def _typed(value: Fields, context: Any) -> FieldsType:
 
 @infer_getattr
 class FieldsAttributes(AttributeTemplate):
-    """numba's type inference for the attributes of named numbers."""
+    """numba type inference for the attributes of a structure of numbers."""
 
     key = FieldsType
 
@@ -139,13 +139,13 @@ class FieldsAttributes(AttributeTemplate):
 
 @lower_getattr_generic(FieldsType)
 def _number(context: Any, builder: Any, kind: FieldsType, value: Any, name: str) -> Any:
-    """Emit instructions that read the number `name`."""
+    """Emit instructions that read the number `name` of a structure."""
     return builder.load(cgutils.gep_inbounds(builder, value, 0, kind.names.index(name)))
 
 
 @lower_setattr_generic(FieldsType)
 def _set_number(context: Any, builder: Any, signature: Any, arguments: Any, name: str) -> None:
-    """Emit instructions that write the number `name`."""
+    """Emit instructions that write the number `name` of a structure."""
     kind, (value, number) = signature.args[0], arguments
     builder.store(number, cgutils.gep_inbounds(builder, value, 0, kind.names.index(name)))
 
@@ -161,7 +161,7 @@ HOLDS_ADDRESS = _holds_address()
 
 @unbox(FieldsType)
 def _unboxed(kind: FieldsType, value: Any, c: Any) -> NativeValue:
-    """Emit instructions that read the address of the numbers; they run when Python calls an entry."""
+    """Emit instructions that read the address of a structure's numbers when Python calls an entry."""
     pointer = c.context.get_value_type(kind)
     if HOLDS_ADDRESS:  # a tenth of a microsecond less for each call and object
         head = c.builder.bitcast(value, ir.IntType(8).as_pointer())

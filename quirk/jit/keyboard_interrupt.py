@@ -3,8 +3,8 @@
 Python may raise KeyboardInterrupt between any two of its instructions. Raised inside a callback from compiled code, it
 could not be caught: it would be printed and lost, and the run would continue with missing values. Therefore the signal
 is recorded, compiled code is requested to return, and the previous handler, usually the one that raises
-KeyboardInterrupt, is called right afterwards. A second signal is handled at once, so that a user function that never
-returns can be interrupted, too.
+KeyboardInterrupt, is called after that return. A second signal is handled immediately, so that a user function that
+never returns can also be interrupted.
 
 KeyboardInterrupt can also be lost while Python deletes objects. Therefore the signal is deferred during the whole run,
 and handled between two evaluations and between two compilations.
@@ -29,8 +29,8 @@ class _Keyboard:
 
     Attributes
     ----------
-    blocks : active `DeferredInterrupt` blocks of the main thread, the only one that receives signals
-    previous_handler : the handler that was installed before the outermost block
+    blocks : active `DeferredInterrupt` blocks of the main thread, which is the only one that receives signals
+    previous_handler : the handler installed before the outermost block
     pending : whether a signal has been recorded but not yet handled
     """
 
@@ -40,7 +40,7 @@ class _Keyboard:
         self.pending = False
 
     def record(self, number: int, frame: FrameType | None) -> None:
-        """Record a signal; a second one is passed to the previous handler at once."""
+        """Record a signal; a second signal is passed to the previous handler immediately."""
         if self.pending and frame is not None and frame.f_globals.get("__name__") not in AROUND_CALLS:
             self.previous_handler(number, frame)
         self.pending = True
@@ -59,14 +59,14 @@ _HANDLER = _KEYBOARD.record
 
 
 class DeferredInterrupt:
-    """Context manager that defers Ctrl-C until the end of the block.
+    """Context manager that defers Ctrl-C until its block ends.
 
     The context manager does nothing outside the main thread, or if the signal is ignored or not handled by Python.
 
     Parameters
     ----------
     stop : (1,) integers, optional
-        Set to 0 at the start of the block and to 1 by the signal, so that compiled code returns.
+        Flag for compiled code: set to 0 at the start of the block, and to 1 by the signal to request a return.
     """
 
     def __init__(self, stop: np.ndarray | None = None) -> None:
@@ -110,12 +110,12 @@ class DeferredInterrupt:
 
 
 def handle_pending() -> None:
-    """Call the previous SIGINT handler if a signal is pending; to be called where KeyboardInterrupt does no harm."""
+    """Call the previous SIGINT handler if a signal is pending; for use where KeyboardInterrupt is harmless."""
     _KEYBOARD.handle_pending()
 
 
 def within_a_call() -> bool:
-    """Whether this is the main thread and a `DeferredInterrupt` block is active."""
+    """Whether a `DeferredInterrupt` block is active in the current thread, which must be the main thread."""
     return bool(_KEYBOARD.blocks) and threading.current_thread() is threading.main_thread()
 
 

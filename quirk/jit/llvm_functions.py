@@ -1,8 +1,9 @@
-"""Machine code of single functions, called by pointer as ``function(t, inputs, outputs)``.
+"""Compilation of single functions, called by pointer as ``function(t, inputs, outputs)``.
 
-Such a function is traced: it is run once on traced values, which record its operations as instructions
+Such a function is traced: it is run once on traced values, which emit its operations as instructions
 (`quirk.jit.tracing`). These are compiled without numba's analysis of Python code. Functions with the same instructions
-share their machine code. That of QuIRK's own functions is cached on disk; other code is freed when no longer in use.
+share their machine code. The code of QuIRK's functions is cached on disk; that of user functions is freed when no
+longer in use.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ MOST_COMPILED = 256
 
 
 class Native:
-    """A function in machine code.
+    """The machine code of a function.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class Native:
 
     Attributes
     ----------
-    address : address of the function, valid as long as this object exists
+    address : address of the function, valid while this object exists
     """
 
     def __init__(self, owner: Any, address: int) -> None:
@@ -107,11 +108,10 @@ def from_instructions(write: Callable[..., None], *, keep: bool) -> Native:
 @functools.lru_cache(MOST_COMPILED)
 @global_compiler_lock
 def _linked(code: str, keep: bool) -> Native:
-    """Compile LLVM code, given as text, to machine code that is freed together with the returned object.
+    """Compile LLVM code, given as a string, and return its machine code, which is freed with the returned object.
 
-    Texts that differ only in numerical constants are compiled once: the constants become data of each copy of the
-    machine code.
-    If `keep` is true, the machine code is cached on disk.
+    Strings that differ only in numerical constants are compiled once: the constants become data of each copy of the
+    machine code. If `keep` is true, the machine code is cached on disk.
     """
     text, numbers = _with_constants_as_data(code)
     image, outside = (_stored_image if keep else _image)(text)
@@ -127,9 +127,9 @@ def _linked(code: str, keep: bool) -> Native:
 
 
 def _with_constants_as_data(code: str) -> tuple[str, np.ndarray]:
-    """Return LLVM code that reads its numerical constants from an array, and the array.
+    """Return LLVM code in which numerical constants are read from an array, and this array.
 
-    Constants that allow simplifications, and constant vectors, remain in the code.
+    Constants that allow simplifications, such as zero, and constant vectors remain in the code.
     """
     found: dict[str, int] = {}
     lines: list[str] = []
@@ -154,7 +154,7 @@ _image = functools.lru_cache(MOST_COMPILED)(compiled_image)
 
 @functools.lru_cache(MOST_COMPILED)
 def _stored_image(text: str) -> tuple[bytes, list[str]]:
-    """Return the machine code of LLVM code `text` from the disk cache; if the code is missing, compile and store it.
+    """Return the machine code for the LLVM code `text` from the disk cache; if missing, compile and store it.
 
     The second result is the list of names of the functions that the code calls.
     """
@@ -179,12 +179,12 @@ def _stored_image(text: str) -> tuple[bytes, list[str]]:
 
 @functools.cache
 def _linker() -> Any:
-    """Return LLVM's linker for machine code that can be freed."""
+    """Return an LLVM linker whose machine code can be freed."""
     return llvm.create_lljit_compiler()
 
 
 def call_address(array: TracedValue, index: int, t: TracedValue, inputs: Any, outputs: Any) -> None:
-    """Emit a call ``function(t, inputs, outputs)``; the address of the function is element `index` of an array."""
+    """Emit a call ``function(t, inputs, outputs)`` of the function whose address is element `index` of `array`."""
     build = array.builder
     place = build.bitcast(array.address(index), ir.IntType(64).as_pointer())
     build.call(build.inttoptr(build.load(place), FUNCTION.as_pointer()), [t.value, inputs, outputs])

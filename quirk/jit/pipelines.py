@@ -1,9 +1,9 @@
-"""numba's compiler with modified passes, which compiles kernels in half the time.
+"""Variants of numba's compiler with modified passes, which compile kernels in half the time.
 
 numba optimizes each kernel again at each level of calls, and searches for constructs that kernels do not contain. These
-classes change that through private parts of numba. They are therefore used only with versions for which they have been
-tested (`compilation.TESTED`); other versions compile the same kernels by their own passes. A library is numba's object
-that holds the LLVM code or machine code of one function.
+classes avoid both by overriding private parts of numba. They are therefore used only with versions of numba for which
+they have been tested (`compilation.TESTED`); with other versions the same kernels are compiled by numba's passes. A
+library is numba's object that holds the LLVM code or machine code of one function.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Library(JITCodeLibrary):
         return visited
 
     def link(self, module: Any) -> None:
-        """Link all libraries whose functions this library calls into an LLVM module."""
+        """Link into an LLVM module all libraries whose functions this library calls."""
         for library in self.dependencies():
             own = library._final_module if isinstance(library, KernelLibrary) else library._get_module_for_linking()
             module.link_in(own, preserve=True)
@@ -92,7 +92,7 @@ class KernelLibrary(Library):
     """
 
     def finalize(self) -> None:
-        """Mark the functions so that several entries can each link a copy."""
+        """Mark the functions so that each entry that calls them can link a copy."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
@@ -101,9 +101,9 @@ class KernelLibrary(Library):
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        """Return the code of the kernel together with all code that it calls.
+        """Return the code of the kernel linked with all code that it calls.
 
-        Functions compiled by plain numba are linked with it.
+        This includes functions compiled by numba without modifications.
         """
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
@@ -111,7 +111,7 @@ class KernelLibrary(Library):
         return self._shared_module
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return a null pointer, because a kernel has no machine code of its own."""
+        """Return a null pointer, because the machine code of a kernel is part of its entries."""
         return 0
 
     @property
@@ -124,7 +124,7 @@ class KernelLibrary(Library):
 
 
 class EntryLibrary(Library):
-    """Code of an entry or component with all its kernels, optimized together.
+    """Code of an entry or component, optimized together with all its kernels.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class EntryLibrary(Library):
 
 
 class Lowering(NativeLowering):
-    """Compiler pass that generates LLVM code into a library of the class `library`."""
+    """numba pass that generates LLVM code into a library of the class `library`."""
 
     library: type[JITCodeLibrary]
 
@@ -187,7 +187,7 @@ class Lowering(NativeLowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class KernelLowering(Lowering):
-    """Compiler pass that generates the LLVM code of kernels."""
+    """numba pass that generates the LLVM code of kernels."""
 
     _name: Any = "kernel_lowering"
     library = KernelLibrary
@@ -195,7 +195,7 @@ class KernelLowering(Lowering):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class EntryLowering(Lowering):
-    """Compiler pass that generates the LLVM code of entries."""
+    """numba pass that generates the LLVM code of entries."""
 
     _name: Any = "entry_lowering"
     library = EntryLibrary
@@ -210,7 +210,7 @@ class CachingContext(Context):
         self.__dict__ = context.__dict__
 
     def resolve_function_type(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Return the signature of a call with these argument types, or None if there is none."""
+        """Return the signature of a call with the given argument types, or None if there is none."""
         if (isinstance(function, types.Type) and not isinstance(function, types.Function)) or keywords:
             return super().resolve_function_type(function, arguments, keywords)
         case = function, arguments
@@ -238,7 +238,7 @@ class TypeInference(NopythonTypeInference):
 
 
 class Compiler(CompilerBase):
-    """numba's compiler with QuIRK's passes, and without passes that kernels do not need."""
+    """numba's compiler with modified passes, and without passes that kernels do not need."""
 
     lowering: type[Lowering]
 

@@ -1,9 +1,10 @@
-"""Records of arrays: named tuples that kernels pass on by address.
+"""Records of arrays: named tuples that kernels pass by address.
 
-At each call numba passes a named tuple member by member, each array as seven numbers. For the tables of the compiled
-solver these are several hundred numbers; passing them took more than half of the compilation time and slowed down short
-calls. A record is converted from Python once, at the call of an entry; kernels load the members they need. Members are
-numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to members.
+numba passes a named tuple member by member at each call, each array as seven numbers. For the tables of the compiled
+solver this amounts to several hundred numbers; passing them took more than half of the compilation time and slowed down
+short calls. A record is converted from Python once, at the call of an entry; kernels load the members they need.
+Members are numbers, flat C-contiguous arrays and other records. Kernels may write to the elements of arrays, but not to
+members.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ class RecordType(types.Type):
 
     @property
     def key(self) -> Any:
-        """Key by which numba compares types: equal for equal record types."""
+        """Key by which numba compares types; it is equal for equal record types."""
         return self.record_class, self.members
 
     @property
     def mangling_args(self) -> Any:
-        """Short name of the type, used in the names of compiled functions; by default numba lists all members."""
+        """Short name of the type for the names of compiled functions; numba's default lists all members."""
         return self.record_class.__name__, ()
 
 
@@ -90,7 +91,7 @@ def record(of: RecordClass) -> RecordClass:
 
 
 def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
-    """Return all arrays of floats in a record and its nested records, except the fields in `leave_out`."""
+    """Return all arrays of floats in a record and its nested records, except the fields named in `leave_out`."""
     found: list[np.ndarray] = []
     for name, member in zip(of._fields, of, strict=True):
         if name in leave_out:
@@ -105,12 +106,12 @@ def real_arrays(of: Any, leave_out: Collection[str] = ()) -> list[np.ndarray]:
 
 
 def copies(arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
-    """Return copies of arrays, which `restore` can write back later."""
+    """Return copies of arrays, from which `restore` can restore them."""
     return [array.copy() for array in arrays]
 
 
 def restore(arrays: Iterable[np.ndarray], saved: Iterable[np.ndarray]) -> None:
-    """Write the numbers saved by `copies` to the original arrays, or to the arrays of another record of the class."""
+    """Write the values `saved` by `copies` to the original arrays, or to those of another record of the class."""
     for array, numbers in zip(arrays, saved, strict=True):
         array[:] = numbers
 
@@ -153,7 +154,7 @@ def _member(context: Any, builder: Any, kind: RecordType, value: Any, name: str)
 
 
 def _load(builder: Any, place: Any) -> Any:
-    """Emit a load of a value that no kernel modifies, so that LLVM can move it out of loops."""
+    """Emit the load of a value that no kernel modifies, marked such that LLVM can move it out of loops."""
     loaded = builder.load(place)
     loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
     return loaded

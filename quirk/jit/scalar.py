@@ -1,8 +1,8 @@
 """Base classes of values that replace floats, such as traced values and dual numbers.
 
 Traced values stand for numbers of machine code that is being generated; operations on them emit instructions. Lanes are
-the eight entries of a vector register. The integer 0 stands for a number that is zero for every input; operations on it
-are skipped. A jet is a number with time derivatives and a gradient.
+the eight entries of a vector register. The integer 0 represents a structural zero, a number that is zero for every
+input; operations on it are skipped. A jet is a number with time derivatives and a gradient.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 
 class Scalar:
-    """Base class of a number, of eight lanes, or of an array, on which jets and force laws operate as on floats.
+    """Base class of numbers, vectors of eight lanes, and arrays that replace floats in jets and force laws.
 
     Numbers have the methods `splat`, `function`, `compared` and `chosen`; lanes have `lane` and `replaced`; arrays have
     `load`, `store` and `zero`, and arrays of kernels also `load4`, `store4`, `gathered`, `halved`
@@ -33,7 +33,7 @@ class Scalar:
 
     @property
     def written(self) -> bool:
-        """Whether operations emit instructions of machine code, so that values are not known yet."""
+        """Whether operations emit instructions of machine code instead of computing values."""
         raise NotImplementedError
 
     @classmethod
@@ -42,7 +42,7 @@ class Scalar:
         raise NotImplementedError
 
     def function(self, name: str, *numbers: Any) -> Any:
-        """Evaluate the function called `name`, a function of the module `math` or "rint", for the given numbers."""
+        """Evaluate the function `name` at the given numbers; `name` is a function of the module `math`, or "rint"."""
         raise NotImplementedError
 
     def compared(self, operator: str, other: Any) -> Any:
@@ -56,28 +56,28 @@ def is_traced(x: Any) -> bool:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether x is the integer 0, which stands for a number that is zero for every input."""
+    """Whether x is the integer 0, which represents a number that is zero for every input."""
     return type(x) is int and x == 0
 
 
 def plus(a: Any, b: Any) -> Any:
-    """Return a + b; no addition is done if either is the integer 0."""
+    """Return a + b; the addition is skipped if either is the integer 0."""
     if type(a) is int and a == 0:  # as `is_zero`, but without the calls, which take longer than the sum
         return b
     return a if type(b) is int and b == 0 else a + b
 
 
 def times(a: Any, b: Any) -> Any:
-    """Return a * b; no multiplication is done if either is the integer 0."""
+    """Return a * b; the multiplication is skipped if either is the integer 0."""
     return 0 if (type(a) is int and a == 0) or (type(b) is int and b == 0) else a * b
 
 
 class Entries(Scalar):
-    """Eight numbers that are stored separately instead of in a vector register, such as the gradient of a jet.
+    """Eight numbers, such as the gradient of a jet, as a list instead of a vector register.
 
     Attributes
     ----------
-    entries : the numbers; the integer 0 stands for a number that is zero for every input
+    entries : the numbers; the integer 0 represents a number that is zero for every input
     number : class of the numbers
     """
 
@@ -88,11 +88,11 @@ class Entries(Scalar):
 
     @property
     def written(self) -> bool:
-        """Whether operations on any of the numbers emit instructions of machine code."""
+        """Whether operations on any of the numbers emit instructions of machine code instead of computing values."""
         return any(is_traced(x) for x in self.entries)
 
     def replaced(self, lane: int, x: Any) -> Any:
-        """Return a copy in which the number `lane` is replaced by x."""
+        """Return a copy in which the number with index `lane` is replaced by x."""
         entries = self.entries.copy()
         entries[lane] = x
         return type(self)(entries)

@@ -1,9 +1,10 @@
 """Vectors of eight doubles for the vector registers of the processor, in compiled kernels.
 
 The eight entries of a vector are its lanes. A kernel reads a vector with `load(array, at)`, computes with + - * / and
-writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array of eight.
-Functions that are not `traced` require constant arguments and are for traced functions only (see `quirk.jit.tracing`).
-Arrays are flat and C-contiguous; an index counts elements, is never negative and is not checked.
+writes it with `store(array, at, lanes)`; the same source runs as plain Python, where a vector is an array (8,).
+Functions that are not `traced` require constant indices and can be called by traced functions only (see
+`quirk.jit.tracing`). Arrays are flat and C-contiguous; indices count elements, must not be negative and are not
+checked.
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ def aligned(size: int, fill: bool = True) -> np.ndarray:
 
 @traced
 def load(array: Any, at: Any) -> Any:
-    """Load a vector of eight adjacent elements of a flat array, from element `at` on."""
+    """Load a vector of eight adjacent elements of a flat array, beginning at element `at`."""
     return array.load(at) if isinstance(array, Scalar) else array[at : at + WIDTH].copy()
 
 
 @traced
 def store(array: Any, at: Any, lanes: Any) -> None:
-    """Store a vector of eight lanes in adjacent elements of a flat array, from element `at` on."""
+    """Store a vector of eight lanes in adjacent elements of a flat array, beginning at element `at`."""
     if isinstance(array, Scalar):
         array.store(at, lanes)
     else:
@@ -46,7 +47,7 @@ def store(array: Any, at: Any, lanes: Any) -> None:
 
 @traced
 def halved(array: Any) -> Any:
-    """Return a view of an array for which `load` and `store` access only the first four of eight elements."""
+    """Return a view of an array in which `load` and `store` access only the first four of every eight elements."""
     return array.halved() if isinstance(array, Scalar) else array
 
 
@@ -58,7 +59,7 @@ def widened(lanes: Any) -> Any:
 
 @traced
 def zero_of(array: Any) -> Any:
-    """Return a vector of zeros, with as many lanes as `load` reads from an array: eight, or four if it is halved."""
+    """Return a vector of zeros with as many lanes as `load` reads from an array: eight, or four if it is halved."""
     return array.zero.splat(array.lanes) if isinstance(array, Scalar) else np.zeros(WIDTH)
 
 
@@ -107,13 +108,13 @@ def highest(lanes: Any) -> Any:
 
 @traced
 def root(lanes: Any) -> Any:
-    """Return the square roots of the lanes."""
+    """Return the square roots of the lanes of a vector."""
     return lanes.root() if isinstance(lanes, TracedValue) else np.sqrt(lanes)
 
 
 @traced
 def rounding_error(a: Any, b: Any, product: Any) -> Any:
-    """Return the rounding error a b - product, exactly; `product` is the rounded product of a and b."""
+    """Return the exact rounding error a b - product, where `product` is the rounded product of a and b."""
     for x in (a, b):
         if isinstance(x, TracedValue):
             return x.fused(b if x is a else a, -product)
@@ -122,7 +123,7 @@ def rounding_error(a: Any, b: Any, product: Any) -> Any:
 
 
 def _halves(x: Any) -> tuple[Any, Any]:
-    """Return two numbers of 26 binary digits whose sum is x (T. J. Dekker, Numer. Math. 18 (1971) 224-242)."""
+    """Return two numbers of 26 binary digits each, whose sum is x (Dekker, Numer. Math. 18 (1971) 224-242)."""
     scaled = 134217729.0 * x  # 2^27 + 1
     high = scaled - (scaled - x)
     return high, x - high
@@ -130,17 +131,17 @@ def _halves(x: Any) -> tuple[Any, Any]:
 
 @traced
 def greater(a: Any, b: Any) -> Any:
-    """Return the larger of two vectors lane by lane; `a` where `b` is NaN."""
+    """Return the larger of two vectors, lane by lane; where `b` is NaN, the result is `a`."""
     return a.greater(b) if isinstance(a, TracedValue) else np.where(b > a, b, a)
 
 
 def spread(lanes: Any, lane: int) -> Any:
-    """Return a vector whose entries are all equal to lane `lane` of another vector; the index is a constant."""
+    """Return a vector with lane `lane` of another vector in all lanes; the index is a constant."""
     return lanes.spread(lane) if isinstance(lanes, TracedValue) else np.full(len(lanes), lanes[lane])
 
 
 def permuted(lanes: Any, order: Sequence[int]) -> Any:
-    """Return a vector with its first lanes permuted; `order` holds their indices, which are constants."""
+    """Return a vector with its first lanes permuted; `order` holds their constant indices."""
     return lanes.permuted(order) if isinstance(lanes, TracedValue) else lanes[[*order, *range(len(order), len(lanes))]]
 
 
@@ -159,7 +160,7 @@ def replaced(lanes: Any, lane: int, x: Any) -> Any:
 
 
 def reciprocal_above(size: Any, limit: Any, x: Any) -> Any:
-    """Return 1 / x where `size` is above `limit`, and 0 otherwise; a NaN in `size` propagates."""
+    """Return 1 / x where `size` is above `limit`, 0 elsewhere, and NaN where `size` is NaN."""
     if isinstance(size, TracedValue):
         return size.reciprocal_above(limit, x)
     return 0.0 if size <= limit else 1.0 / x
@@ -167,13 +168,13 @@ def reciprocal_above(size: Any, limit: Any, x: Any) -> Any:
 
 @traced
 def load4(array: Any, at: Any) -> Any:
-    """Load a vector of four adjacent elements of a flat array, from element `at` on."""
+    """Load a vector of four adjacent elements of a flat array, beginning at element `at`."""
     return array.load4(at) if isinstance(array, Scalar) else array[at : at + WIDTH // 2].copy()
 
 
 @traced
 def store4(array: Any, at: Any, lanes: Any) -> None:
-    """Store a vector of four lanes in adjacent elements of a flat array, from element `at` on."""
+    """Store a vector of four lanes in adjacent elements of a flat array, beginning at element `at`."""
     if isinstance(array, Scalar):
         array.store4(at, lanes)
     else:
@@ -188,12 +189,12 @@ def gathered(array: Any, indices: Sequence[Any]) -> Any:
 
 
 def shuffled(a: Any, b: Any, order: Sequence[int]) -> Any:
-    """Return a vector of lanes of a and b with the indices `order`; for vectors of n lanes, n + k is lane k of b."""
+    """Return the lanes with indices `order` of the concatenated vectors a and b."""
     return a.shuffled(b, order) if isinstance(a, TracedValue) else np.concatenate([a, b])[list(order)]
 
 
 def transposed8(rows: Sequence[Any]) -> list[Any]:
-    """Return the columns of a matrix (8, 8) given as eight vectors, its rows."""
+    """Return the columns of a matrix (8, 8) whose rows are given as eight vectors."""
     rows = list(rows)
     for step in (1, 2, 4):
         low = [k + half * WIDTH for k in range(WIDTH) if not k & step for half in (0, 1)]

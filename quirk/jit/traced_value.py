@@ -1,4 +1,4 @@
-"""Numbers, vectors and arrays of a kernel that is being compiled, whose operations emit instructions.
+"""Traced values: numbers, vectors and arrays of a kernel under compilation, whose operations emit instructions.
 
 Lanes are the eight entries of a vector register. A halved array is a view of an array in which only the first four of
 every eight elements are accessed.
@@ -53,7 +53,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context manager for operations with Python's results: no fused operations, and signed zeros."""
+    """Context manager for bit-identical results with Python: no fused operations, and signed zeros."""
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield
@@ -62,7 +62,7 @@ def exactly() -> Iterator[None]:
 
 
 class TracedValue(Scalar):
-    """A value in a kernel that is being compiled; operations on it emit instructions.
+    """A value in a kernel under compilation; operations on it emit instructions.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class TracedValue(Scalar):
         return truth.selected(a, b)
 
     def like(self, kind: Any, value: Any) -> TracedValue:
-        """Return an LLVM value of the same kernel, wrapped as a traced value of numba type `kind`."""
+        """Return the LLVM value `value` of this kernel as a traced value of numba type `kind`."""
         return TracedValue(self.context, self.builder, kind, value)
 
     def splat(self, kind: LanesType = LANES) -> TracedValue:
@@ -119,11 +119,11 @@ class TracedValue(Scalar):
 
     @property
     def zero(self) -> TracedValue:
-        """The number zero in this kernel."""
+        """The number zero as a traced value of this kernel."""
         return self._constant(0.0)
 
     def number(self) -> TracedValue:
-        """Return an integer or double as a double."""
+        """Convert an integer or double to a double."""
         if self.kind is types.float64:
             return self
         signed = isinstance(self.kind, types.Integer) and getattr(self.kind, "signed", True)
@@ -131,7 +131,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, convert(self.value, DOUBLE))
 
     def _as_index(self) -> Any:
-        """Return an integer of any size as a 64-bit integer."""
+        """Convert an integer of any size to a 64-bit integer."""
         if self.kind.bitwidth == INDEX.width:
             return self.value
         extend = self.builder.sext if self.kind.signed else self.builder.zext
@@ -151,7 +151,7 @@ class TracedValue(Scalar):
 
     @property
     def lanes(self) -> LanesType:
-        """Type of the vectors loaded from this array: eight lanes, or four for a view returned by `halved`."""
+        """Type of the vectors loaded from this array: eight lanes, or four for a halved array."""
         return HALF if self.kind is HALVED else LANES
 
     def halved(self) -> TracedValue:
@@ -159,44 +159,44 @@ class TracedValue(Scalar):
         return self.like(HALVED, self.value)
 
     def load(self, index: Any) -> TracedValue:
-        """Load a vector of eight adjacent elements of this array, from element `index` on.
+        """Load a vector of eight adjacent elements of this array, beginning at element `index`.
 
-        Four elements are loaded if the array is a view returned by `halved`.
+        For a halved array, four elements are loaded.
         """
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         return self.like(self.lanes, self.builder.load(pointer, align=8))
 
     def store(self, index: Any, lanes: Any) -> None:
-        """Store a vector in eight adjacent elements of this array, from element `index` on.
+        """Store a vector in eight adjacent elements of this array, beginning at element `index`.
 
-        Four elements are stored if the array is a view returned by `halved`.
+        For a halved array, four elements are stored.
         """
         pointer = self.builder.bitcast(self.address(index), self.lanes.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(self.lanes).value, pointer, align=8)
 
     def load4(self, index: Any) -> TracedValue:
-        """Load a vector of four adjacent elements of this array."""
+        """Load a vector of four adjacent elements of this array, beginning at element `index`."""
         pointer = self.builder.bitcast(self.address(index), HALF.vector.as_pointer())
         return self.like(HALF, self.builder.load(pointer, align=8))
 
     def store4(self, index: Any, lanes: Any) -> None:
-        """Store a vector of four lanes in adjacent elements of this array."""
+        """Store a vector of four lanes in adjacent elements of this array, beginning at element `index`."""
         pointer = self.builder.bitcast(self.address(index), HALF.vector.as_pointer())
         self.builder.store(self._constant(lanes).splat(HALF).value, pointer, align=8)
 
     def gathered(self, indices: Sequence[Any]) -> TracedValue:
-        """Load a vector of eight elements of this array with the given indices."""
+        """Return a vector of the elements of this array with the given eight indices."""
         lanes = ir.Constant(VECTOR, ir.Undefined)
         for k, index in enumerate(indices):
             lanes = self.builder.insert_element(lanes, self[index].value, ir.Constant(INT, k))
         return self.like(LANES, lanes)
 
     def shuffled(self, other: TracedValue, order: Sequence[int]) -> TracedValue:
-        """Return a vector of lanes of this vector and of `other`, with the indices `order`; see `simd.shuffled`."""
+        """Return the lanes with indices `order` of the concatenated vectors `self` and `other`."""
         return self.like(self.kind, self._shuffled(other.value, list(order)))
 
     def folded(self, combine: Callable[[Any, Any], Any]) -> TracedValue:
-        """Reduce the lanes to one number; `combine` is applied to upper and lower half until one lane is left."""
+        """Reduce the lanes to one number by applying `combine` to the upper and lower half repeatedly."""
         part, width = self.value, WIDTH
         while width > 1:
             width //= 2
@@ -208,16 +208,16 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(part, ir.Constant(INT, 0)))
 
     def greater(self, other: Any) -> TracedValue:
-        """Return the larger of two vectors lane by lane."""
+        """Return the larger of two vectors, lane by lane."""
         a, b = self.splat().value, self._constant(other).splat().value
         return self.like(LANES, self.builder.select(self.builder.fcmp_ordered(">", b, a), b, a))
 
     def spread(self, lane: int) -> TracedValue:
-        """Return a vector whose entries are all equal to lane `lane` of this vector."""
+        """Return a vector with lane `lane` of this vector in all lanes."""
         return self.like(self.kind, self._shuffled(self.value, [lane] * self.kind.width))
 
     def permuted(self, order: Sequence[int]) -> TracedValue:
-        """Return a copy of this vector with its first lanes permuted."""
+        """Return a copy of this vector with its first lanes permuted; `order` holds their indices."""
         return self.like(self.kind, self._shuffled(self.value, [*order, *range(len(order), self.kind.width)]))
 
     def replaced(self, lane: int, number: Any) -> TracedValue:
@@ -239,20 +239,20 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.extract_element(self.value, ir.Constant(INT, lane)))
 
     def reciprocal_above(self, limit: Any, of: TracedValue) -> TracedValue:
-        """Return 1 / `of` where this number is above `limit`, and 0 otherwise."""
+        """Return 1 / `of` where this number is above `limit`, and 0 elsewhere."""
         small = self.builder.fcmp_ordered("<=", self.value, self._constant(limit).number().value)
         zero = ir.Constant(DOUBLE, 0.0)
         return self.like(types.float64, self.builder.select(small, zero, (1.0 / of).value))
 
     def compared(self, operator: str, other: Any) -> TracedValue:
-        """Compare this number with another; the result is false if either is NaN, except for "!="."""
+        """Return the comparison with another number by `operator`, such as "<"; false for NaN, except for "!="."""
         a, b = self.number().value, self._constant(other).number().value
         # Only "!=" is true for NaN.
         compare = self.builder.fcmp_unordered if operator == "!=" else self.builder.fcmp_ordered
         return self.like(types.boolean, compare(operator, a, b))
 
     def logical(self, operator: str, other: Any) -> TracedValue:
-        """Combine two conditions by "and_", "or_" or "xor"."""
+        """Return the combination of two conditions by `operator`: "and_", "or_" or "xor"."""
         value = other.value if isinstance(other, TracedValue) else ir.Constant(ir.IntType(1), int(bool(other)))
         return self.like(types.boolean, getattr(self.builder, operator)(self.value, value))
 
@@ -266,13 +266,13 @@ class TracedValue(Scalar):
         return self.like(a.kind, self.builder.select(self.value, a.value, b.value))
 
     def root(self) -> TracedValue:
-        """Return the square roots of the lanes."""
+        """Return the square roots of the lanes of this vector."""
         signature = ir.FunctionType(VECTOR, [VECTOR])
         function = cgutils.get_or_insert_function(self.builder.module, signature, f"llvm.sqrt.v{WIDTH}f64")
         return self.like(LANES, self.builder.call(function, [self.value]))
 
     def fused(self, factor: Any, term: Any) -> TracedValue:
-        """Return the product of this value and `factor` plus `term`, rounded once."""
+        """Return this value times `factor` plus `term`, rounded once (fused multiply-add)."""
         operands = [self, self._constant(factor), self._constant(term)]
         lanes = next((x.kind for x in operands if isinstance(x.kind, LanesType)), None)
         values = [(x.number() if lanes is None else x.splat(lanes)).value for x in operands]
@@ -282,7 +282,7 @@ class TracedValue(Scalar):
         return self.like(types.float64 if lanes is None else lanes, self.builder.call(function, values))
 
     def function(self, name: str, *numbers: Any) -> TracedValue:
-        """Emit a call of the function called `name` for doubles; it is a function of the module `math`, or "rint"."""
+        """Emit a call of the function `name` of doubles, a function of the module `math` or "rint"."""
         values = [self._constant(x).number().value for x in numbers]
         kind = ir.FunctionType(DOUBLE, [DOUBLE] * len(values))
         # Three functions are instructions of the processor; all others are in the C library.
@@ -293,7 +293,7 @@ class TracedValue(Scalar):
         return self.like(types.float64, self.builder.call(function, values))
 
     def computed(self, function: Callable[..., Any], arguments: Sequence[Any], count: int) -> list[TracedValue]:
-        """Emit a call of a function that is compiled separately, with its loops and branches.
+        """Emit a call of a separately compiled function, which may contain loops and branches.
 
         The function takes this array, then `arguments`: first integers known at compilation, then doubles. It returns
         `count` doubles.

@@ -1,7 +1,7 @@
 """Entries that release Python's global interpreter lock, so that several threads compute at the same time.
 
-The same source is compiled a second time, on first use. Only threads that own all arrays that they pass may call such
-an entry.
+The same source is compiled a second time, on first use. Such an entry may be called only with arrays that no other
+thread uses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .compilation import ENTRY_OPTIONS, Entry, plain_python
 
 
 class _Thread(threading.local):
-    """Flag of each thread: whether `present` returns entries that release the lock."""
+    """Per-thread flag: whether `present` returns entries that release the lock."""
 
     releases = False
 
@@ -30,7 +30,7 @@ _THREAD = _Thread()
 
 @contextlib.contextmanager
 def releasing() -> Iterator[None]:
-    """Context in which `present` returns entries that release the lock, for calls in the current thread."""
+    """Context manager in which `present` returns entries that release the lock, for calls in the current thread."""
     before, _THREAD.releases = _THREAD.releases, True
     try:
         yield
@@ -39,13 +39,13 @@ def releasing() -> Iterator[None]:
 
 
 def present(entry: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the given entry or, within `releasing`, its counterpart that releases the lock."""
+    """Return the given entry or, inside a `releasing` block, its counterpart that releases the lock."""
     return unlocked(entry) if _THREAD.releases else entry
 
 
 @functools.cache
 def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the counterpart of an entry that releases the lock while it runs."""
+    """Return the counterpart of an entry that releases the interpreter lock while it runs."""
     source = getattr(entry, "py_func", entry)
     # Another name, under which its machine code is cached.
     function = FunctionType(
@@ -56,7 +56,7 @@ def unlocked(entry: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def unlocked_entry(*, needed_by: str, effort: float) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a function as `entry` does; the compiled function releases the lock while it runs."""
+    """Decorate a function like `entry`; the compiled function releases the interpreter lock while it runs."""
 
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         if plain_python():

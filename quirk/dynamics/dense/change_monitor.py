@@ -1,7 +1,7 @@
 """Detection of discontinuities of user functions and of switching laws within accepted steps, for runs in Python.
 
-The functions are evaluated between the stages of each accepted step. `quirk.dynamics.sparse.stepping.probed_functions`
-does this for compiled runs. A break is a time at which a step must end.
+The functions are sampled between the stages of each accepted step. The counterpart for compiled runs is
+`quirk.dynamics.sparse.stepping.probed_functions`. A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ DIFFERENCE = 1e-4
 def user_function_values(
     model: Model, angles: Callable[[float], Mapping[str, np.ndarray]], fixed: bool
 ) -> Callable[[float, np.ndarray], np.ndarray] | None:
-    """Return a function of (t, y) that evaluates all user functions of a model; None if there are none.
+    """Return a function of (t, y) that evaluates all user functions of a model, or None if there are none.
 
-    The values are loads, derivatives of motions, and entries of b; NaN if a function fails. Unless the step size is
-    `fixed`, the loads of force laws that switch on and off are evaluated as well. `angles` is a
-    function of time that returns approximate joint angles with full turns.
+    The values are loads, derivatives of motions, and entries of b; they are NaN if a function fails. Unless the step
+    size is `fixed`, the loads of switching force laws are also evaluated. `angles` is a function of time that returns
+    approximate joint angles with full turns.
     """
     elements = [(element, rows) for element, rows in model.forces if _is_sampled(element, fixed)]
     motions = [m for placed in model.relations for m in placed.relation.motions if m.kind == FUNCTION]
@@ -73,10 +73,10 @@ def user_function_values(
 
 
 def _is_sampled(element: ForceElement, fixed: bool) -> bool:
-    """Return whether the functions of a force element are sampled within steps.
+    """Return whether a force element is sampled within steps.
 
-    The functions are sampled for elements that have or follow a user function and, unless the step size is `fixed`, for
-    laws that may switch on and off.
+    Elements with a user function or a user-defined motion are sampled and, unless the step size is `fixed`, also laws
+    that may switch on and off.
     """
     of_law = element.of_user if fixed else element.wakes
     return of_law or any(element.motion(name).kind == FUNCTION for name in element.motions)
@@ -87,7 +87,8 @@ class ChangeMonitor:
 
     Parameters
     ----------
-    f, values : y' and the values of all user functions, as functions of (t, y)
+    f : function of (t, y) that returns y'
+    values : function of (t, y) that returns the values of all user functions
     breaks : times at which steps must end; located jumps are added
     gap : maximum time between two samples of the functions, s
     """
@@ -99,7 +100,7 @@ class ChangeMonitor:
         self._noisy = False
 
     def __call__(self, step: InterpolatedStep, fixed: bool = False) -> bool:
-        """Search a step for jumps; return whether it must be repeated because a break was added within it."""
+        """Search a step for jumps; return True if it must be repeated because a break was added within it."""
         h, piece = step.t_new - step.t, self._breaks.piece(step.t)
         if self._noisy or h <= self._gap:
             return False
@@ -133,9 +134,9 @@ class ChangeMonitor:
     def _add_break(
         self, value: Values, slope: np.ndarray, step: InterpolatedStep, a: float, b: float, fixed: bool
     ) -> bool:
-        """Add a break (end of a step) at a jump of `value` between times a and b (s); return whether one was added.
+        """Add a break at a jump of `value` between the times a and b (s); return whether one was added.
 
-        A jump is a change that exceeds the usual rate of change, `slope`.
+        A jump is a change that exceeds the typical rate of change, `slope`, times b - a.
         """
         change = locate_change(lambda t: value(t) - slope * (t - a), a, b)
         if change is not None and change.jump:

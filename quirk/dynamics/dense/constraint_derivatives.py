@@ -1,8 +1,8 @@
 """Right-hand sides of the constraints differentiated to any order, and kappa = (d/dt A^T) lambda.
 
-Source: "Two-dimensional constraints", which gives A q' = nu, A q'' = gamma, and so on up to sigma, and kappa = (d/dt
-A^T) lambda, for planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all constraints and
-orders. There are n bodies and m constraint rows.
+Source: "Two-dimensional constraints", which gives A q' = nu, A q'' = gamma, and so on up to sigma, and kappa, for
+planar joints. Here q' is (v_0, omega_0, v_1, ...), and one recurrence covers all constraints and orders. There are n
+bodies and m constraint rows.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ class ConstraintDerivatives:
 
     Attributes
     ----------
-    A : (m, 6 n) rows over (v_0, omega_0, v_1, ...), velocities in the inertial frame and angular velocities in body
-        axes
-    right_hand_sides : (m, K)
-        Column k - 1 is the required value of A times derivative k - 1 of these velocities: nu, gamma, eta, sigma, ...
-    A_dot : (m, 6 n) rate of A along the motion
+    A : (m, 6 n) constraint rows over (v_0, omega_0, v_1, ...), with v in the inertial frame and omega in body axes
+    right_hand_sides : (m, K) right-hand sides nu, gamma, eta, sigma, ...
+        Column k - 1 is the value of A times derivative k - 1 of the velocities.
+    A_dot : (m, 6 n) time derivative of A along the motion
     labels : names of the m rows
     """
 

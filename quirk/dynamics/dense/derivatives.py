@@ -6,7 +6,7 @@ which is the k-th derivative of the equations of motion and of the constraints,
     M a^(k) = Q^(k) + sum_{m > 0} C(k, m) (A^(m))^T lambda^(k-m) + A^T lambda^(k),     A a^(k) = b_k,
 
 where for m = 1 the sum is kappa = (d/dt A^T) lambda, and b_k is minus the derivative of Phi of order k + 2 at a^(k) =
-0: gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which has the
+0: gamma, eta, sigma. One factorization serves all orders. Source: "Two-dimensional constraints", which gives the
 right-hand sides up to sigma, and kappa, for planar joints; here they follow from the time derivatives of any
 constraint.
 """
@@ -37,7 +37,7 @@ class Derivatives:
     ----------
     linear : (K, n, 3) acceleration, jerk, snap, ... of the centers of mass, inertial frame
     angular : (K, n, 3) first, second, ... derivatives of the components of the angular velocity in body axes
-    multipliers : (K, m); of minimum norm in the model's row scale at all times where rows are redundant
+    multipliers : (K, m); if rows are redundant, those of minimum norm in the model's row scale
     force, torque : (K, j, 3) load that body i of each constraint exerts on body j at the joint point of j, inertial
         frame
     """
@@ -54,8 +54,8 @@ def derivatives(
 ) -> Derivatives:
     """Return the accelerations at a state that satisfies the constraints, and their time derivatives.
 
-    `order` is K, the number of results: accelerations and K - 1 time derivatives. `independent` (m,) marks the
-    independent rows of the m rows, by default all; see `constrained_motion`.
+    `metric` is the mass metric. `order` is K: the results are the accelerations and their first K - 1 time derivatives.
+    `independent` (m,) marks the independent rows of the m rows, by default all; see `constrained_motion`.
     """
     n, kin = len(model.mass), Kinematics.of(state)
     motion, R = PoseDerivatives.of(kin, order + 1), kin.rotation[:-1]
@@ -93,7 +93,7 @@ def derivatives(
 
 
 def _free_turn(model: Model, motion: PoseDerivatives, torque: np.ndarray, k: int) -> np.ndarray:
-    """Return time derivative k + 1 of the angular velocities (n, 3) without constraints, in the inertial frame.
+    """Return time derivative k + 1 of the unconstrained angular velocities (n, 3), in the inertial frame.
 
     The result follows from derivative k of the torques (n, 3), inertial frame: (J omega)^(k+1) = tau^(k), with J in the
     inertial frame.
@@ -111,8 +111,8 @@ def _free_turn(model: Model, motion: PoseDerivatives, torque: np.ndarray, k: int
 class DenseSharing:
     """Multipliers of minimum norm for redundant rows, with their time derivatives.
 
-    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y with a function y(t). The object stores
-    the derivatives of y from one order to the next.
+    With row scales D, lambda has minimum norm at all times if D^2 lambda = A y for some function y(t). The object
+    stores the derivatives of y of the orders computed so far.
     """
 
     def __init__(self, model: Model, rank: int) -> None:
@@ -120,7 +120,7 @@ class DenseSharing:
         self.y: list[np.ndarray] = []
 
     def shared(self, multipliers: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the multipliers (m,) of minimum norm; at later calls, their time derivatives of orders 1, 2, ...
+        """Return the multipliers (m,) of minimum norm; the k-th call returns their time derivative of order k (from 0).
 
         Parameters
         ----------

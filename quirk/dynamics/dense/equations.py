@@ -23,7 +23,7 @@ def motion(
     independent: np.ndarray | None = None,
     least: float = ROUND_OFF,
 ) -> ConstrainedMotion:
-    """Return the accelerations and constraint forces of a model at one state, with friction.
+    """Return the accelerations and constraint forces of a model at one state, including friction.
 
     Arguments are as for `constrained_motion`.
     """
@@ -41,8 +41,7 @@ def equations(
 ) -> tuple[list[Exerted], Solve]:
     """Return the loads of all force elements, and a function that solves the equations of motion for given loads.
 
-    Friction has the magnitudes that are stored in the friction elements. The other arguments are as for
-    `constrained_motion`.
+    Friction has the magnitudes stored in the friction elements. The arguments are as for `constrained_motion`.
     """
     rows, moving = constraint_rows(model, kin, t), PoseDerivatives.of(kin, 1)
 

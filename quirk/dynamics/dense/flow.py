@@ -1,7 +1,8 @@
 """Right-hand side f of y' = f(t, y) for a whole system, and projection of y onto the constraints, dense.
 
-A flat state y (13 n + k,) holds 13 numbers for each of n bodies, then k auxiliary states. There are m constraint rows.
-The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+A flat state y (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. There are m
+constraint rows. The pivot of a row is its squared distance from the span of the rows before it, in the order of
+elimination.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ WORSE = 0.1
 
 
 class Chooser(Protocol):
-    """Protocol of objects that select independent rows; implemented by the compiled solver."""
+    """Protocol of objects that select independent rows, as implemented by the compiled solver."""
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask (m,) of the rows that are selected as independent."""
+        """Mask (m,) of the rows selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the rows that are independent at almost all states near `state`; return their number.
+        """Select the rows that are independent at almost all states near `state`, and return their number.
 
         t is the time, s.
         """
 
     def choose_state(self, state: State, t: float) -> None:
-        """Select the same number of independent rows at another state on the constraints, at time t (s)."""
+        """Select the same number of independent rows at another state on the constraints; t is the time, s."""
 
 
 class Flow:
@@ -55,8 +56,8 @@ class Flow:
     Attributes
     ----------
     rank : int
-        Number of rows that are independent almost everywhere. Inner stages of a step violate the constraints slightly,
-        so that redundant rows appear independent; they use the rows selected on the constraints.
+        Number of rows that are independent at almost all states. Inner stages of a step violate the constraints
+        slightly, so that redundant rows appear independent; they use the rows selected at a state on the constraints.
     evaluations : int
         Number of evaluations of the right-hand side.
     trouble : Exception or None
@@ -152,7 +153,7 @@ class Flow:
     ) -> np.ndarray:
         """Return the rates (k,) of the auxiliary states: of internal variables and of work.
 
-        `acts` are the loads of the force elements, and `multipliers` those of the constraint rows.
+        `acts` are the loads of the force elements, and `multipliers` (m,) the multipliers of the constraint rows.
         """
         model, carried = self.model, self.model.carried
         moves = np.concatenate([kin.velocity, kin.spin], axis=1)
@@ -196,9 +197,9 @@ class Flow:
         return np.append(state.pack(), self.model.carried.numbers(y))
 
     def tangential(self, error: np.ndarray) -> np.ndarray:
-        """Return the component of an error (13 n + k,) of the last projected state tangential to the constraints.
+        """Return the component, tangential to the constraints, of an error (13 n + k,) of the last projected state.
 
-        The normal component has no effect, because projection removes it.
+        The normal component is irrelevant, because projection removes it.
         """
         if self._projected is None:
             return error
@@ -220,14 +221,14 @@ class Flow:
         return max(ROUND_OFF, self.model.rank_tolerance * self._chosen)
 
     def _lengths(self, rows: ConstraintRows) -> np.ndarray:
-        """Return approximate lengths (m,) of the constraint rows in the mass metric."""
+        """Return approximate norms (m,) of the constraint rows in the mass metric."""
         A = rows.A.reshape(self.model.rows, -1, 7)
         scaled = np.concatenate([A[..., :3] * self._roots[:-1, :1], 0.5 * A[..., 3:] * self._roots[:-1, 1:]], axis=2)
         return np.asarray(np.linalg.norm(scaled.reshape(len(A), -1), axis=1))
 
     @property
     def _least_pivot(self) -> float:
-        """Return the approximate smallest pivot at the last projection, relative to the squared length of its row."""
+        """Return the approximate smallest pivot at the last projection, relative to the squared norm of its row."""
         s = np.ones(1) if self._projected is None else self._projected.pseudo_inverse.s
         return float(s[-1] / s[0]) ** 2 if s.size else 1.0
 

@@ -1,7 +1,7 @@
 """Friction proportional to constraint loads, dense.
 
-This module is the reference for `quirk.dynamics.sparse.kernels.friction`. The magnitude of a friction force is f = mu
-N, and the normal load N depends on the magnitudes of all friction forces.
+The magnitude of a friction force is f = mu N, and the normal load N depends on the magnitudes of all friction forces.
+This module is the reference for `quirk.dynamics.sparse.kernels.friction`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_ITERATIONS, CONVERGED = 50, 1e-14
 def with_friction(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> tuple[list[Exerted], ConstrainedMotion]:
-    """Return the loads of all force elements, with friction, and the motion due to them.
+    """Return the loads of all force elements, including friction, and the motion due to these loads.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def with_friction(
 def magnitudes(
     model: Model, t: float, kin: Kinematics, acts: Sequence[Exerted], solve: Solve
 ) -> dict[int, tuple[Exerted, float]]:
-    """Return for each friction element, by index, its loads at unit magnitude and its magnitude.
+    """Return the loads at unit magnitude and the magnitude of each friction element, by its index.
 
     Arguments are as for `with_friction`.
     """

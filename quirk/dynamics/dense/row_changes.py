@@ -1,7 +1,7 @@
 """Directional derivatives of constraint rows and constraint loads, dense.
 
-Relations (constraint functions) are evaluated on dual numbers, which carry derivatives. There are n bodies, m rows and
-D directions.
+Relations (constraint functions) are evaluated on dual numbers, which are numbers with derivatives. There are n bodies,
+m rows and D directions.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ class EightDirections:
         self.loads = self.loads[:-1] + np.einsum("mncd,m->ncd", self.rows[:, :-1], multipliers)
 
     def padded(self, x: np.ndarray) -> np.ndarray:
-        """Return the columns of an array (..., D) that belong to these eight directions, padded with zeros."""
+        """Return the columns of an array (..., D) for these eight directions, padded with zeros to eight columns."""
         taken = x[..., self.columns]
         return np.concatenate([taken, np.zeros((*x.shape[:-1], WIDTH - taken.shape[-1]))], axis=-1)
 
     def _move(self) -> None:
         """Compute the derivatives of poses, velocities and accelerations of n bodies in the eight directions.
 
-        Rotations are in the inertial frame.
+        Derivatives of rotations are in the inertial frame.
         """
         motion = self.motion
         bodies = np.concatenate([self.padded(self.directions.bodies), np.zeros((1, 12, WIDTH))])
@@ -116,7 +116,10 @@ class EightDirections:
             self.rows[placed.rows, body] += gradient[:, f, :6]
 
     def add_directions(self, deltas: np.ndarray, inputs: Inputs) -> None:
-        """Add the directions in parameters to the derivatives (inputs, 8) of the inputs of a force law or relation."""
+        """Add the derivatives of parameters in the eight directions to those of a law's inputs, `deltas` (inputs, 8).
+
+        `inputs` lists the inputs of the force law or relation that vary.
+        """
         for place, change in inputs.items():
             deltas[place] += self.padded(change)
 

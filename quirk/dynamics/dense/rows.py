@@ -1,7 +1,7 @@
 """Constraint rows A, b, Phi and Phi_dot of a model, dense.
 
-There are n bodies and m rows; K is the number of time derivatives. Body n, after the others, is the ground. A relation
-is a constraint given by a function.
+There are n bodies and m rows; K is the number of time derivatives. The last body, with index n, is the ground. A
+relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class ConstraintRows:
 def constraint_rows(model: Model, kin: Kinematics, t: float) -> ConstraintRows:
     """Return all constraint rows at a state.
 
-    The columns that multiply quaternion accelerations are A_q = A_omega T, with the rows A_omega over angular
-    velocities and omega = T q'. The rate of T cancels, as in the ball-joint notes.
+    The columns that multiply quaternion accelerations are A_q = A_omega T, for the rows A_omega over angular velocities
+    and omega = T q'. The rate of T cancels, as in the ball-joint notes.
     """
     phi = residuals(model, kin, t, 2)
     A_body = tangent_rows(model, kin, t).reshape(model.rows, len(model.mass), 6)
@@ -67,7 +67,7 @@ Known = Sequence[tuple[np.ndarray, np.ndarray]]
 def residuals(model: Model, kin: Kinematics, t: float, order: int, stored: Known | None = None) -> np.ndarray:
     """Return Phi and its time derivatives up to `order`, (m, order + 1), for bodies without acceleration.
 
-    Column 2 is then -b, the second derivative of Phi minus A xdd. `stored` are values of relations evaluated before
+    Column 2 is then -b, the second derivative of Phi minus A xdd. `stored` are previously computed values of relations
     (constraint functions).
     """
     return residual_derivatives(model, PoseDerivatives.of(kin, order), t, stored)
@@ -76,7 +76,7 @@ def residuals(model: Model, kin: Kinematics, t: float, order: int, stored: Known
 def residual_derivatives(model: Model, motion: PoseDerivatives, t: float, stored: Known | None = None) -> np.ndarray:
     """Return the residuals Phi of m rows and their time derivatives, (m, K + 1), along a motion.
 
-    K is the order of the motion. `stored` are values of relations evaluated before (constraint functions).
+    K is the order of the motion. `stored` are previously computed values of relations (constraint functions).
     """
     order = motion.order
     phi = np.zeros((model.rows, order + 1))
@@ -95,7 +95,8 @@ def relation_rows(
     Returns
     -------
     derivatives : (rows, K + 1) Phi and its time derivatives
-    gradients : (rows, frames, gradient_order + 1, 6) gradients by poses, with their time derivatives, inertial frame
+    gradients : (rows, frames, gradient_order + 1, 6) gradients with respect to poses and their time derivatives,
+        inertial frame
     """
     relation = placed.relation
     # At least one derivative: relations on velocities are defined by it.
@@ -110,7 +111,7 @@ def relation_rows(
 
 
 def relation_inputs(placed: PlacedRelation, layout: RelationLayout, motion: PoseDerivatives, t: float) -> np.ndarray:
-    """Return the inputs of a relation (constraint function) along a motion, in the order of `RelationLayout`."""
+    """Return the inputs of a relation (constraint function) at time t (s) of a motion, in the order of `layout`."""
     relation, order = placed.relation, layout.order
     parts = [np.array(relation.numbers)]
     factorial = factorials(order)[:, None]
@@ -129,7 +130,7 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, stored: Known | None =
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
-    about its center of mass. `stored` are values of relations evaluated before (constraint
+    about its center of mass. `stored` are previously computed values of relations (constraint
     functions).
     """
     # User-defined rows may depend on velocities.
@@ -141,7 +142,7 @@ def row_derivatives(
 ) -> np.ndarray:
     """Return the rows of `spatial_rows` with K time derivatives along a motion, (m, n + 1, K + 1, 6).
 
-    K is `order`, by default the order of the motion. K must be 0 if stored values of relations are
+    K is `order`, by default the order of the motion. K must be 0 if previously computed values of relations are
     passed as `stored`.
     """
     order = motion.order if order is None else order

@@ -19,9 +19,9 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 
 
 def undefined_constraint(model: Model, state: State, t: float) -> str | None:
-    """Return a clause for messages that names an undefined constraint and the reason, or None.
+    """Return a clause for messages that names an undefined constraint and the reason, or None if there is none.
 
-    The constraint is undefined at the state and at time t (s): its residual is not finite.
+    A constraint is undefined if its residual is not finite at the state and at time t (s).
     """
     if not model.relations:
         return None
@@ -36,7 +36,7 @@ def undefined_constraint(model: Model, state: State, t: float) -> str | None:
 def undefined_soon(model: Model, state: State, t: float, step: float) -> str | None:
     """Return a clause for messages about a constraint or force that is undefined shortly after a state, or None.
 
-    The clause names the part and the reason. The examined states are extrapolated with constant velocities over times
+    The clause names the part and the reason. The examined states are extrapolations with constant velocities over times
     up to `step`, s.
     """
     speed = np.abs(state.velocity).max() + model.length * np.abs(state.angular_velocity).max()

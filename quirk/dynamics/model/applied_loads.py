@@ -1,7 +1,7 @@
 """Loads of force elements on bodies, computed in Python on floats or jets: the reference for the compiled solver.
 
 A jet is a number with time derivatives and a gradient. The law of a force element reads a flat array of inputs and
-writes a flat array of outputs, whose order `LawLayout` describes. There are n bodies.
+writes a flat array of outputs, with the layout `LawLayout`. There are n bodies.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def exerted(
     t : time, s
     order : number K of time derivatives of the loads
     angles : joint angles (3,), rad, by name of the joint
-        If angles differ by full turns, the law uses the angle nearest to `angles`.
+        Angles in the law are shifted by full turns to the values nearest to these angles.
     internal : internal variables (s,) by name of the element
     """
     layout = element.layout(order)
@@ -115,7 +115,7 @@ def coordinate_at(
 
 
 def displayed_quantities(element: ForceElement, rows: Sequence[int], motion: PoseDerivatives, t: float) -> Jet:
-    """Return the quantities that `ForceElement.shown` computes at time t (s), as jets with their rates.
+    """Return the quantities of `ForceElement.shown` at time t (s), as jets with time derivatives.
 
     The law of the element must not contain user functions. `rows` are the indices of the bodies of its frames.
     """
@@ -158,7 +158,7 @@ def undefined(
 def read(layout: LawLayout, outputs: np.ndarray) -> Exerted:
     """Return loads, energy and coordinates of a force element from the outputs (..., outputs) of its law.
 
-    `layout` is the order of the outputs.
+    `layout` is the layout of the outputs.
     """
     lead = outputs.shape[:-1]
     loads = outputs[..., : layout.energy].reshape(*lead, layout.frames, layout.order + 1, LANES)[..., :6]
@@ -258,8 +258,8 @@ def applied_derivative(
 def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerted]) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each of n bodies, the sum over all loads of the magnitude of the acceleration due to the load.
 
-    `laws` are the loads of all force elements at the state, by name. The results are the sums of linear accelerations
-    (n,), m/s^2, and of angular accelerations (n,), rad/s^2.
+    `laws` are the loads of all force elements at the state, by name. The results are the sums for linear accelerations
+    (n,), m/s^2, and for angular accelerations (n,), rad/s^2.
     """
     R, n = kin.rotation[:-1], len(model.mass)
     linear, angular = np.full(n, np.linalg.norm(model.gravity)), np.zeros(n)
@@ -277,8 +277,8 @@ def gross_accelerations(model: Model, kin: Kinematics, laws: Mapping[str, Exerte
 def summed(model: Model, loads: Iterable[np.ndarray], order: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return the sum of gravity and the loads of all force elements on each of n bodies, or a time derivative.
 
-    `loads` are (frames, 6) for each element, on the bodies of its frames. Gravity is added for `order` 0 only, as its
-    derivatives are zero.
+    `loads` holds an array (frames, 6) of each element, with the loads on the bodies of its frames. `order` is the order
+    of the derivative; gravity is added for order 0 only, because its derivatives are zero.
 
     Returns
     -------

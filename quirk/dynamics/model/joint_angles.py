@@ -3,7 +3,7 @@
 Joints with three rotations have 1-2-3 angles, R_ij = R_x(a) R_y(b) R_z(c), where a and c can exceed a turn. Joints with
 a cross (universal joints) have angles about x of frame i and y of frame j, R_ij = R_x(a) R_y(b), and both can exceed a
 turn. Let p = (w, x, y, z) be the quaternion of R_ij, and e(a) = (cos a, sin a). Half the sum and half the difference of
-the two angles are the polar angles of two plane vectors:
+the two angles that can exceed a turn are the polar angles of two plane vectors:
 
     1-2-3    (w + y, x + z) = (cos b/2 + sin b/2) e((a + c)/2),     (w - y, x - z) = (cos b/2 - sin b/2) e((a - c)/2)
     cross    (w - z, x + y) = e((a + b)/2),                         (w + z, x - y) = e((a - b)/2)
@@ -36,7 +36,7 @@ CROSS = np.array([[1, 0, 0, -1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, -1, 0]], dty
 
 
 class CountedJoints:
-    """All pairs of joint frames of a system whose relative angles are counted over full turns: K distinct pairs.
+    """All K distinct pairs of joint frames of a system whose relative angles are counted over full turns.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CountedJoints:
         self.forms = np.where(self.crossed[:, None, None], CROSS, ANGLES_123) @ np.swapaxes(p, 1, 2)
 
     def plane_vectors(self, orientation: np.ndarray) -> np.ndarray:
-        """Return both plane vectors (..., K, 2, 2) of all K joints at orientations (..., n, 4) of n bodies."""
+        """Return both plane vectors (..., K, 2, 2) of all K joints for orientations (..., n, 4) of n bodies."""
         q_i, q_j = self._of_ends(orientation, rotation.IDENTITY)
         r = rotation.multiply(rotation.conjugate(q_i), q_j)
         return np.einsum("krc,...kc->...kr", self.forms, r).reshape(*r.shape[:-1], 2, 2)
@@ -73,7 +73,7 @@ class CountedJoints:
         return quadrants_of(self.plane_vectors(orientation))
 
     def full_turns(self, orientation: np.ndarray, angles: np.ndarray) -> np.ndarray:
-        """Return the full turns (K, 3), rad, in angles (K, 3), rad, at orientations (n, 4) of n bodies."""
+        """Return the full turns (K, 3), rad, contained in angles (K, 3), rad, at orientations (n, 4) of n bodies."""
         vectors = self.plane_vectors(orientation)
         counted = self.angles(vectors, quadrants_of(vectors))
         return np.asarray(2 * np.pi * np.round((angles - counted) / (2 * np.pi)))
@@ -94,7 +94,7 @@ class CountedJoints:
     def nearest_angles(self, state: State, reference: np.ndarray) -> np.ndarray:
         """Return the angles (..., K, 3), rad, at a state with arrays (..., n, 3) and (..., n, 4).
 
-        Angles are determined up to full turns; the results are nearest to `reference` (..., K, 3), rad.
+        The state determines angles up to full turns; the results are those nearest to `reference` (..., K, 3), rad.
         """
         vectors = self.plane_vectors(state.orientation)
         # A cross has no third angle, and the second 1-2-3 angle lies between -90 and 90 degrees.
@@ -102,7 +102,7 @@ class CountedJoints:
         return nearest(self.angles(vectors, np.zeros(vectors.shape[:-1])), np.where(turning, reference, 0.0))
 
     def rates(self, state: State) -> np.ndarray:
-        """Return the rates (..., K, 3), rad/s, of the angles that can exceed a turn; zero for all others."""
+        """Return the rates (..., K, 3), rad/s, of the angles that can exceed a turn; the other entries are zero."""
         half = self.half_rates(state)
         plus, minus = half[..., 0] + half[..., 1], half[..., 0] - half[..., 1]
         return self._columns(plus, np.zeros_like(plus), minus)
@@ -119,13 +119,13 @@ class CountedJoints:
         return np.where(np.isfinite(half), half, 0.0)
 
     def counter(self, slots: Slots, state: State, capacity: int, *, blind: bool = False) -> Counter:
-        """Return a revolution counter initialized at a state.
+        """Return a revolution counter, initialized at a state.
 
         Parameters
         ----------
         capacity : maximum number of output states whose quadrants are stored
         slots : order of the bodies in compiled arrays
-        blind : whether steps have a fixed size, so that they may be too long for the count
+        blind : whether steps have a fixed size, and may be too long to detect all passed quadrants
         """
         count = len(self.ends)
         orientation_index = np.array(
@@ -149,18 +149,18 @@ class CountedJoints:
         )
 
     def _of_ends(self, rows: np.ndarray, ground: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the entries of bodies i and j of all joints, (..., K, c) each, from those of all bodies (..., n, c).
+        """Return the entries for bodies i and j of all joints, (..., K, c) each, from those for all bodies (..., n, c).
 
-        `ground` (c,) is the entry of the ground.
+        `ground` (c,) is the entry for the ground.
         """
         whole = np.concatenate([rows, np.broadcast_to(ground, (*rows.shape[:-2], 1, len(ground)))], axis=-2)
         return whole[..., self.ends[:, 0], :], whole[..., self.ends[:, 1], :]
 
     def _columns(self, plus: np.ndarray, second: np.ndarray, minus: np.ndarray) -> np.ndarray:
-        """Return the joint angles (..., K, 3) in their order.
+        """Return the joint angles (..., K, 3), rad, from sums and differences of polar angles.
 
-        `plus` and `minus` are the sum and difference of the polar angles, `second` is the second 1-2-3 angle; each is
-        (..., K).
+        `plus` and `minus` are the sum and difference of both polar angles, and `second` the second 1-2-3 angle, (...,
+        K) each.
         """
         zero = np.zeros_like(second)
         return np.stack([plus, np.where(self.crossed, minus, second), np.where(self.crossed, zero, minus)], axis=-1)
@@ -173,7 +173,7 @@ class Turns:
     Attributes
     ----------
     joints : CountedJoints
-    quadrants : (nt, K, 2) quadrants of the plane vectors, counted along the run
+    quadrants : (nt, K, 2) quadrants of the two plane vectors of each joint, counted along the run
     whole : (K, 3) full turns before the start of the count, rad
     """
 
@@ -197,14 +197,14 @@ class Turns:
 
     @classmethod
     def of_state(cls, joints: CountedJoints, state: State) -> Turns:
-        """Return the turns of a single state: angles nearest to those stored in the state, otherwise in (-pi, pi]."""
+        """Return the turns of a single state: each angle is nearest to that stored in the state, else in (-pi, pi]."""
         first = joints.first_quadrants(state.orientation).reshape(1, -1)
         return cls.since(joints, state.orientation, joints.nearest_angles(state, _stored_angles(joints, state)), first)
 
     def angles(self, orientation: np.ndarray, row: int | slice = slice(None)) -> np.ndarray:
         """Return the angles (nt, K, 3), rad, at orientations (nt, n, 4) of n bodies.
 
-        `row` selects an output time; orientations are then (n, 4), and the angles (K, 3).
+        If `row` selects a single output time, orientations are (n, 4), and the angles (K, 3).
         """
         return self.joints.angles(self.joints.plane_vectors(orientation), self.quadrants[row]) + self.whole
 
@@ -212,8 +212,8 @@ class Turns:
 def angles_at(model: Model, state: State, t: float) -> np.ndarray:
     """Return the angles (K, 3), rad, of all K joints at a state, with full turns.
 
-    An angle prescribed by a driver has the turns of the prescribed motion. All other angles are nearest to the angles
-    stored in the state, or in (-pi, pi] if it has none.
+    An angle prescribed by a driver has the full turns of the prescribed motion at time t (s). Any other angle is the
+    one nearest to the angle stored in the state, or in (-pi, pi] if none is stored.
     """
     joints = model.joints
     near = _stored_angles(joints, state)
@@ -226,7 +226,7 @@ def angles_at(model: Model, state: State, t: float) -> np.ndarray:
 
 
 def angles_by_name(joints: CountedJoints, angles: np.ndarray) -> dict[str, np.ndarray]:
-    """Return angles (K, 3) of K joints as arrays (3,) by name of the constraint."""
+    """Return the angles (K, 3) of K joints as a dict of arrays (3,) by name of the constraint."""
     return {name: angles[k] for name, k in joints.number.items()}
 
 

@@ -1,15 +1,16 @@
 """Counting of full turns of joint angles along a run.
 
 A rotation matrix determines an angle up to full turns. Let q_i and q_j be the orientations of the bodies of a joint, r
-= conj(q_i) q_j, and H a constant matrix. The four numbers u = H r are two vectors in a plane, (u_0, u_1) and (u_2,
-u_3). Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the
-first and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with full
-turns follow from the number of quadrants that each vector has passed.
+= conj(q_i) q_j, and H a constant matrix. The components of u = H r form two plane vectors, (u_0, u_1) and (u_2, u_3).
+Their polar angles are half the sum and half the difference of the two joint angles that can exceed a turn: the first
+and third 1-2-3 angle, or both angles of a cross. Quaternions are continuous along a run, so the angles with full turns
+follow from the number of quadrants that each vector has passed.
 
-The vectors move no faster than the bodies rotate, so a joint is evaluated only if the bodies may have turned far
-enough to pass more than one quadrant. Within a step a vector is interpolated by a cubic, because its polar angle
-changes fast where it is short, when the second 1-2-3 angle is near 90 degrees. If the bodies turn by more than FARTHEST
-in a step, the polar angle is extrapolated with the mean of its rates at both ends.
+The rates of the vectors are bounded by the angular velocities of the bodies, so a joint is evaluated only if the bodies
+may have rotated far enough for a vector to pass more than one quadrant. Within a step a vector is interpolated by a
+cubic, because its polar angle changes fast while its length is small, when the second 1-2-3 angle is near 90 degrees.
+If the bodies rotate by more than FARTHEST in a step, the polar angle is extrapolated with the mean of its rates at both
+ends.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class TurnBound(Fields):
 
     Attributes
     ----------
-    turned, ahead : bound on the relative rotation of any two bodies (rad) since the start of the run and in this step
+    turned, ahead : bounds on the relative rotation of any two bodies, rad, since the start of the run and in this step
     fastest, fastest_new : largest angular velocity of a body, rad/s, at the start and at the end of the step
     """
 
@@ -61,9 +62,9 @@ class TurnBound(Fields):
 
 @record
 class Counter(NamedTuple):
-    """Counts the quadrants passed by the plane vectors of K joints.
+    """Counter of the quadrants passed by the plane vectors of K joints.
 
-    Names in capitals are constants of this module.
+    Each joint has two plane vectors, see the module docstring. Names in capitals are constants of this module.
 
     Attributes
     ----------
@@ -71,12 +72,12 @@ class Counter(NamedTuple):
     orientation_index : (2 K,) index in y of the orientations of bodies i and j
     forms : (16 K,) matrices H, by rows
     quadrants : (2 K,) quadrant of each vector, counted over full turns
-    due : (K,) rotation of the bodies (see `TurnBound`), rad, up to which no quadrant can be missed
-    counted : (K,) rotation of the bodies (see `TurnBound`), rad, at the last evaluation of the joint
+    due : (K,) rotation bound (see `TurnBound`), rad, up to which no quadrant can be missed
+    counted : (K,) rotation bound (see `TurnBound`), rad, at the last evaluation of the joint
     lead : (2 K,) difference of extrapolated and counted polar angles, rad, summed over steps too long for the cubic
     spare : (2 K,) scratch array for `lead`
-    blind : whether steps have a fixed size, so that they may be too long for the cubic
-    clock : bounds on the turns of bodies
+    blind : whether steps have a fixed size, and may be too long for interpolation by the cubic
+    clock : bounds on the rotations of bodies
     kept : (2 K,) quadrants of each output state
     """
 
@@ -115,7 +116,7 @@ def begin_step(counter: Counter, y: np.ndarray, y_new: np.ndarray, h: float) -> 
 
 @shared
 def store_quadrants(counter: Counter, row: int, y: np.ndarray, state: np.ndarray, h: float) -> None:
-    """Store the quadrants of a state within the step, at time h (s) after y, as output `row`."""
+    """Store as output `row` the quadrants at a state within the step, at a time h (s) after y."""
     count = counter.due.shape[0]
     turned = counter.clock.turned + counter.clock.ahead
     for k in range(count):
@@ -167,9 +168,9 @@ def continue_from(counter: Counter, row: int, state: np.ndarray) -> None:
 def schedule_evaluation(counter: Counter, k: int, u: Four, turned: float) -> None:
     """Schedule the next evaluation of joint k: store the rotation of the bodies at which it becomes necessary.
 
-    Joint k has just been evaluated, with the plane vectors u. `turned` is the present bound on the relative rotation of
-    any two bodies since the start of the run, rad, see `TurnBound`. Until this bound has grown by REACH times the
-    length of the shorter plane vector, neither vector can reach zero length or pass more than one quadrant.
+    The plane vectors of joint k are u. `turned` is the present bound on the relative rotation of any two bodies since
+    the start of the run, rad, see `TurnBound`. Until this bound has grown by REACH times the length of the shorter
+    plane vector, neither vector can reach zero length or pass more than one quadrant.
     """
     shorter = min(u[0] * u[0] + u[1] * u[1], u[2] * u[2] + u[3] * u[3])
     counter.counted[k] = turned
@@ -178,7 +179,7 @@ def schedule_evaluation(counter: Counter, k: int, u: Four, turned: float) -> Non
 
 @shared
 def fastest(y: np.ndarray, blocks: int) -> float:
-    """Return the largest angular velocity of a body in the state y, rad/s."""
+    """Return the largest angular velocity of all bodies at the state y, rad/s; y has `blocks` blocks of bodies."""
     largest = splat(0.0)
     for block in range(blocks):
         omega = load3(y, block * STATE + 8 * OMEGA)
@@ -253,7 +254,7 @@ def count_quadrants(
 ) -> None:
     """Write the quadrants of joint k at the state y_new to quadrants[o : o + 2].
 
-    y_new is the state at a time h (s) after y. The differences of extrapolated and counted angles in `lead` are
+    y_new is the state at a time h (s) after y. The differences between extrapolated and counted angles, `lead`, are
     updated.
     """
     u, u_new = plane_vectors(counter, k, y), plane_vectors(counter, k, y_new)
@@ -274,7 +275,7 @@ def count_quadrants(
 
 @shared
 def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: float) -> int:
-    """Return the quadrant at the end of the path of a plane vector, which is a cubic and starts in quadrant q.
+    """Return the quadrant at the end of a cubic path of a plane vector, which starts in quadrant q.
 
     The vector is given by entries a and a + 1 of u at the start and of u_new at the end, with rates v and v_new; h is
     the time between them.
@@ -296,7 +297,7 @@ def by_cubic(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def on_one_side(
     x: float, y: float, dx: float, dy: float, x_new: float, y_new: float, dx_new: float, dy_new: float
 ) -> bool:
-    """Return whether a plane cubic with given ends and rates stays on one side of a line through the origin.
+    """Return whether a plane cubic with given ends and end rates stays on one side of a line through the origin.
 
     If so, its polar angle changes by less than half a turn and follows from the vectors at both ends. The test uses
     that the cubic lies within the convex hull of its four control points (Farin, Curves and Surfaces for CAGD (2002),
@@ -329,7 +330,7 @@ def by_rates(q: int, a: int, u: Four, v: Four, u_new: Four, v_new: Four, h: floa
 def nearest_quadrant(q: int, x: float, y: float, sense: float) -> int:
     """Return the quadrant of (x, y) that is nearest to q, counted over full turns.
 
-    If the quadrant is opposite to q, the sign of `sense` decides the direction.
+    If the quadrant is opposite to q, the sign of `sense` determines the direction.
     """
     quadrant = (0 if x > 0.0 else 1) if y >= 0.0 else (2 if x < 0.0 else 3)
     ahead = (quadrant - q) & 3

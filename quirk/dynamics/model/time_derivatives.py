@@ -1,10 +1,9 @@
 """Poses of bodies at one instant with their time derivatives of any order K.
 
-Angular velocities and their derivatives are in the inertial frame, as the derivatives of vectors fixed in a body follow
-from these (`quirk.constraints.tower`); users see angular velocities omega_b and their derivatives in body axes. With
-omega = R omega_b the two are related by Leibniz' rule.
-
-Terms: a jet is a number with time derivatives and a gradient.
+Angular velocities omega and their derivatives are in the inertial frame, because they determine the derivatives of
+vectors fixed in bodies (`quirk.constraints.tower`). User interfaces have angular velocities omega_b and their
+derivatives in body axes, which follow from omega = R omega_b by Leibniz' rule. A jet is a number with time derivatives
+and a gradient.
 """
 
 from __future__ import annotations
@@ -73,14 +72,14 @@ class PoseDerivatives:
     def points(self, local: np.ndarray) -> np.ndarray:
         """Return the position (n, K + 1, 3) of a point fixed in each body, with time derivatives.
 
-        The result is in the inertial frame; `local` (3,) are the coordinates of the point in body axes, m.
+        The result is in the inertial frame, m; `local` are the coordinates of the point in body axes, m.
         """
         return self.position + self.rotations(self.order) @ local
 
     def rotations(self, order: int) -> np.ndarray:
         """Return the rotation matrices R and their time derivatives (n + 1, order + 1, 3, 3).
 
-        This requires `spin` with order - 1 derivatives.
+        The attribute `spin` must have at least order - 1 derivatives.
         """
         R = np.zeros((len(self.rotation), order + 1, 3, 3))
         R[:, 0] = self.rotation
@@ -91,9 +90,9 @@ class PoseDerivatives:
         return R
 
     def jets(self, order: int) -> Kinematics:
-        """Return this motion as `Kinematics` of jets, numbers with time derivatives.
+        """Return this motion as `Kinematics` of jets, which are numbers with time derivatives.
 
-        Velocities need `order` derivatives.
+        The velocities must have at least `order` derivatives.
         """
         R, spin, body = self.rotations(order), self.spin[:, : order + 1], self.body_spins(order)
         q = np.zeros((len(R), order + 1, 4))
@@ -118,7 +117,7 @@ class PoseDerivatives:
 
 
 def _product(matrices: np.ndarray, vectors: np.ndarray, k: int) -> np.ndarray:
-    """Return time derivative k (n, 3) of products of matrices and vectors; the derivatives of both are along axis 1."""
+    """Return time derivative k (n, 3) of matrix-vector products; axis 1 of both arrays is the order."""
     parts = [comb(k, m) * np.einsum("nij,nj->ni", matrices[:, m], vectors[:, k - m]) for m in range(k + 1)]
     return np.sum(parts, axis=0)
 

@@ -1,7 +1,7 @@
-"""Algebra of vectors with three components in compiled code.
+"""Algebra of three-component vectors in compiled code.
 
 A vector is a tuple of three numbers for one body, or of three SIMD vectors for eight bodies. Arrays in blocks of eight
-hold a component of eight bodies in adjacent elements. R is the rotation matrix from body axes to the inertial frame, J
+store a component of eight bodies in adjacent elements. R is the rotation matrix from body axes to the inertial frame, J
 the inertia matrix.
 """
 
@@ -19,22 +19,22 @@ from .layout import METRIC, ROTATION
 
 @traced
 def body_vector(array: np.ndarray, o: int) -> Any:
-    """Load the vector (x, y, z) of one body from an array that interleaves the data of eight bodies.
+    """Load the vector (x, y, z) of one body from an array in blocks of eight bodies.
 
-    x is element `o` of the array; y and z follow at distances of eight elements.
+    x is element `o` of the array, y and z are elements `o` + 8 and `o` + 16.
     """
     return at(array, o), at(array, o + 8), at(array, o + 16)
 
 
 @traced
 def load3(array: np.ndarray, o: int) -> Any:
-    """Load the vectors of eight bodies, from element `o` of an array in blocks of eight."""
+    """Load the vectors of eight bodies from an array in blocks of eight, beginning at element `o`."""
     return load(array, o), load(array, o + 8), load(array, o + 16)
 
 
 @traced
 def store3(array: np.ndarray, o: int, a: Any) -> None:
-    """Store the vectors of eight bodies, from element `o` of an array in blocks of eight."""
+    """Store the vectors of eight bodies in an array in blocks of eight, beginning at element `o`."""
     store(array, o, a[0])
     store(array, o + 8, a[1])
     store(array, o + 16, a[2])
@@ -88,14 +88,14 @@ def cross(a: Any, b: Any) -> Any:
 
 @traced
 def turned(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R a: a vector in body axes, transformed to the inertial frame; the kinematics of the body start at `k`."""
+    """Return R a, a vector in body axes transformed to the inertial frame; the body's kinematics begin at `k`."""
     R = k + 8 * ROTATION
     return dot(body_vector(kin, R), a), dot(body_vector(kin, R + 24), a), dot(body_vector(kin, R + 48), a)
 
 
 @traced
 def back(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return R^T a: an inertial vector, transformed to body axes; the kinematics of the body start at `k`."""
+    """Return R^T a, an inertial vector transformed to body axes; the body's kinematics begin at `k`."""
     R = k + 8 * ROTATION
     return (
         at(kin, R) * a[0] + at(kin, R + 24) * a[1] + at(kin, R + 48) * a[2],
@@ -106,9 +106,9 @@ def back(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
-    """Return the scaled vector W^T a of a moment a in body axes, with W W^T = J^-1; its square is a . J^-1 a.
+    """Return W^T a for a moment a in body axes, with W W^T = J^-1; its squared norm is a . J^-1 a.
 
-    The kinematics of the body start at `k` in `kin`.
+    The kinematics of the body begin at element `k` of `kin`.
     """
     W = k + 8 * METRIC
     return (
@@ -120,13 +120,13 @@ def scaled(kin: np.ndarray, k: int, a: Any) -> Any:
 
 @traced
 def rows_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """Return M a for eight bodies at a time, with matrices M (3, 3) stored by rows from element `o`."""
+    """Return M a for eight bodies at once, with matrices M (3, 3) stored by rows, beginning at element `o`."""
     return dot(load3(array, o), a), dot(load3(array, o + 24), a), dot(load3(array, o + 48), a)
 
 
 @traced
 def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
-    """Return M^T a for eight bodies at a time, with matrices M (3, 3) stored by rows from element `o`."""
+    """Return M^T a for eight bodies at once, with matrices M (3, 3) stored by rows, beginning at element `o`."""
     return (
         load(array, o) * a[0] + load(array, o + 24) * a[1] + load(array, o + 48) * a[2],
         load(array, o + 8) * a[0] + load(array, o + 32) * a[1] + load(array, o + 56) * a[2],
@@ -136,7 +136,7 @@ def columns_times(array: np.ndarray, o: int, a: Any) -> Any:
 
 @traced
 def cyclic(a: Any, b: Any) -> Any:
-    """Return the three products with positive sign in the cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
+    """Return the three products with positive sign in a cross product: a x b = cyclic(a, b) - cyclic(b, a)."""
     return a[1] * b[2], a[2] * b[0], a[0] * b[1]
 
 

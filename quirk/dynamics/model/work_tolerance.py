@@ -1,4 +1,4 @@
-"""Tolerance of the error of the work that is integrated together with the motion.
+"""Error tolerance of the work that is integrated together with the motion.
 
 The error of all work in a step of length h may be at most ALLOWED times
 
@@ -6,12 +6,11 @@ The error of all work in a step of length h may be at most ALLOWED times
 
 E is the kinetic energy and X the sum of the magnitudes of all work since the start of the run, both at the end of the
 step. F is the sum of the magnitudes of all loads that do work, P the sum of the magnitudes of their powers at the
-largest velocities. The first term is relative to the energies of the motion, so that it does not depend on units. The
-second term is the work of the loads along velocity errors within their tolerance. Without it, the work on bodies at
-rest, which is only round-off, would have to be accurate relative to itself. The last part of the second term is
-round-off of accelerations, which accumulates in the velocities within the step; S is the product of the loads that do
-work and of the largest load, in the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of
-the rows.
+largest velocities. The first term is relative to the energies of the motion, and so independent of units. The second
+term is the work of the loads along velocity errors within their tolerance. Without it, the tolerance for bodies at
+rest, whose work is only round-off, would be zero. The last part of the second term is the round-off of accelerations,
+which accumulates in the velocities within the step; S is the product of the loads that do work and the largest load, in
+the mass metric. This round-off is proportional to 1 / p, with p the smallest pivot of the rows.
 """
 
 from __future__ import annotations
@@ -40,9 +39,10 @@ def of_energies(energies: float, rtol: float) -> float:
 
 @shared
 def per_time(loads: float, power: float, noise_power: float, smallest_pivot: float, rtol: float, atol: float) -> float:
-    """Return the second term of the tolerance of work divided by the step length, W; see the module.
+    """Return the second term of the tolerance of work, divided by the step length, W.
 
-    `loads` is F, `power` is P (W), `noise_power` is h S (W), and `smallest_pivot` is p in the formula of the module.
+    In the formula of the module docstring `loads` is F, `power` is P (W), `noise_power` is h S (W), and
+    `smallest_pivot` is p.
     """
     noise = NOISE * EPSILON / max(smallest_pivot, EPSILON)
     return ALLOWED * (atol * loads + rtol * power + noise * (power + noise_power))

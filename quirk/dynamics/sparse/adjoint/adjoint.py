@@ -1,7 +1,7 @@
-"""Gradient of a scalar function of a run with respect to initial state and parameters.
+"""Gradient of a scalar function of a run with respect to the initial state and parameters.
 
-A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states. A varied motion is a prescribed
-motion that depends on a parameter. A relation is a constraint given by a function.
+A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states. A varied motion is a
+prescribed motion that depends on a parameter. A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .state import NUMBERS, Pullback
 
 @dataclass(frozen=True)
 class Sought:
-    """Inputs of all force laws, or of all relations, with respect to which derivatives are required.
+    """Inputs of all force laws, or of all relations, for which derivatives are required.
 
     A varied motion is a prescribed motion that depends on a parameter; a relation is a constraint given by a function.
 
@@ -55,10 +55,10 @@ class Sought:
         return cls({e: list(inputs) for e, inputs in inputs_of.items()}, mine)
 
     def entries(self, elements: int) -> list[list[tuple[int, int]]]:
-        """Return the inputs with respect to which derivatives are required, for each of `elements` elements.
+        """Return the inputs for which derivatives are required, as a list for each of `elements` elements.
 
-        An input is a pair: its index among the inputs of the element, and the index of the varied motion that
-        determines it, or -1.
+        An input is a pair: its index among the inputs of the element, and the index of the varied motion that it
+        belongs to, or -1.
         """
         entries: list[list[tuple[int, int]]] = [[] for _ in range(elements)]
         for e, places in self.places.items():
@@ -68,7 +68,7 @@ class Sought:
         return entries
 
     def required_inputs(self, elements: int) -> RequiredInputs:
-        """Return the inputs with respect to which derivatives are required, as arrays for compiled code."""
+        """Return the inputs for which derivatives are required, as arrays for compiled code."""
         entries = self.entries(elements)
         flat = np.array([pair for of_element in entries for pair in of_element], dtype=np.int64).reshape(-1, 2)
         first = np.cumsum([0, *(len(of_element) for of_element in entries)])
@@ -79,8 +79,8 @@ class Sought:
     ) -> None:
         """Add the derivatives of the scalar function in all D directions to `into` (D,).
 
-        Each derivative is the sum over inputs of the derivative with respect to the input, in `required`, and the
-        variation of the input along the direction, in `variations` by index of the element and of the input.
+        The derivative in a direction is a sum over inputs: the derivative with respect to the input, from `required`,
+        times the variation of the input in this direction, from `variations` by index of the element and of the input.
         """
         directions = {m: motion.direction for m, motion in self.motions}
         for e in range(len(required.first) - 1):
@@ -92,9 +92,9 @@ class Sought:
 
 
 class Reversed:
-    """Adjoint (backward) propagation of a gradient along the steps of a run.
+    """Adjoint (backward) propagation of a gradient over the steps of a run.
 
-    No other object may use the solver at the same time.
+    The solver must not be used by another object at the same time.
 
     Parameters
     ----------
@@ -124,12 +124,12 @@ class Reversed:
         Parameters
         ----------
         steps : steps of the run
-        rows : (steps + 1,) index in `sources` of the start of each step and of the end, or -1 if it is no output time
+        rows : (steps + 1,) index in `sources` of the start of each step and of the end of the run, or -1 for other
+            times than output times
         sources : (nt, 13 n + k) partial derivatives of the function with respect to the states at output times
         directions, motions : directions in parameters, and variations of prescribed motions
         last_angles : (K, 3) joint angles at the end, rad
-        end_gradient : (13 n + k,) derivatives of the function with respect to the final state, due to later steps of
-            the run
+        end_gradient : (13 n + k,) derivatives of the function with respect to the last state, due to later steps
         """
         solver, slots = self.solver, self.solver.slots
         count, end = len(steps.trail), float(steps.trail[-1, 1])
@@ -216,13 +216,13 @@ class Reversed:
         return Pullback(tangents=tangents, sums=sums, seeds=flat, numbers=np.zeros(NUMBERS * S), gravity=aligned(8))
 
     def _by_bodies(self, pullback: Pullback, directions: Directions) -> np.ndarray:
-        """Return the contribution (D,) of masses, inertias and gravity to the derivatives in all D directions."""
+        """Return the contribution (D,) of masses, inertias and gravity to the derivatives in D directions."""
         numbers = pullback.numbers.reshape(-1, NUMBERS)[self.solver.slots.slot[: len(self.solver.model.mass)]]
         by_inertia = np.einsum("nij,nijd->d", numbers[:, 1:].reshape(-1, 3, 3), directions.inertia)
         return numbers[:, 0] @ directions.mass + by_inertia + pullback.gravity[:3] @ directions.gravity
 
     def _to_lanes(self, sources: np.ndarray) -> np.ndarray:
-        """Convert gradients with respect to flat states (nt, 13 n + k) to one array in blocks of eight bodies."""
+        """Convert gradients with respect to flat states (nt, 13 n + k) to a single array in blocks of eight bodies."""
         slots, size = self.solver.slots, self.solver.size
         flat = aligned(len(sources) * size)
         for n, source in enumerate(sources):

@@ -1,11 +1,11 @@
-"""Compiled adjoint of a run: state gradients are propagated backward over its steps.
+"""Compiled adjoint of a run: backward propagation of the state gradient over its steps.
 
-The gradient with respect to the state at the end of a step gives the gradients with respect to the slopes y' at its
-stages, and these, from the last stage to the first, give the gradients with respect to the stage states. This is the
+The gradient with respect to the state at the end of a step gives the gradients with respect to the slopes y' at the
+stages; these give, from the last stage to the first, the gradients with respect to the stage states. This is the
 transposed Runge-Kutta step, exact for the computed states (Hager, Runge-Kutta methods in optimal control and the
 transformed adjoint system, Numerische Mathematik 87, 2000). Stages are recomputed from the state at the start of the
-step, so that only one state per step is stored. "The gradient of x" means the derivatives of the scalar function of the
-run with respect to x.
+step, so that only one state per step is stored. "The gradient with respect to x" consists of the derivatives of the
+scalar function of the run with respect to x.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .state import Pullback, pull_projection, pull_rates
 
 @record
 class Adjoint(NamedTuple):
-    """Gradient with respect to a state of a run, and the data needed to propagate it; a state has `size` elements.
+    """Gradient with respect to a state of a run, with the data for its propagation; a state has `size` elements.
 
     Attributes
     ----------
@@ -40,11 +40,12 @@ class Adjoint(NamedTuple):
     projects : whether the run is projected onto the constraints
     rank : largest number of independent rows so far
     trail : steps as in `RunState`, followed by the final state
-    rows : (steps + 1,) index in `sources` of the start of each step and of the end, or -1 if it is no output time
+    rows : (steps + 1,) index in `sources` of the start of each step and of the end of the run, or -1 for other times
+        than output times
     sources : (nt size,) partial derivatives of the scalar function with respect to the states at output times
     states, slopes : (s size,) states and y' at the stages
     slope_gradients : (s size,) gradients with respect to the slopes
-    gradient : (size,) gradient with respect to the present state
+    gradient : (size,) gradient with respect to the current state
     scratch : (size,) scratch array
     """
 
@@ -73,9 +74,9 @@ def add_scaled(into: np.ndarray, scale: float, array: np.ndarray) -> None:
 
 @kernel
 def add_source(adjoint: Adjoint, n: int) -> None:
-    """Add the partial derivatives with respect to the state at the start of step n to the present gradient.
+    """Add the partial derivatives with respect to the state at the start of step n to the current gradient.
 
-    Only states at output times have such derivatives.
+    They are zero except at output times.
     """
     size, row = adjoint.gradient.shape[0], adjoint.rows[n]
     if row >= 0:
@@ -94,7 +95,7 @@ def project_back(mechanism: Mechanism, adjoint: Adjoint, t: float, y: np.ndarray
 
 @kernel
 def distribute(adjoint: Adjoint, row: int, h: float, gradient: np.ndarray) -> None:
-    """Propagate the gradient with respect to a weighted sum of slopes y' to gradients with respect to the slopes.
+    """Propagate the gradient with respect to a weighted sum of slopes y' to the gradients with respect to the slopes.
 
     `gradient` is the gradient with respect to the sum, whose weights are row `row` of the tableau; h is the step size,
     s.
@@ -107,7 +108,7 @@ def distribute(adjoint: Adjoint, row: int, h: float, gradient: np.ndarray) -> No
 
 @kernel
 def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: np.ndarray) -> None:
-    """Propagate the gradient from the end of a step, the state y_new, to its start.
+    """Propagate the gradient backward over a step, whose end state is y_new.
 
     `step` holds the times of the step and the state at its start, as in `RunState.trail`.
     """
@@ -143,10 +144,10 @@ def step_back(mechanism: Mechanism, adjoint: Adjoint, step: np.ndarray, y_new: n
 
 @entry(needed_by="gradients need", effort=9)
 def propagate_back(mechanism: Mechanism, adjoint: Adjoint, first: int, last: int, stop: np.ndarray) -> None:
-    """Propagate the gradient from the end of step `last - 1` to the start of step `first`.
+    """Propagate the gradient backward from the end of step `last - 1` to the start of step `first`.
 
-    If `stop` (1,) is set during the call, the function returns early. At the start of step 0 the gradient is propagated
-    through the initial projection.
+    If `stop` (1,) is set during the call, the function returns early. At the start of step 0 the gradient is also
+    propagated through the initial projection.
     """
     width = STEP_HEAD + adjoint.gradient.shape[0]
     for n in range(last - 1, first - 1, -1):

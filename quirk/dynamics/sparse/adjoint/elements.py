@@ -1,13 +1,13 @@
 """Gradients of the inputs of force laws and relations from the gradients of their outputs, in compiled code.
 
-An element is a force law or a relation (constraint function). Its function of dual numbers is evaluated for each frame,
-with six directions of the pose and then six of the velocity. The resulting derivatives of outputs are multiplied by the
-gradients of the outputs and summed. No separate code for the transpose is needed. "The gradient of x" means the
-derivatives of the scalar function of the run with respect to x. A slot is the position of a body in the arrays; a node
-is a group of up to six rows.
+An element is a force law or a relation (constraint function). For each of its frames, its function of dual numbers is
+evaluated with six directions of the pose, and then with six of the velocity. The resulting derivatives of outputs are
+multiplied by the gradients of the outputs and summed, so that no separate code for the transpose is needed. "The
+gradient with respect to x" consists of the derivatives of the scalar function of the run with respect to x. A slot is
+the position of a body in the arrays; a node is a group of up to six rows.
 
-The entries of an element are integers: the indices of its data in other arrays. Phi are the residuals of the constraint
-rows.
+The entries of an element are integers: the indices of its data in other arrays. Phi denotes the residuals of the
+constraint rows.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ ON_BODY, OF_BODY = 8, 16
 
 @record
 class RequiredInputs(NamedTuple):
-    """Inputs of force laws, or of relations, with respect to which derivatives are required.
+    """Inputs of force laws, or of relations, for which derivatives are required.
 
     Attributes
     ----------
     first : (elements + 1,) the inputs of element e have indices first[e] to first[e + 1] in the arrays below
     places : index of each input among the inputs of its element
-    motion : index of the varied motion whose value and time derivatives begin at this input, or -1 for a single input
+    motion : index of the varied motion whose value and time derivatives begin at this input, or -1 for other inputs
     derivatives : derivatives with respect to the inputs, summed over the run
     """
 
@@ -85,11 +85,11 @@ class Sums(NamedTuple):
 
     Attributes
     ----------
-    free : (S,) 1 for bodies, 0 for slots that do not move
+    free : (S,) 1 for bodies, 0 for ground and padding
     moving : (2 MOVING S,) derivatives of the motion of bodies in six directions of the pose, and of the velocity
     loads : (8 S,) gradient with respect to the loads on bodies, inertial frame
     levels : (3 * 8 K,) gradients with respect to the residual of each row, its rate and its second derivative
-    bodies : (16 S,) result, gradient with respect to the motion of bodies
+    bodies : (16 S,) result: gradient with respect to the motion of bodies
     total : (8,) scratch array
     laws, relations : inputs with respect to which derivatives are required
     motions : variations of prescribed motions
@@ -112,7 +112,7 @@ class Sums(NamedTuple):
 def laws_back(
     tangents: Tangents, sums: Sums, forces: Forces, t: float, slope_gradient: np.ndarray, into: np.ndarray, carried: int
 ) -> None:
-    """Propagate the gradients of loads and of the rates of internal variables to the state and to inputs of force laws.
+    """Propagate gradients with respect to loads and rates of internal variables to the state and inputs of force laws.
 
     `slope_gradient` is the gradient with respect to y', `into` the gradient with respect to the state, at time t (s),
     and `carried` the index of the first internal variable.
@@ -151,10 +151,10 @@ def laws_back(
 
 @kernel
 def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: float, y: np.ndarray, loaded: bool) -> None:
-    """Propagate the gradients of constraint rows to the state and to the inputs of relations, at time t (s).
+    """Propagate gradients with respect to constraint rows to the state and inputs of relations, at time t (s).
 
-    A relation is a constraint given by a function. If `loaded`, the gradients of the constraint loads at constant
-    multipliers are propagated, too.
+    A relation is a constraint given by a function. If `loaded`, gradients with respect to the constraint loads at
+    constant multipliers are also propagated.
     """
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -184,7 +184,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
 
 @kernel
 def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndarray, carried: int) -> None:
-    """Compute the vector-Jacobian product of a force law: the sum over its outputs of derivative times gradient.
+    """Compute the vector-Jacobian product of a force law: the sum of derivative times gradient over its outputs.
 
     The outputs are the loads and the rates of the internal variables. The derivatives in eight directions were computed
     by the last evaluation; the eight sums are written to `sums.total`. The entries of the law begin at element `o`.
@@ -205,7 +205,7 @@ def weigh_law(sums: Sums, laws: TangentElements, o: int, slope_gradient: np.ndar
 
 @kernel
 def weigh_relation(tangents: Tangents, sums: Sums, o: int, loaded: bool) -> None:
-    """Compute the vector-Jacobian product of a relation: the sum over its outputs of derivative times gradient.
+    """Compute the vector-Jacobian product of a relation: the sum of derivative times gradient over its outputs.
 
     The outputs are the residual with its first two time derivatives for each row and, if `loaded`, the constraint
     loads. The derivatives in eight directions were computed by the last evaluation; the eight sums are written to
@@ -241,12 +241,12 @@ def seed_inputs(
     order: int,
     begins: bool,
 ) -> None:
-    """Set unit directions for up to eight inputs of an element, or store the derivatives and reset the directions.
+    """Set unit directions for up to eight inputs of an element, or store derivatives and reset the directions.
 
     If `begins`, unit directions are set for the next evaluation. Otherwise the derivatives computed by the last
     evaluation, in sums.total, are added to required.derivatives, and the directions are set to zero.
 
-    The entries of the element begin at index `o` in `elements`; the inputs are `count` inputs from index `p` on in
+    The entries of the element begin at index `o` in `elements`; the `count` inputs begin at index `p` in
     `required`. For varied motions the directions include the time derivatives up to `order`, at time t (s).
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]

@@ -1,13 +1,13 @@
-"""Gradients through the computation of y' and through the projection at one state, in compiled code.
+"""Gradients through the evaluation of y' and through the projection at one state, in compiled code.
 
-Loads Q and constraint residuals Phi vary the accelerations by P M^-1 dQ - M^-1 A^T S^-1 dPhi", with the constraint rows
-A, the mass matrix M, the projector P onto the motions allowed by the constraints and S = A M^-1 A^T. So the gradient of
-accelerations requires the same solve: the resulting motion is the gradient of the loads, and the multipliers are the
-gradient of the rows. These are then propagated to force laws and relations, and to inertial forces of bodies. "The
-gradient of x" means the derivatives of the scalar function of the run with respect to x. A slot is the position of a
-body in the arrays.
-
-Terms: a dual number has a value and derivatives along eight directions.
+Variations dQ of the loads and dPhi" of the second derivatives of the constraint residuals change the accelerations by
+P M^-1 dQ - M^-1 A^T S^-1 dPhi", with the constraint rows A, the mass matrix M, the projector P onto the motions allowed
+by the constraints, and S = A M^-1 A^T. The adjoint requires the same solution of linear equations, with the gradient
+with respect to the accelerations as right-hand side: the resulting motion is the gradient with respect to the loads,
+and the multipliers are the gradient with respect to the rows. Both are then propagated to force laws and relations, and
+to the inertial forces of bodies. "The gradient with respect to x" consists of the derivatives of the scalar function of
+the run with respect to x. A slot is the position of a body in the arrays. A dual number has a value and derivatives
+along eight directions.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Pullback(NamedTuple):
 
     Attributes
     ----------
-    tangents : functions of dual numbers and derivatives of the motion
+    tangents : functions of dual numbers, and derivatives of the motion
     sums : gradients with respect to loads, rows and inputs
     seeds : (2 SEED S,) six directions of the pose of each body, and six of its velocity
     numbers : (10 S,) derivatives with respect to masses and inertias, summed over the run
@@ -118,7 +118,7 @@ def pull_rates(
 
 @kernel
 def prepare(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Prepare the computation of gradients at a state y; `ydot` is y', which must have been evaluated last.
+    """Prepare the computation of gradients at the last evaluated state y, with y' in `ydot`.
 
     The multipliers and accelerations of the evaluation are copied. The derivatives of the motion of each body in six
     directions of its pose, and in six of its velocity, are computed.
@@ -136,9 +136,10 @@ def prepare(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: np.nd
 
 @kernel
 def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute the gradients with respect to the loads on bodies, their motion, their masses and their inertias.
+    """Compute the gradients with respect to the loads, motion, masses and inertias of bodies.
 
-    The state y must have been evaluated last, with the result `ydot`. This is the transpose of `share_out`.
+    The last evaluation must have been at the state y, with the result `ydot`. The computation is the transpose of
+    `share_out`.
     """
     constants, work, sums = mechanism.constants, mechanism.work, pullback.sums
     for slot in range(sums.free.shape[0]):
@@ -174,10 +175,10 @@ def pull_bodies(mechanism: Mechanism, pullback: Pullback, y: np.ndarray, ydot: n
 
 @kernel
 def pull_motions(sums: Sums, y: np.ndarray, into: np.ndarray) -> None:
-    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that with respect to a state y.
+    """Add the gradient with respect to the motion of all bodies, `sums.bodies`, to that with respect to a state.
 
-    The result is added to `into`. The former refers to displacement, rotation, velocity and angular velocity of each
-    body, the latter to the components of the state, among them quaternions. This is the transpose of
+    `sums.bodies` refers to displacement, rotation, velocity and angular velocity of each body; `into` refers to the
+    components of the state y, which include quaternions. The computation is the transpose of
     `tangent.state_variations.seed`.
     """
     for slot in range(sums.free.shape[0]):
@@ -221,7 +222,7 @@ def pull_quaternions(sums: Sums, y: np.ndarray, slope_gradient: np.ndarray, into
 def pull_projection(
     mechanism: Mechanism, pullback: Pullback, t: float, y: np.ndarray, ydot: np.ndarray, gradient: np.ndarray
 ) -> None:
-    """Replace `gradient`, with respect to a projected state, by the gradient with respect to the unprojected state y.
+    """Propagate the gradient `gradient` from a projected state to the unprojected state y.
 
     The last evaluation must have been at the state y and time t (s), with the result `ydot`.
     """
@@ -255,7 +256,7 @@ def pull_projection(
 def weigh_displacement(
     constants: np.ndarray, wrench: np.ndarray, y: np.ndarray, gradient: np.ndarray, slot: int, level: int
 ) -> None:
-    """Write the gradient with respect to the displacement of one body by a projection to `wrench`.
+    """Write the gradient with respect to the displacement of one body in a projection to `wrench`.
 
     The gradient is an adjoint load: a force (inertial frame) and W^T times a moment (body axes). `gradient` is the
     gradient with respect to the projected state, `slot` the position of the body in the arrays, and `level` selects

@@ -1,8 +1,8 @@
 """Force laws (load functions of force elements) that compiled code calls by address.
 
-The force law of an element computes its load from time, motion and internal variables. Laws become machine code; user
-functions become machine code, or callbacks that run in Python. The m constraint rows are stored in nodes, groups of up
-to six rows.
+The force law of an element computes its load from time, motion and internal variables. Laws are compiled to machine
+code; user functions are compiled too, or called in Python. The m constraint rows are stored in nodes, groups of up to
+six rows.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ MOST_WRITTEN = 100
 
 
 class Applied:
-    """Force elements of a model, with the addresses at which kernels call their laws.
+    """Force elements of a model, with the addresses of the functions of their laws.
 
     The addresses are valid as long as this object exists.
 
     Parameters
     ----------
     row_lane : (m,) position of the multiplier of each row in the array of multipliers
-    refuse : function that returns whether a user function must run in Python even if it could be compiled
+    refuse : predicate for user functions that must run in Python even if they could be compiled
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Applied:
     stop : (1,) flag; 1 makes compiled code return soon
     latest : most recent exception of a user function, kept after later successful calls
     in_python : number of calls and time, s, of each function that runs in Python, by title
-    called : user functions that run in Python, or that are called by their addresses
+    called : user functions that run in Python or are called by address
     laws_in_python : force elements whose laws run in Python
     """
 
@@ -120,17 +120,17 @@ class Applied:
         return None
 
     def failed_since(self, t: float) -> InputError | None:
-        """Return the latest InputError of a user function if it failed at time t (s) or later, or None.
+        """Return the latest InputError of a user function that failed at time t (s) or later, or None.
 
-        Later calls of the function, at other times, may have succeeded.
+        The error is returned even if the function has succeeded since at other times.
         """
         return self.latest if isinstance(self.latest, InputError) and self._failed_at >= t else None
 
     def changed_since(self, outputs: np.ndarray) -> ForceElement | None:
-        """Return the first force element whose outputs differ from a copy of all outputs, or None.
+        """Return the first force element whose outputs differ from `outputs`, or None.
 
-        The copy, `outputs`, must have been made after an evaluation at the same time and state. A difference shows that
-        the load of the element is not a function of time and state only.
+        `outputs` must be a copy of all outputs of an evaluation at the same time and state. A difference shows that the
+        load of the element is not a function of time and state only.
         """
         for e, (element, layout) in enumerate(zip(self._elements, self.layouts, strict=True)):
             first = int(self.table.entries[ELEMENT_SIZE * e + OUTPUT])
@@ -141,7 +141,7 @@ class Applied:
     def check(self, t: float) -> None:
         """Raise the exception of a user function or force law that failed in its last evaluation, at time t.
 
-        Runs do not call this method, because a failure within a step may just mean that the step was too long.
+        The method is not used in runs, where a failure within a step may only mean that the step was too long.
         """
         trouble = self.trouble or self.undefined(t)
         if trouble is not None:
@@ -162,7 +162,7 @@ class Applied:
         """Set the reference angles for counting full turns in force laws.
 
         The references are the angles (K, 3), rad, of K joints at time t (s), and their rates, rad/s, by default zero.
-        If angles differ by full turns, a law then uses the angle nearest to the reference, extrapolated with its rate.
+        Angles in a law are shifted by full turns to the values nearest to the reference, extrapolated with its rate.
         """
         if not self._turning:
             return
@@ -191,7 +191,7 @@ class Applied:
     def recall(self, saved: Sequence[np.ndarray]) -> None:
         """Restore the inputs and outputs of all laws from a `snapshot` of this object, or of one for the same elements.
 
-        Addresses of functions are not changed.
+        Addresses of functions are not modified.
         """
         own = self.table.inputs[self._addresses]
         restore([self.table.inputs, self.table.outputs], saved)
@@ -214,14 +214,14 @@ class Applied:
             raise self._fatal
 
     def watched(self, function: Callable[[float], Any], title: str = "") -> Callable[[float], None]:
-        """Return a wrapper of a function that catches all exceptions, which must not pass through compiled code.
+        """Return a wrapper of a function that catches all exceptions, as they must not pass through compiled code.
 
         An InputError is stored in `trouble`, until a later call of the same function succeeds. Any other exception
         stops the compiled code and is raised at the end of `calling`. The outputs of a failed call stay NaN.
 
         Parameters
         ----------
-        function : called with the time, s
+        function : function of the time, s
             It returns False if it was skipped because its inputs were not finite, as in a step that will be rejected:
             an error stored before is then kept. Any other return value is ignored.
         title : title of the function, under which its calls are counted; "" for no count
@@ -284,7 +284,7 @@ class Applied:
         return self._keep(pointer_to_python(self.watched(law, f"{element}")))
 
     def _machine_code(self, element: ForceElement, layout: LawLayout) -> Made:
-        """Return machine code for a force law, and for each of its user functions whether it runs in Python.
+        """Return machine code for a force law, and a flag for each of its user functions: whether it runs in Python.
 
         Functions are inlined in the machine code, except those that are refused or cannot be compiled.
         """

@@ -23,7 +23,7 @@ CODE = SharedCode[Made]()
 def law_code(element: ForceElement, layout: LawLayout, refused: Sequence[bool]) -> Made:
     """Return machine code for the law of a force element; built-in elements of the same structure share it.
 
-    `refused` holds one flag for each user function: whether it must run in Python.
+    `refused` contains a flag for each user function: whether it must run in Python.
     """
     prints = prints_of(element)
     key = None if prints is None else (element.structure, prints, layout, tuple(refused))

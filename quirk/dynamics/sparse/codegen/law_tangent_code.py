@@ -1,7 +1,7 @@
 """Force laws with derivatives in eight directions: machine code, or evaluation on dual numbers in Python.
 
-The operations of a law are recorded once on a tape, a list that contains common subexpressions only once. Dual numbers,
-which carry derivatives, are then propagated through it.
+The operations of a law are recorded once on a tape, a list in which common subexpressions occur only once. Dual
+numbers, which are numbers with derivatives, are then propagated through it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def law_pointer(
 ) -> Any:
     """Return a C function that computes the outputs of a force law with their derivatives in eight directions.
 
-    The C function reads `inputs` and writes `outputs`. `watch` wraps a Python function so that it is safe to call from
-    compiled code; `refuse` returns whether a function must run in Python.
+    The C function reads `inputs` and writes `outputs`. `watch` wraps a Python function for safe calls from compiled
+    code; `refuse` is a predicate for functions that must run in Python.
     """
 
     def fill(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:

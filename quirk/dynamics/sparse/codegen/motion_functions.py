@@ -41,12 +41,12 @@ def place_functions(
     ----------
     motions : motions of the table, each with the title under which its calls are counted
     order : highest order of time derivatives
-    watch : wrapper that makes a Python function safe to call from compiled code
-    refuse : function that returns whether a user function must run in Python even if it could be compiled
+    watch : wrapper of Python functions for safe calls from compiled code
+    refuse : predicate for user functions that must run in Python even if they could be compiled
 
     Returns
     -------
-    kept : objects that own the addresses and must live as long as these are used
+    kept : objects that own the addresses, and must exist while the addresses are used
     called : functions that run in Python
     """
     kept: list[Any] = []

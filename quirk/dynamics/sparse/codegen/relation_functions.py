@@ -1,6 +1,6 @@
 """Relations (constraint functions) for compiled code: machine code if possible, otherwise callbacks to Python.
 
-Notation: Phi are the residuals of the constraint rows.
+Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ BRANCHING: WeakSet[Any] = WeakSet()
 
 
 class Related:
-    """Relations of one solver, with the addresses at which compiled code calls their functions.
+    """Relations of one solver, with the addresses of their functions for compiled code.
 
     The addresses are valid as long as this object exists. Functions are compiled to machine code; those that branch on
     values or accept floats only are called in Python.
 
     Parameters
     ----------
-    watch : wrapper that makes a Python function safe to call from compiled code; see `Applied.watched`
-    order, gradient_order : orders of time derivatives of Phi and of gradients in `table`
+    watch : wrapper of Python functions for safe calls from compiled code; see `Applied.watched`
+    order, gradient_order : highest time derivatives of Phi and of gradients in `table`
     resting : whether accelerations and higher derivatives are zero; see `Relation.fill`
-    refuse : function that returns whether a user function must run in Python even if it could be compiled
+    refuse : predicate for user functions that must run in Python even if they could be compiled
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class Related:
     def gradient_starts(self, r: int, frame: int) -> np.ndarray:
         """Return, for each row of relation r, the index in `table.outputs` of its gradient with respect to a frame.
 
-        From this index on the Taylor coefficients of the gradient are stored, eight elements each, order 0 first.
+        The Taylor coefficients of the gradient are stored from this index on, in increasing order, eight elements each.
         """
         layout, terms = self.layouts[r], self.layouts[r].gradient_order + 1
         first = self.table.entry(r, OUTPUT) + layout.first_gradient
@@ -121,7 +121,7 @@ class Related:
 
 
 def _branches(source: Any) -> bool:
-    """Return whether a user function is already known to branch on values."""
+    """Return whether a user function is already known to branch on its arguments."""
     try:
         return source in BRANCHING
     except TypeError:

@@ -1,12 +1,13 @@
-"""Machine code of relations that also computes derivatives in eight directions of rows and of constraint loads.
+"""Machine code of relations that also computes directional derivatives of rows and constraint loads.
 
-A relation is a constraint given by a function. Its operations are recorded once on a tape, a list that contains common
-subexpressions only once, and dual numbers are propagated through it, so that terms of the gradients of rows are
-computed once.
+A relation is a constraint given by a function. Its operations are recorded once on a tape, a list in which common
+subexpressions occur only once. Dual numbers, which have a value and derivatives in eight directions, are then
+propagated through the tape.
 
-Outputs are, first, the values in the order of `quirk.constraints.relation.RelationLayout`; then eight derivatives of
-each time derivative of Phi; and last eight derivatives of each component of the constraint loads, six components and
-two of padding per frame. The multipliers come after the inputs and their derivatives, and are constant.
+The outputs are, in this order: the values in the layout of `quirk.constraints.relation.RelationLayout`; eight
+derivatives of each time derivative of Phi; and eight derivatives of each component of the constraint loads, which has
+six components and two of padding per frame. The inputs are followed by their derivatives and by the multipliers, which
+are constant.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def relation_pointer(
 ) -> Any:
     """Return a C function that computes `outputs` of a relation from `inputs`; both arrays must be zero initially.
 
-    `watch` wraps a Python function so that it is safe to call from compiled code; `refuse` returns whether a function
-    must run in Python.
+    `watch` wraps a Python function for safe calls from compiled code; `refuse` is a predicate for functions that must
+    run in Python.
     """
     relation = placed.relation
     refused = relation.source is not None and refuse(relation.source)
@@ -96,7 +97,7 @@ def _generated(relation: Relation, layout: RelationLayout, keep: bool) -> Native
 
 
 def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[int], list[int]]:
-    """Return a tape of the outputs of a relation and of its constraint loads, and their line numbers.
+    """Return a tape of the outputs of a relation and of its constraint loads, and the line numbers of both.
 
     The inputs of the tape are the inputs of the relation, the time, and the multipliers.
     """
@@ -107,7 +108,7 @@ def _recorded(relation: Relation, layout: RelationLayout) -> tuple[Tape, list[in
 
 
 class _Collected(Scalar):
-    """Array in Python that collects the outputs of a function as dual numbers (values with eight derivatives)."""
+    """Array that collects the outputs of a function as dual numbers, for evaluation in Python."""
 
     def __init__(self) -> None:
         self.outputs: dict[int, Any] = {}
@@ -124,7 +125,7 @@ class _Collected(Scalar):
         self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight adjacent outputs, from `index` on."""
+        """Store eight adjacent outputs, beginning at `index`."""
         self.outputs.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
@@ -153,7 +154,7 @@ def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> 
 def _write(layout: RelationLayout, outputs: Sequence[Any], loads: Sequence[Any], target: Any) -> None:
     """Store `outputs` in `target`, followed by the derivatives of residuals and of `loads`.
 
-    Derivatives of `loads` that are zero are left out.
+    Derivatives of `loads` that are zero are not stored.
     """
     for k, x in enumerate(outputs):
         put(target, k, 1.0 * (x.value if isinstance(x, Dual) else x))

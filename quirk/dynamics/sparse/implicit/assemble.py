@@ -1,8 +1,8 @@
 """Assembly of the matrix of an implicit step, real or complex, in compiled code.
 
-The system and its unknowns are described in `tables`. `parts` are the arrays of the matrix: one, or two with real and
-imaginary part. A slot is the position of a body in the arrays; a side is one body of a relation, a constraint given by
-a function. The mass matrix is (W W^T)^-1.
+The system and its unknowns are described in the module `tables`. `parts` are the arrays of the matrix: one, or two for
+the real and imaginary parts. A slot is the position of a body in the arrays; a side is one body of a relation, which is
+a constraint given by a function. The mass matrix is (W W^T)^-1.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from .tables import AXES, BLOCK, PAIR, TRANSLATIONS, ImplicitTables
 
 @component(effort=2)
 def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Fill and factorize the matrix of an implicit step at state y.
+    """Compute and factorize the matrix of an implicit step at a state y.
 
-    `e` is the step size (s) times a coefficient of the method; `parts` are the arrays of the matrix: one, or two with
-    real and imaginary part.
+    `e` is the step size (s) times a coefficient of the method; `parts` are the arrays of the matrix: one, or two for
+    the real and imaginary parts.
     """
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
@@ -63,9 +63,9 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 
 @kernel
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
-    """Write the blocks of one side of a relation: its constraint rows for one body, and the loads on this body.
+    """Write the blocks of one side of a relation: its constraint rows over one body, and its loads on this body.
 
-    The loads are those of unit multipliers.
+    The loads are those of unit multipliers. `parts` are the arrays of the matrix.
     """
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
@@ -83,10 +83,10 @@ def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
 
 @kernel
 def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any) -> None:
-    """Compute the matrices e^2 E W and e W: effects of the scaled acceleration of a body on its pose and velocity.
+    """Compute the matrices e^2 E W and e W of each body, which map its scaled acceleration to pose and velocity.
 
-    (W W^T)^-1 is the mass matrix of the body, e the step size times a coefficient of the method; E maps an angular
-    velocity to a rotation.
+    (W W^T)^-1 is the mass matrix of the body, e the step size times a coefficient of the method, and E maps an angular
+    velocity to the rate of the rotation vector. The state is y, and `parts` are the arrays of the matrix.
     """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -1,6 +1,6 @@
 """Sparsity pattern and elimination order of the linear systems of implicit steps.
 
-The nodes of the elimination are the bodies and the relations (constraint functions) of a model.
+The nodes of the elimination are the bodies and relations (constraint functions) of a model.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .tables import BodyCoupling, CouplingBlocks
 def couplings(
     model: Model, relations: Sequence[PlacedRelation], slots: Slots
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
-    """Return the couplings of the nodes, the positions of their blocks in the matrix, and its number of elements.
+    """Return the couplings of the nodes, the positions of their blocks in the matrix, and the number of its elements.
 
     The nodes of the elimination are the bodies and the relations (constraint functions).
     """
@@ -46,7 +46,7 @@ def couplings(
 
 
 def _waits(ends: Sequence[tuple[int, ...]], n: int) -> list[set[int]]:
-    """Return for each node the nodes that must be eliminated before it: for a relation, its bodies.
+    """Return, for each node, the nodes that must be eliminated before it: for a relation, its bodies.
 
     If a relation were eliminated first, its diagonal block would be zero. Branches on a body with many relations may be
     eliminated before that body. `ends` are the bodies of each relation, and n is the number of bodies.
@@ -65,8 +65,9 @@ def _coupling(
 ) -> tuple[BodyCoupling, dict[tuple[int, int], int], int]:
     """Return the couplings of the nodes, the first element of each block by (row, column), and the number of elements.
 
-    A block has eight numbers for each of its rows. The blocks of a node are contiguous, in the order of elimination, so
-    that memory is read sequentially. `later` are the nodes that are coupled with each node and eliminated after it.
+    A block has eight elements in each of its rows. The blocks of a node are contiguous, in the order of elimination, so
+    that memory is read sequentially. `later` contains, for each node, the nodes that are coupled with it and eliminated
+    after it.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[neighbour]) for neighbour in others) for others in later]

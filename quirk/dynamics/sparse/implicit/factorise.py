@@ -1,7 +1,8 @@
 """Block elimination of an unsymmetric matrix with a symmetric pattern, in compiled code.
 
-Pivots are chosen within the diagonal block of a node. The matrix is real or complex; its `parts` are one array, or two
-with real and imaginary part, which begin with its blocks. Blocks are given by the index of their first element.
+Pivots are chosen within the diagonal block of a node. The matrix is real or complex: its `parts` are one array, or
+two arrays for the real and imaginary parts, which begin with its blocks. Blocks are given by the index of their first
+element.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .tables import NODE, BodyCoupling
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
     """Factorize the block matrix in place: diagonal blocks D become D^-1, lower blocks L become L D^-1.
 
-    Upper blocks are not changed. `scratch` is the index of a scratch block.
+    Upper blocks remain unchanged. `scratch` is the index of a scratch block.
     """
     place = 0
     for k in range(coupling.size.shape[0]):
@@ -98,7 +99,7 @@ def invert(parts: Any, d: int, n: int, scratch: int) -> None:
 
 @kernel
 def swap_rows(parts: Any, first: int, second: int) -> None:
-    """Exchange two rows of eight numbers in `parts`, which begin at elements `first` and `second`."""
+    """Exchange two rows of eight elements in `parts`, which begin at elements `first` and `second`."""
     x = lanes(parts, first)
     keep(parts, first, lanes(parts, second))
     keep(parts, second, x)

@@ -6,8 +6,8 @@ In an implicit step with step multiple e and residual r it changes by
     delta s = K (r + e (g_P delta P + g_V delta V)),    K = (I - e g_s)^-1,
 
 where indices denote partial derivatives. This adds e L_s K g_P to the derivatives of loads with respect to poses, and a
-similar term for velocities. So the coupled system does not become larger. K is computed for each force element. A frame
-is the place of a force element on one body.
+similar term for velocities, so that the size of the coupled system is unchanged. K is computed for each force element.
+A frame is the point of action of a force element on one body.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
     """Set the directions of differentiation of the internal variables of a force element.
 
-    If `moves`, each variable has a unit direction of its own; otherwise its directions are zero. The integers of the
-    element begin at index `o` in `elements`.
+    If `moves`, each variable is varied in a separate unit direction; otherwise its derivatives are zero. The integers
+    of the element begin at index `o` in `elements`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -55,7 +55,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 
 @kernel
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
-    """Store the derivatives of the rates of a force element's internal variables in `array`, from element `block` on.
+    """Store the derivatives of the rates of a force element's internal variables at element `block` of `array`.
 
     The integers of the force element begin at index `o` in `elements`.
     """
@@ -68,8 +68,8 @@ def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int)
 def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
     """Compute the matrix K of each force element, and add the effect of internal variables to the system's matrix.
 
-    K = (I - e g_s)^-1, with the derivatives g_s of the rates of internal variables with respect to these, and the step
-    size times a coefficient of the method, e.
+    K = (I - e g_s)^-1, with the derivatives g_s of the rates of internal variables with respect to the variables, and
+    the step size times a coefficient of the method, e.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -99,7 +99,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Compute the derivatives of internal variables with respect to the scaled acceleration of the body of frame g.
 
-    The force element has `count` internal variables, and K is the index of its matrix.
+    The force element has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1.
     """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
@@ -120,8 +120,8 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
     """Add the derivatives of loads through internal variables to the block that couples a pair of bodies.
 
-    The loads act on the body of frame f of a force element with `count` internal variables, whose derivatives have been
-    computed by `follow`.
+    The loads act on the body of frame f of a force element with `count` internal variables. The derivatives of these
+    variables must have been computed by `follow`.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -136,10 +136,10 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of the internal variables of one force element, in an implicit step.
+    """Compute the variations of the internal variables of one force element in an implicit step.
 
-    The variations depend on the variations of all poses and velocities, and on the right-hand side r, in which the
-    internal variables of all elements begin at index `first`.
+    They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
+    variables of all elements begin at index `first`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -193,7 +193,7 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    The results are computed from the variations of all poses and velocities, and from the right-hand side r.
+    They are computed from the variations of all poses and velocities, and from the right-hand side r.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

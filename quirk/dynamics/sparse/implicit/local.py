@@ -1,11 +1,10 @@
 """Derivatives of loads and constraint rows with respect to poses and velocities of bodies, in compiled code.
 
 An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Derivatives
-are computed by its function of dual numbers (values with eight derivatives), for one frame at a time. A side is one
-body of an element, a pair two bodies coupled by it, and a slot the position of a body in the arrays. Loads are scaled
-to accelerations of bodies of unit mass and inertia.
-
-Notation: Phi are the residuals of the constraint rows.
+are computed for one frame at a time, by evaluating the element's function on dual numbers (values with eight
+derivatives). A side is one body of an element, a pair two bodies coupled by it, and a slot the position of a body in
+the arrays. Loads are scaled to accelerations of bodies of unit mass and inertia. Phi denotes the residuals of the
+constraint rows.
 """
 
 from __future__ import annotations
@@ -70,9 +69,9 @@ POSES, VELOCITIES = range(2)
 
 @component(effort=4)
 def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Compute all derivatives for an implicit step at time t (s) and state y, evaluated last with y' in `ydot`.
+    """Compute all derivatives for an implicit step at time t (s) and the last evaluated state y, with y' in `ydot`.
 
-    Sliding friction is differentiated at constant magnitude: only its direction, that of the slip velocity, varies.
+    Sliding friction is differentiated at constant magnitude: only its direction, opposite to the slip velocity, varies.
     """
     work, tangents = mechanism.work, implicit.tangents
     write_magnitudes(mechanism, tangents, False)
@@ -130,7 +129,7 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 
 @kernel
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
-    """Compute the derivatives of the loads of force law e, and of the rates of its internal variables.
+    """Compute the derivatives of the loads of force law e and of the rates of its internal variables.
 
     The derivatives are those with respect to the internal variables.
     """
@@ -155,7 +154,7 @@ def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, 
 def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
     """Set non-finite derivatives, such as those of a norm at zero, to zero.
 
-    The `count` elements of `derivatives` from index `first` on are checked. Implicit steps do not need exact
+    The `count` elements of `derivatives` that begin at index `first` are checked. Implicit steps do not require exact
     derivatives, and a single NaN would make the whole solution NaN.
     """
     for c in range(first, first + count):
@@ -167,8 +166,8 @@ def leave_out_unknown(derivatives: np.ndarray, first: int, count: int) -> None:
 def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
     """Set the derivatives of the inputs of frame g of a force law to the derivatives of the motion of its body.
 
-    The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
-    `first` on.
+    The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
+    beginning at element `first`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -184,8 +183,8 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
 def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: float) -> None:
     """Compute the constraint rows of all relations, and derivatives of Phi'' and of the constraint loads.
 
-    A relation is a constraint given by a function, with the residuals Phi. Derivatives are those with respect to poses
-    and velocities of bodies; derivatives of loads are added to those of the force laws.
+    A relation is a constraint given by a function, with the residuals Phi. Derivatives are with respect to poses and
+    velocities of bodies; derivatives of loads are added to those of the force laws.
     """
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2
@@ -220,8 +219,8 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
 def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int, first: int) -> None:
     """Set the derivatives of the inputs of frame g of a relation to the derivatives of the motion of its body.
 
-    The directions of all other frames are zero. `moving` holds the derivatives of the motion of bodies, from element
-    `first` on.
+    The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
+    beginning at element `first`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -267,7 +266,7 @@ def keep_rows(
 ) -> None:
     """Store the rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length.
 
-    A relation is a constraint given by a function.
+    A relation is a constraint given by a function. Its gradients begin at element `gradient` of `outputs`.
     """
     for row in range(rows):
         square = 0.0
@@ -322,7 +321,7 @@ def add_scaled(
     outputs: np.ndarray,
     place: int,
 ) -> None:
-    """Add the eight derivatives of each component of a load to six rows of `array`, from element o on.
+    """Add the eight derivatives of each component of a load to six rows of `array`, beginning at element o.
 
     The derivatives begin at element `place` of `outputs`. The load acts on the body at position `slot` of the arrays,
     and is scaled to an acceleration.
@@ -335,10 +334,9 @@ def add_scaled(
 
 @kernel
 def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray) -> None:
-    """Add the derivatives of gyroscopic moments, and those of applied moments due to the rotation of the body axes.
+    """Add the derivatives of gyroscopic moments, and of applied moments due to the rotation of the body axes.
 
-    Moments are expressed in body axes, so that a moment constant in the inertial frame varies with the pose of the
-    body.
+    Moments are in body axes, so that a moment that is constant in the inertial frame varies with the pose of the body.
     """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.diagonal_pair.shape[0]):
@@ -372,13 +370,13 @@ def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors of eight numbers to three consecutive rows of an array, from element o on."""
+    """Add three vectors of eight elements to three consecutive rows of an array, beginning at element o."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 
 
 @traced
 def put3(array: Any, o: Any, numbers: Any) -> None:
-    """Write three numbers to adjacent elements of an array, from element o on."""
+    """Store three numbers in adjacent elements of an array, beginning at element o."""
     for c in range(3):
         put(array, o + c, numbers[c])

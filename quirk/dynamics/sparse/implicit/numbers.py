@@ -1,8 +1,8 @@
 """Arithmetic of real or complex numbers in compiled code.
 
-A number is a tuple of one part (real), or of two (real and imaginary). `parts` are the arrays in which these are
-stored. Lanes are eight such numbers in adjacent elements. A kernel written with these functions is compiled once for
-real linear systems and once for complex ones.
+A number is a tuple of one part (real), or of two parts (real and imaginary). `parts` are the arrays in which the parts
+are stored. Lanes are eight numbers in adjacent elements. A kernel that uses these functions is compiled once for real
+and once for complex linear systems.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Load eight numbers, real or complex, from adjacent elements of the arrays, from element o on."""
+    """Load eight numbers, real or complex, from adjacent elements of the arrays, beginning at element o."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Store eight numbers x, real or complex, in adjacent elements of the arrays, from element o on."""
+    """Store eight numbers x, real or complex, in adjacent elements of the arrays, beginning at element o."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight adjacent elements of the arrays to zero, from element o on."""
+    """Set eight adjacent elements of the arrays to zero, beginning at element o."""
     for part in parts:
         store(part, o, 0.0)
 
@@ -54,13 +54,13 @@ def write_real(parts: Any, o: int, x: float) -> None:
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Load the three components of a vector of one body, which are eight elements apart, from element o on."""
+    """Load the three components of a vector of one body, at elements o, o + 8 and o + 16 of the arrays."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 
 @traced
 def adjacent(parts: Any, o: int) -> Any:
-    """Load three numbers, real or complex, from adjacent elements of the arrays, from element o on."""
+    """Load three numbers, real or complex, from adjacent elements of the arrays, beginning at element o."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 

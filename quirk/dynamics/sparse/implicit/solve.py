@@ -1,6 +1,6 @@
 """Solution of the linear systems of implicit steps, real or complex, in compiled code.
 
-`parts` are the arrays of the factorized matrix: one, or two with real and imaginary part.
+`parts` are the arrays of the factorized matrix: one, or two for the real and imaginary parts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .tables import AXES, BLOCK, NODE, PAIR, TRANSLATIONS, ImplicitTables
 def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Solve (I - e J) u = r for u, a variation of the state y, with the factorized matrix of `assemble`.
 
-    J is the Jacobian of y', and e the step size times a coefficient of the method.
+    J is the Jacobian of y', and e the step size (s) times a coefficient of the method.
     """
     coupling, blocks, vector = implicit.coupling, implicit.blocks, implicit.vector
     for o in range(vector, implicit.pose, 8):
@@ -105,7 +105,8 @@ def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -
 def finish(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any, parts: Any, r: Any, u: Any) -> None:
     """Compute all components of the solution u of (I - e J) u = r from the variations of the accelerations.
 
-    The variations of the accelerations have been computed before and are in `parts`, from index `implicit.vector` on.
+    The variations of the accelerations must have been computed before; they begin at index `implicit.vector` of
+    `parts`.
     """
     for o in range(0, y.shape[0], 8):
         erase(u, o)

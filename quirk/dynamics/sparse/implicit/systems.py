@@ -1,4 +1,4 @@
-"""Setup of the linear systems of implicit steps for one model."""
+"""Construction of the linear systems of implicit steps for one model."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ImplicitSystem:
 
     Parameters
     ----------
-    turning : whether steps are computed in axes that rotate with the bodies; such steps are solved by iteration, for
-        which approximate derivatives of friction suffice
+    turning : whether steps are computed in axes that rotate with the bodies
+        Such steps are solved by iteration, for which approximate derivatives of friction suffice.
 
     Attributes
     ----------

@@ -7,9 +7,9 @@ bodies and relations,
     [ M - e V - e^2 P E    -A^T ] [ da      ]   [ P dq + V dv      ]
     [ A + e C_v + e^2 C_p E   0 ] [ dlambda ] = [ -C_p dq - C_v dv ]
 
-where P, V are derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v are the derivatives of
-the second time derivatives Phi'' of residuals with respect to poses and velocities, E maps an angular velocity to a
-rotation, and dq, dv follow from r. Bodies are scaled to unit mass and inertia, so that M is the unit matrix, and rows
+where P, V are the derivatives of all loads on bodies with respect to poses and velocities, C_p, C_v those of the second
+time derivatives Phi'' of the residuals, E maps an angular velocity to the rate of the rotation vector, and dq, dv
+follow from r. Bodies are scaled to unit mass and inertia, so that M is the unit matrix, and rows
 to unit length. A method may use axes that rotate with the bodies at constant rates; J, r and u then refer to the motion
 relative to these axes, at a time when they coincide with the inertial ones.
 
@@ -47,7 +47,7 @@ class BodyCoupling(NamedTuple):
     size : (N,) number of rows of each node
     first : (N + 1,) index of the first coupling of each node with later nodes
     column : later node of each coupling
-    upper, lower : first elements of the coupling's blocks in the row, and in the column, of the earlier node
+    upper, lower : first elements of the blocks of each coupling, in the row and in the column of the earlier node
     diagonal : (N,) first element of the diagonal block of each node
     target : first element of the block that is updated, for each pair of couplings of an eliminated node
     """
@@ -71,10 +71,10 @@ class CouplingBlocks(NamedTuple):
     relation_node : (R,) node of each relation
     pair_row, pair_column : (Q,) slots of the bodies of each pair
     pair_block : (Q,) first element of the block of each pair
-    law_pair, law_first : pair of each frame with a load and each frame that moves, or -1; and the index of the first
-        such pair of each law
-    relation_pair, relation_first : pairs of the frames of relations, as for laws
-    diagonal_pair : (slots,) index of the pair that each body forms with itself, -1 for the ground
+    law_pair : index of the pair for each combination of a loaded and a moving frame of each law, or -1
+    law_first : index in `law_pair` of the first combination of each law
+    relation_pair, relation_first : likewise, for the frames of relations
+    diagonal_pair : (slots,) index of the pair that consists of each body twice, -1 for the ground
     side_row : (S,) relation of each side
     side_slot : (S,) slot of the side's body, or -1 for the ground
     side_upper, side_lower : (S,) first elements of the blocks that couple the side's body and relation
@@ -100,9 +100,9 @@ class CouplingBlocks(NamedTuple):
 class ImplicitTables(NamedTuple):
     """Derivatives at one state, sparsity patterns, and offsets in the arrays of a linear system.
 
-    A system for one e is a tuple of one array (size,), or of two with real and imaginary parts. The fields from `turn`
-    to `speed` are offsets in these arrays; N is the number of nodes, the other letters are as in `CouplingBlocks`.
-    Names in capitals are constants of this module and of `quirk.dynamics.sparse.tangent.tables`.
+    The system for one value of e is a tuple of one array (size,), or of two for the real and imaginary parts. The
+    fields from `turn` to `speed` are offsets in these arrays. N is the number of nodes; other letters are as in
+    `CouplingBlocks`. Names in capitals are constants of this module and of `quirk.dynamics.sparse.tangent.tables`.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class ImplicitTables(NamedTuple):
     moving : (2 * MOVING slots,) derivatives of the motion of bodies in these directions
     by_pose, by_velocity : (PAIR Q,) derivatives of scaled loads with respect to poses and velocities
     rows, row_by_pose, row_by_velocity : (BLOCK S,) rows A and derivatives of Phi'', scaled
-    independent : (8 R,) whether rows are independent
+    independent : (8 R,) mask of the independent rows
     variables : number of internal variables of force elements
     by_variable : (BLOCK per side of a law,) derivatives of scaled loads with respect to internal variables
     rate_by_pose, rate_by_velocity : (BLOCK per side of a law,) derivatives of the rates of internal variables

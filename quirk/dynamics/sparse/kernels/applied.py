@@ -1,8 +1,8 @@
 """Applied loads of all force elements at one state, in compiled code.
 
 The law of a force element is the function that computes its load. It is called by its address, reads its inputs from
-one array and writes its outputs to another; tables of integers hold the index of the first input and of the first
-output of each element. `kin` holds the kinematics of all bodies, and y the state.
+one array and writes its outputs to another; tables of integers contain the indices of the first input and of the first
+output of each element. `kin` contains the kinematics of all bodies, and y is the state.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def applied_loads(forces: Forces, t: float, y: np.ndarray, kin: np.ndarray) -> N
 def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Evaluate the law of force element e, which computes its loads, at time t (s) and state y.
 
-    `kin` holds the kinematics of all bodies. The loads are set to NaN before the call, so that they stay NaN if the law
+    `kin` contains the kinematics of all bodies. The loads are set to NaN before the call, and remain NaN if the law
     fails.
     """
     write_inputs(forces, e, t, y, kin)
@@ -125,8 +125,8 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 def write_inputs(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
     """Write the time-dependent inputs of the law of force element e.
 
-    The inputs are the prescribed motions at time t (s), the internal variables, and the motion of the bodies.
-    Internal variables are copied from the state y, and the motion of the bodies from their kinematics `kin`.
+    They are the prescribed motions at time t (s), the internal variables from the state y, and the motion of the bodies
+    from their kinematics `kin`.
     """
     o = ELEMENT_SIZE * e
     begin, place = forces.entries[o + MOTION], forces.entries[o + PROFILES]
@@ -178,8 +178,8 @@ def variables_error(
 ) -> float:
     """Return the largest ratio of error to tolerance over all internal variables.
 
-    `change` holds the errors, in the layout of a state. y and y_new are the states at both ends of the step; `rtol` and
-    `atol` are the relative and the absolute tolerance.
+    `change` contains the errors, in the layout of a state. y and y_new are the states at the start and end of the step;
+    `rtol` and `atol` are the relative and absolute tolerances.
     """
     largest = 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -192,7 +192,7 @@ def variables_error(
 
 @kernel
 def refer(forces: Forces, t: float) -> None:
-    """Store the last evaluated joint angles, their rates and the time t (s) as reference for counting full turns."""
+    """Store the last evaluated joint angles, their rates and time t (s) as the reference for counting full turns."""
     for n in range(forces.turns.shape[0] // TURN_ENTRIES):
         o, x = forces.turns[TURN_ENTRIES * n + REFERENCE_AT], forces.turns[TURN_ENTRIES * n + COORDINATE_AT]
         put(forces.inputs, o, at(forces.outputs, x))

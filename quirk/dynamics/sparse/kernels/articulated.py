@@ -8,8 +8,9 @@ freedom, which are eliminated one after the other (R. Featherstone, Rigid Body D
 
     U = I n,  I <- I - U U^T / (n . U).
 
-The product A M^-1 A^T, whose condition is squared, is never formed. Inertias are transmitted at the points of joints
-and in the axes of the child, so that small moments about the axis of a slender body are not differences of large ones.
+The product A M^-1 A^T of constraint rows A and mass matrix M, whose condition number is the square of that of the rows,
+is never formed. Inertias are transmitted at the joint points and in the axes of the child, so that small moments about
+the axis of a slender body are not differences of large ones.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ from .tree import (
 
 @kernel
 def articulate(tree: Tree) -> None:
-    """Compute the articulated inertia of every body and the inertia that every joint transmits to the parent body."""
+    """Compute the articulated inertia of every body, and the inertia that each joint transmits to its parent body."""
     for o in range(0, tree.inertia.shape[0], 8):
         store(tree.inertia, o, load(tree.body_inertia, o))
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):

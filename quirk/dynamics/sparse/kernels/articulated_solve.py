@@ -1,7 +1,7 @@
 """Accelerations and multipliers of a forest, with the factorization of `articulated`.
 
-From the tips to the roots, the load that each joint would transmit if its parent did not accelerate is added to the
-loads of the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A is
+From the tips to the roots, the load that each joint would transmit to a parent without acceleration is added to the
+loads on the parent. From the roots to the tips, the acceleration of each child follows from that of its parent. A is
 the matrix of constraint rows, M the mass matrix, x the multipliers of the rows, and a the accelerations.
 """
 
@@ -54,8 +54,8 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve M a + tree.bias = A^T x, A a = rhs for the accelerations a and the multipliers x.
 
     M is the mass matrix, and A the matrix of constraint rows. On entry tree.bias holds minus the applied loads; it is
-    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint, one
-    per constraint row.
+    overwritten. The accelerations are written to tree.acceleration. x and rhs have eight elements for each joint, of
+    which the first are for its constraint rows.
     """
     for o in range(0, x.shape[0], 8):  # also the lanes without rows
         store(x, o, splat(0.0))
@@ -70,7 +70,7 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration prescribed by the rows of joint t, and the load that the joint transmits.
+    """Compute the relative acceleration prescribed by the rows of joint t, and the load transmitted by the joint.
 
     The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load is that for a parent
     without acceleration; it is added to the loads on the parent.
@@ -113,7 +113,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment that a joint with locked degrees of freedom transmits when its point accelerates.
+    """Return the force and moment transmitted by a joint with locked degrees of freedom whose joint point accelerates.
 
     `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration at the joint point, in the axes of the
     child; the data of the joint begin at element o of `joints`.
@@ -191,7 +191,7 @@ def follow(tree: Tree, x: np.ndarray, t: int) -> None:
 
 @kernel
 def store_child(tree: Tree, child: int, shift: Triple, turn: Triple) -> None:
-    """Write the linear and angular acceleration of a child body to tree.acceleration, from element `child` on."""
+    """Write the linear and angular acceleration of a child body to tree.acceleration, beginning at element `child`."""
     for k in range(3):
         put(tree.acceleration, child + 8 * k, shift[k])
         put(tree.acceleration, child + MOMENT + 8 * k, turn[k])

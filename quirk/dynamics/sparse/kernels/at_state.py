@@ -34,7 +34,7 @@ class StateQuery(NamedTuple):
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
     rank : required number of independent rows, for EVALUATE and CHOOSE
-    counts : numbers of projection steps and factorizations, see `project`
+    counts : numbers of projection steps and factorizations
     """
 
     y: np.ndarray
@@ -61,8 +61,7 @@ IMPULSE_PASSES = 4
 def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
     """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `query`; return False if it fails.
 
-    One compiled function performs all tasks, because they mostly call the same functions, which are thus compiled only
-    once.
+    A single compiled function performs all tasks, so that the functions they have in common are compiled only once.
     """
     work, y = mechanism.work, query.y
     constrained = mechanism.nodes.rows.shape[0] > 0

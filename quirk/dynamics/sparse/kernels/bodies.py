@@ -1,9 +1,9 @@
 """Compiled functions over all bodies, eight at a time: kinematics, accelerations, displacements and error norms.
 
-A block is eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin` and
-`constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. `wrench` holds a force and a scaled
-moment, W^T times the moment in body axes, for each body. M is the mass matrix. The functions take the number of bodies
-from the size of `constants`, because y also contains auxiliary states.
+A block consists of eight bodies; s, k and c are the first elements of a block in arrays of states y, kinematics `kin`
+and `constants`. W is the metric of a body: W W^T = J^-1, with the inertia matrix J. `wrench` contains a force and a
+scaled moment, W^T times the moment in body axes, for each body. M is the mass matrix. The functions take the number of
+bodies from the size of `constants`, because y also contains auxiliary states.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ POSES, VELOCITIES = range(2)
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of all bodies, in `kin`.
 
-    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The quaternions in y need not have unit
-    length.
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The quaternions in y need not be
+    normalized.
     """
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -75,7 +75,7 @@ def rotations(y: np.ndarray, kin: np.ndarray) -> None:
 
 @kernel
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the accelerations of all bodies without constraints, under gravity and the applied loads in `kin`.
+    """Compute the unconstrained accelerations of all bodies, under gravity and the applied loads in `kin`.
 
     The accelerations are written to `kin`. y is the state.
     """
@@ -85,10 +85,10 @@ def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the kinematics and the accelerations without constraints of all bodies, in `kin`, in one pass.
+    """Compute the kinematics and the unconstrained accelerations of all bodies, in `kin`, in one pass.
 
-    This equals `poses` followed by `free_accelerations`. It is used for models without force elements, because loads of
-    force elements must be computed between these two functions.
+    This is equivalent to `poses` followed by `free_accelerations`, and valid for models without force elements, whose
+    loads would have to be computed in between.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -100,7 +100,7 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
     """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
 
     Returns the three rows of the rotation matrices R, which transform body axes to the inertial frame. The quaternions
-    in y need not have unit length.
+    in y need not be normalized.
     """
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -159,7 +159,7 @@ def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> A
 
 @traced
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
-    """Compute the accelerations of one block of eight bodies without constraints, under gravity and applied loads.
+    """Compute the unconstrained accelerations of one block of eight bodies, under gravity and applied loads.
 
     The loads are read from `kin`, and the accelerations written to it.
     """
@@ -192,7 +192,7 @@ def sum_body_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench
 def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: np.ndarray) -> None:
     """Set `bias` to minus the loads in `wrench`: forces (N) and moments (N m), both in body axes.
 
-    In `wrench`, forces are in the inertial frame and moments are scaled by the transposed metric W^T of their body.
+    In `wrench`, forces are in the inertial frame, and moments are multiplied by the transposed metric W^T of the body.
     """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
@@ -205,9 +205,9 @@ def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: n
 def loads_of_accelerations(
     constants: np.ndarray, kin: np.ndarray, acceleration: np.ndarray, wrench: np.ndarray
 ) -> None:
-    """Set `wrench` to the mass matrix M times the given accelerations of all bodies: the loads that cause them.
+    """Set `wrench` to the mass matrix M times accelerations of all bodies, that is, to the loads that cause them.
 
-    `acceleration` holds the linear and angular accelerations in body axes.
+    `acceleration` contains the linear and angular accelerations, in body axes.
     """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
@@ -218,7 +218,7 @@ def loads_of_accelerations(
 
 @kernel
 def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
-    """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies under these loads.
+    """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies.
 
     M is the mass matrix. Angular accelerations are multiplied by W^-1, with the metric W of a body: W W^T = J^-1.
     """
@@ -273,10 +273,10 @@ def finite(y: np.ndarray) -> bool:
 
 @traced
 def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
-    """Add displacements of eight bodies to their poses, which are stored from element s of the state y.
+    """Add displacements of eight bodies to their poses, which begin at element s of the state y.
 
-    `shift` (m, inertial frame) is the displacement of the centers of mass, and `turn` (rad, body axes) a small
-    rotation: the quaternion q becomes q (1, turn / 2), scaled to unit length.
+    `shift` (m, inertial frame) is the displacement of the centers of mass, and `turn` (rad, body axes) a small rotation
+    vector: the quaternion q is replaced by q (1, turn / 2), normalized.
     """
     q = s + 8 * ORIENTATION
     store3(y, s + 8 * POSITION, plus(load3(y, s + 8 * POSITION), shift))
@@ -292,7 +292,8 @@ def move(y: Any, s: Any, shift: Any, turn: Any) -> None:
 def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, length: float) -> float:
     """Subtract M^-1 times the loads `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
 
-    M is the mass matrix. Returns the largest change: rotations in rad or rad/s, translations divided by `length` (m).
+    M is the mass matrix. Returns the largest change: of rotations in rad or rad/s, or of translations divided by
+    `length` (m).
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -334,7 +335,7 @@ def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: int, motion: np.ndarray) -> None:
-    """Convert a variation `change` of the state y to `motion`, the vector by which constraint rows are multiplied.
+    """Convert a variation `change` of the state y to `motion`, the vector that is multiplied by constraint rows.
 
     `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
     axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1.
@@ -357,7 +358,8 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
 def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> None:
     """Subtract M^-1 times `wrench` from `motion`, with the mass matrix M.
 
-    `wrench` holds the loads, and `motion` translations and W^-1 times rotations of all bodies; W W^T = J^-1.
+    `wrench` contains loads, and `motion` translations and W^-1 times rotations of all bodies, with the metric W of a
+    body: W W^T = J^-1.
     """
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
@@ -379,7 +381,7 @@ def error_ratio(
     """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
 
     `motion` is the error of poses or velocities, as selected by `level`, in the form of `motion_of`. y and y_new are
-    the states at both ends of the step; `rtol` and `atol` are the relative and the absolute tolerance.
+    the states at the start and end of the step; `rtol` and `atol` are the relative and absolute tolerances.
     """
     largest = splat(0.0)
     check = splat(0.0)

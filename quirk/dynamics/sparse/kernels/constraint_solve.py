@@ -1,18 +1,17 @@
 """Constraint loads from right-hand sides, by solution with the factorized rows and iterative refinement.
 
-These functions are used by evaluations, projections and derivatives. A is the matrix of constraint rows, M the mass
-matrix and S = A M^-1 A^T. The arrays of a solver are in `work`: work.wrench holds the sum of loads on each body, work.x
-the multipliers, work.goal the required value of A M^-1 w for these loads w, and work.residual the residual, goal minus
-the present value. A pass is one solve with the factorized rows; further passes refine its result. The residual is
-computed from rows and accelerations and not from S. Therefore the condition number of S, the square of that of A, slows
-refinement but does not reduce accuracy (Bjorck, Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of
-all rows are summed per body: where light bodies are constrained between heavy ones the sums are small, and so is their
-round-off.
+A is the matrix of constraint rows, M the mass matrix and S = A M^-1 A^T. The arrays of a solver are in `work`:
+work.wrench contains the sum of loads on each body, work.x the multipliers, work.goal the required value of A M^-1 w for
+the loads w in work.wrench, and work.rest the residual, goal minus present value. A pass is one solve with the
+factorized rows; further passes refine its result. The residual is computed from rows and accelerations instead of S.
+Therefore the condition number of S, the square of that of A, slows refinement but does not reduce accuracy (Bjorck,
+Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed for each body: for light
+bodies between heavy ones the sums are small, and so is their round-off.
 
 The residual also verifies the solution: with any factorization the loads are combinations of rows, so loads that
 satisfy all rows are correct. If the block factorization does not achieve this, reflections are used.
 
-Terms: a node is a group of up to six rows, or a body with many joints. The array work.G holds all rows.
+A node is a group of up to six rows, or a body with many joints. The array work.G contains all rows.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ MOST_PASSES, LOSS = 12, 2e-15
 def add_constraint_loads(mechanism: Mechanism, passes: int) -> None:
     """Add constraint loads to work.wrench so that the total loads w satisfy A M^-1 w = work.goal.
 
-    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made. On return work.x holds the
-    multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE, if it is the
-    largest so far.
+    A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made. On return work.x contains
+    the multipliers, summed over all solves. The ratio of the second to the first residual is stored as RATE if it is
+    the largest ratio so far.
     """
     compute_residual(mechanism)
     reduce_residual(mechanism, passes, MET)
@@ -58,7 +57,7 @@ def set_constraint_loads(mechanism: Mechanism, passes: int, tolerance: float) ->
     """Set work.wrench to constraint loads w, without applied loads, that satisfy A M^-1 w = work.rhs.
 
     A is the matrix of constraint rows, M the mass matrix. At least `passes` solves are made, until the relative
-    residual is below `tolerance`. On return work.goal holds the initial right-hand side.
+    residual is below `tolerance`. On return work.goal contains the initial right-hand side.
     """
     work = mechanism.work
     copy(work.rhs, work.goal)
@@ -88,7 +87,7 @@ def reduce_residual(mechanism: Mechanism, passes: int, tolerance: float) -> None
 
     At least `passes` solves are made. On entry the residual must be in work.residual and in work.rhs. If the block
     factorization does not reduce the residual of each row to a fraction `tolerance` of the magnitudes of its terms, the
-    solution is repeated with reflections. If these fail as well, loads and multipliers become NaN.
+    solution is repeated with reflections. If these also fail, loads and multipliers are set to NaN.
     """
     work = mechanism.work
     copy(work.wrench, work.applied_wrench)
@@ -111,10 +110,10 @@ def reduce_residual(mechanism: Mechanism, passes: int, tolerance: float) -> None
 def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) -> bool:
     """Add to work.wrench the constraint loads that reduce the residual work.residual to zero, by iterative refinement.
 
-    At least `passes` solves are made, and further ones as long as the iteration converges. Returns whether the rows are
-    then satisfied: either the residual is at most a fraction `tolerance` of the terms of each row, or it is round-off,
-    and changes the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the
-    residual is not checked.
+    At least `passes` solves are made, and further ones while the iteration converges. Returns whether the rows are then
+    satisfied: the residual is at most a fraction `tolerance` of the terms of each row, or it is round-off that changes
+    the accelerations by less than a fraction `noise`. If the smallest pivot guarantees the accuracy, the residual is
+    not checked.
     """
     nodes, work = mechanism.nodes, mechanism.work
     for o in range(0, work.x.shape[0], 8):
@@ -174,8 +173,8 @@ def accelerated(work: Workspace) -> float:
 def add_terms(mechanism: Mechanism, first: bool) -> None:
     """Add the magnitudes of the terms that cancel in the residual of each row to work.terms.
 
-    These are the terms of A M^-1 w for the loads w in work.wrench; the first time also those of work.goal and of the
-    loads before constraint loads were added.
+    They are the terms of A M^-1 w for the loads w in work.wrench; if `first`, also those of work.goal and of the loads
+    before constraint loads were added.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     if first:
@@ -190,7 +189,7 @@ def add_terms(mechanism: Mechanism, first: bool) -> None:
 
 @kernel
 def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
-    """Return whether the residual work.residual is at most a fraction `tolerance` of the terms of each independent row.
+    """Return whether the residual work.rest is at most a fraction `left` of the terms of each independent row.
 
     Rows that the factorization by reflections detected as dependent are ignored.
     """
@@ -224,7 +223,8 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 def solve_count(mechanism: Mechanism, tolerance: float) -> int:
     """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `tolerance`.
 
-    The residual is measured in the mass metric; accelerations of light bodies may have larger errors, see `passes_for`.
+    The residual is measured in the mass metric; the accelerations of light bodies may have larger relative errors, see
+    `passes_for`.
     """
     summary = mechanism.work.summary
     passes, most, rate = 1, int(at(summary, PASSES)), at(summary, REMAINS)
@@ -264,8 +264,8 @@ def clear(array: np.ndarray) -> None:
 def wrenches(nodes: Nodes, G: np.ndarray, x: np.ndarray, wrench: np.ndarray, derived: bool) -> None:
     """Add the constraint loads A^T x to `wrench`; the rows A are in G, the multipliers in x, eight per node (joint).
 
-    If `derived`, G holds a derivative of the rows. Rows of coincident points then exert no force, because their force
-    directions are constant.
+    If `derived`, G contains a time derivative of the rows. Rows of coincident points then exert no force, because their
+    force directions are constant.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

@@ -1,8 +1,8 @@
 """Right-hand side of the equations of motion, y' = f(t, y), in compiled code.
 
 The constraint rows A prescribe A a = b for the accelerations a. A node is a group of up to six rows. `alpha` and `beta`
-are Baumgarte's rates, 1/s, 0 for no stabilization. The arrays that are written belong to `mechanism.work`; its array G
-holds all rows.
+are Baumgarte's rates, 1/s; zero means no stabilization. The arrays that are written belong to `mechanism.work`; its
+array G holds all rows.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: 
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
     t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. Groups of STRETCH nodes (joints) are
-    processed one after the other, so that the data of a group stay in the processor's cache through all three
-    operations.
+    processed successively, so that the data of a group stay in the processor's cache during all three operations.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -110,7 +109,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power (W) of the constraints whose work is integrated to `ydot`, the rates of the state y.
+    """Write the power (W) of the constraints whose work is integrated to `ydot`, the derivative of the state y.
 
     The power of a constraint is the product of its multipliers, its rows and the velocities.
     """
@@ -132,7 +131,7 @@ def compute_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, be
     """Compute all constraint rows A, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
     The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. If joints are eliminated by their degrees
-    of freedom, the joint geometry is updated, too.
+    of freedom, the joint geometry is also updated.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)

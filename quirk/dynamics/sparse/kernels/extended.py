@@ -1,14 +1,15 @@
 """Constraint loads in double-double arithmetic, for light bodies between heavy ones.
 
-Where large loads pass through a light body their sum is small, and its round-off, in units of the loads, may accelerate
-the body. The rows of a light rod between two ball joints, for example, exert no moment about the line through both,
-whatever their multipliers are; rounded to doubles they exert a moment of 1e-16 times the loads, which turns the rod if
-its moment of inertia is small enough. The exact accelerations are well conditioned, since they do not depend on loads.
+If large loads are transmitted through a light body, their sum is small, and its round-off, which is proportional to the
+loads, may accelerate the body. The rows of a light rod between two ball joints, for example, exert no moment about the
+line through both, for any multipliers; rounded to doubles they exert a moment of 1e-16 times the loads, which rotates
+the rod if its moment of inertia is small enough. The exact accelerations are well conditioned, because they do not
+depend on the loads.
 
-Therefore rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the same
-numbers for state and model. The factorization remains that of doubles, and is used for iterative refinement (see
-`constraint_solve`). Rows of relations remain doubles; the right-hand sides are doubles, as their round-off changes
-accelerations by no more than the geometry of the rows allows, whatever the masses are (G. W. Stewart, Linear Algebra
+Therefore rows of primitives, multipliers, loads on bodies and accelerations are computed to 32 digits, from the state
+and model in double precision. The factorization is that of doubles, and is used for iterative refinement (see
+`constraint_solve`). Rows of relations remain doubles. The right-hand sides are doubles: the effect of their round-off
+on accelerations is bounded by the geometry of the rows, independently of the masses (G. W. Stewart, Linear Algebra
 Appl. 112 (1989) 189-193).
 
 A is the matrix of constraint rows, M the mass matrix, and G = A W with W W^T = M^-1 the array of rows. A node is a
@@ -56,7 +57,7 @@ def impose_doubled(mechanism: Mechanism, y: np.ndarray) -> None:
     """Replace the multipliers in work.x and the loads in work.wrench by results of double-double arithmetic.
 
     The rows at state y must be in work.G and factorized, and `keep_applied` must have stored the applied loads.
-    Friction forces keep their present magnitudes. If the rows cannot be satisfied, loads become NaN.
+    Friction forces keep their present magnitudes. If the rows cannot be satisfied, loads are set to NaN.
     """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     rotations_below(y, work.kin, extended.rotation)
@@ -139,7 +140,7 @@ def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: 
 
 @traced
 def add_lanes(high: Any, low: Any, o: Any, added: Any) -> None:
-    """Add eight doubles `added` to eight double-double numbers, from element o of the arrays `high` and `low` on."""
+    """Add eight doubles `added` to eight double-double numbers, which begin at element o of `high` and `low`."""
     result = DoubleDouble(load(high, o), load(low, o)) + load(added, o)
     store(high, o, result.high)
     store(low, o, result.low)
@@ -166,7 +167,7 @@ def accelerate(
 def divide_by_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
     """Divide one component of the forces on eight bodies by their masses, in double-double arithmetic.
 
-    The quotients are written to `motion` and their lower parts to `below`, from element o on.
+    The quotients are written to `motion` and their lower parts to `below`, beginning at element o.
     """
     result = DoubleDouble(load(wrench, o), load(low, o)) * load(constants, c)
     store(motion, o, result.high)

@@ -1,7 +1,7 @@
 """Lower parts of rotation matrices and constraint rows in double-double arithmetic; see `extended`.
 
-A double-double number is the sum of a double and a lower part. The doubles are those used by all evaluations. Rows of
-relations have no lower parts.
+A double-double number is the sum of a double and a lower part. The doubles are the usual rotation matrices and rows.
+Rows of relations have no lower parts.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def row_below(
 ) -> None:  # fmt: skip
     """Compute the lower parts of the double-double constraint rows of node n, one joint.
 
-    The higher parts are the doubles computed by `constraint_rows` (in `rows`).
+    The higher parts are the doubles computed by `constraint_rows` in the module `rows`.
     """
     R_i, R_j = rotation_of(kin, ki, rotation, oi), rotation_of(kin, kj, rotation, oj)
     arm_i, arm_j = numbers3(arm, 6 * n), numbers3(arm, 6 * n + 3)
@@ -102,9 +102,9 @@ def rotation_of(kin: Any, k: Any, rotation: Any, o: Any) -> Any:
 
 
 def metric_of(kin: Any, k: Any) -> Any:
-    """Return the rows of the transposed metric W^T of a body, stored from element k of `kin` on.
+    """Return the rows of the transposed metric W^T of a body, which begins at element k of `kin`.
 
-    The metric is exact in doubles, so that it needs no lower parts.
+    The metric is exact in doubles and has no lower parts.
     """
     return [[DoubleDouble(at(kin, k + 8 * (METRIC + 3 * row + c))) for row in range(3)] for c in range(3)]
 

@@ -1,7 +1,7 @@
 """Interface to the three factorizations of the constraint rows A, with the mass matrix M = (W W^T)^-1 and G = A W.
 
 BLOCKS factorizes S = A M^-1 A^T by blocks, REFLECTIONS makes G^T triangular by Householder reflections, and FREEDOMS
-eliminates a forest of joints by the degrees of freedom of its joints. The interface covers factorization of
+eliminates a forest by the degrees of freedom of its joints. The interface covers factorization of
 the rows, solution, and pivots. The method is stored in work.summary.
 """
 
@@ -30,10 +30,10 @@ UNTOLD_PASSES = 2
 
 @kernel
 def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
-    """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, if the method is FREEDOMS.
+    """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, for the method FREEDOMS.
 
     FREEDOMS eliminates the degrees of freedom of the joints. If the rows of a joint are nearly dependent, the method is
-    changed to BLOCKS.
+    changed to BLOCKS. For other methods the function does nothing.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):
@@ -46,8 +46,8 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
 def factorise_rows(mechanism: Mechanism) -> None:
     """Factorize the rows in work.G by the method stored in work.summary.
 
-    Only reflections decide which rows are dependent: if the block factorization drops any row, the method changes to
-    REFLECTIONS. The method FREEDOMS uses the joint geometry of the last call of `prepare_rows`.
+    Dependent rows are decided by reflections only: if the block factorization drops any row, the method changes to
+    REFLECTIONS. The method FREEDOMS uses the joint geometry computed by `prepare_rows`.
     """
     pattern, work = mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -97,8 +97,8 @@ def solve_rows(mechanism: Mechanism) -> None:
 def pivots(mechanism: Mechanism) -> tuple[int, int, float]:
     """Return the numbers of independent and of dropped rows of the last factorization, and the smallest pivot.
 
-    All pivots are written to work.pivots, relative to the squared lengths of the rows at the last selection of
-    independent rows. The rows of a forest do not become dependent: their pivots are 1, and the smallest pivot is that
+    All pivots are written to work.pivots, relative to the squared norms of the rows at the last selection of
+    independent rows. The rows of a forest cannot become dependent: their pivots are 1, and the smallest pivot is that
     of the selection.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work

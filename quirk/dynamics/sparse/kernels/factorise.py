@@ -8,10 +8,10 @@ constraints:
 
 with the constraint rows A, the mass matrix M = (W W^T)^-1 and G = A W. S is taken over all bodies that are not hubs.
 Unknowns are eliminated in nodes: the rows of a joint, up to six, or a hub body. A block couples two nodes and is stored
-in rows of eight numbers. When node n is eliminated, its blocks B to later nodes are stored, and Q = B^T D^-. D^- is the
-inverse of its diagonal block, which it replaces. B has a row for each row of node n, and Q a row for each row of the
-later node. The pivot of a row is its squared distance from the span of the rows before it. If it is below a floor, the
-row depends on them, and D^- is zero in it.
+in rows of eight elements. When node n is eliminated, its blocks B to later nodes are stored, and Q = B^T D^-, where D^-
+is the inverse of the diagonal block and replaces it. B has a row for each row of node n, and Q a row for each row of
+the later node. The pivot of a row is its squared distance from the span of the rows before it. A row whose pivot is
+below a floor is dependent, and D^- is zero in it.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ CONSTANT, TURNING = range(2)
 class Pattern(NamedTuple):
     """Pattern of L blocks of K nodes: their positions, and the products and updates that form each block.
 
-    A node is a joint, or a hub: a body with many joints. B and Q are the factors. Names in capitals are constants of
-    this module.
+    A node is a joint, or a hub: a body with many joints. B and Q are the factors, see the module docstring. Names in
+    capitals are constants of this module.
 
     Attributes
     ----------
@@ -51,14 +51,13 @@ class Pattern(NamedTuple):
     start, turned : (L,) first element of each block in the arrays B and Q
     column : (L,) later node of each block
     term : (L + 1,) first product of each block
-    kind, left, right, left_force, right_force : (T,) kind of each product, and the elements of G from which it is
-        formed
+    kind, left, right, left_force, right_force : (T,) kind of each product, and the indices of its factors in G
     weight : (T,) weight of the forces in each product
     update : (L + 1,) first update of each block by earlier nodes
     Q, B, source : (U,) first elements of both factors of each update, and the number of rows of B
-    visits : (K,) nodes in the order in which their rows are needed, by their own elimination or that of an earlier node
+    visits : (K,) nodes in the order in which the elimination first needs their rows
     due : number of visits completed before each group of STRETCH nodes
-    narrow : (K,) whether vectors of four numbers suffice for the node
+    narrow : (K,) whether vectors of four elements suffice for the node
     """
 
     rows: np.ndarray
@@ -90,8 +89,7 @@ def factorise(
     """Factorize the nodes from `begin` to `end`: compute the factors B, with D^- in place of diagonal blocks, and Q.
 
     D^- is the inverse of a diagonal block. Rows whose pivot does not exceed `floor` (8 K,), for K nodes, are dropped as
-    dependent. Vectors of four numbers are used if neither the node nor any node coupled with it has more than four
-    rows.
+    dependent. Vectors of four elements are used if the node and all nodes coupled with it have at most four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -131,7 +129,7 @@ def _eliminate_few(
 def _elimination(m: int) -> Any:
     """Return the compiled function that eliminates a node (joint) of m rows.
 
-    m is a constant in its machine code, so that rows stay in registers.
+    In the machine code of this function m is a constant, so that rows stay in registers.
     """
     invert = inversion(m)
     zeros = traced(lambda array: (zero_of(array),) * m)
@@ -216,7 +214,7 @@ def minus_product(rows: Any, Q: Any, q: Any, x: Any) -> Any:
 
 @traced
 def minus_block_product(rows: Any, Q: Any, q: Any, B: Any, b: Any) -> Any:
-    """Return the rows of a block minus the product of two blocks, stored from element q of Q and element b of B on."""
+    """Return the rows of a block minus the product of two blocks, at element q of Q and element b of B."""
     for r in range(len(rows)):
         rows = minus_product(rows, Q, q + r, load(B, b + 8 * r))
     return rows
@@ -231,7 +229,7 @@ def column_times(B: Any, o: Any, rows: Any) -> Any:
 
 @traced
 def store_rows(array: Any, o: Any, rows: Any) -> None:
-    """Store rows of eight numbers consecutively in `array`, from element o on."""
+    """Store rows of eight elements consecutively in `array`, beginning at element o."""
     for p, row in enumerate(rows):
         store(array, o + 8 * p, row)
 
@@ -243,7 +241,7 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and update later elements of rhs.
 
-    D^- are the inverses of the diagonal blocks. x and rhs hold eight numbers for each node (joint).
+    D^- are the inverses of the diagonal blocks. x and rhs have eight elements for each node (joint).
     """
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
@@ -275,7 +273,7 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
-    """Solve S x = rhs, with eight numbers for each node (joint) in x and rhs; rhs is overwritten.
+    """Solve S x = rhs; x and rhs have eight elements for each node (joint), and rhs is overwritten.
 
     S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Entries of dropped rows are zero.
     """

@@ -4,10 +4,8 @@ Loads are affine in the magnitudes f (c,) of all friction forces: lambda = lambd
 the multipliers due to a unit force of friction l. Each lambda_l requires one more solve with the same factorization.
 Then f_k = mu_k N_k(lambda), with the coefficients of friction mu_k and the normal loads N_k, are c equations for c
 magnitudes. They are linear where N is a multiplier, as for a contact; otherwise they are solved by Newton's method.
-Their Jacobian I - mu dN/df has a positive determinant unless friction affects its own load so much that there is no
-solution, or several (Painleve 1895).
-
-Terms: a wrench is a force and a moment on a body.
+Their Jacobian I - mu dN/df has a positive determinant unless friction affects its normal load so much that there is no
+solution, or several solutions (Painleve 1895). A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -103,8 +101,8 @@ def unit_force(mechanism: Mechanism, k: int) -> None:
 def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarray) -> None:
     """Compute the constraint load that determines the normal load of friction element k, from multipliers in work.x.
 
-    For a joint the constraint load is force and torque, for a contact the multiplier. It is written to `into`, from
-    element o on; y is the state.
+    The constraint load is the force and torque of a joint, or the multiplier of a contact. It is written to `into`,
+    beginning at element o; y is the state.
     """
     rubbing = mechanism.frictions
     for c in range(LOAD):
@@ -125,10 +123,10 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 
 @kernel
 def magnitudes(mechanism: Mechanism) -> None:
-    """Solve f = mu N(f) for the friction magnitudes f; they become NaN if there is no solution.
+    """Solve f = mu N(f) for the friction magnitudes f; without a solution they are set to NaN.
 
-    N are the normal loads, which depend on f, and mu the coefficients of friction. `solvable`, positive if the solution
-    is unique, is updated.
+    N are the normal loads, which depend on f, and mu the coefficients of friction. The flag `solvable` is updated; it
+    is positive if the solution is unique.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -155,7 +153,7 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set `matrix` to I - mu dN/df and `rest` to mu N - f, for Newton's method at the present friction magnitudes f.
+    """Set up Newton's method at the present friction magnitudes f: `matrix` is I - mu dN/df, and `residual` mu N - f.
 
     mu are the coefficients of friction, and N the normal loads.
     """
@@ -174,7 +172,7 @@ def linearise(mechanism: Mechanism) -> None:
 def present_load(mechanism: Mechanism, k: int) -> None:
     """Set `present` to the constraint load that determines the normal load of friction element k.
 
-    This load is a linear combination of stored loads, with the present magnitudes of all friction forces.
+    It is a linear combination of stored loads, weighted by the present magnitudes of all friction forces.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -268,7 +266,7 @@ def along_unit(a: tuple[float, float, float], b: tuple[float, float, float]) -> 
 def carried(
     mechanism: Mechanism, k: int, loads: np.ndarray, o: int
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Return the forces (N, inertial frame) on body j in the two bearings of the joint of friction element k.
+    """Return the forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.
 
     The forces are computed from the constraint load at element o of `loads`. The second force is zero if `length`, the
     distance of the bearings, is zero.

@@ -1,7 +1,7 @@
 """Inertias of articulated bodies: symmetric matrices (6, 6) over the velocity of a point and the angular velocity.
 
 An inertia consists of three blocks (3, 3), stored by rows: translations, mixed (translations times rotations), and
-rotations. In arrays it takes 21 elements, in the order described in `quirk.dynamics.sparse.kernels.tree`.
+rotations. In arrays it has 21 elements, in the order described in `quirk.dynamics.sparse.kernels.tree`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ Triple = tuple[float, float, float]
 
 @traced
 def numbers3(array: Any, o: Any) -> Any:
-    """Load three adjacent elements of an array, from element o on."""
+    """Load three adjacent elements of an array, beginning at element o."""
     return at(array, o), at(array, o + 1), at(array, o + 2)
 
 
 @traced
 def put3(array: Any, o: Any, a: Any) -> None:
-    """Store the vector a in three adjacent elements of an array, from element o on."""
+    """Store the vector a in three adjacent elements of an array, beginning at element o."""
     for k in range(3):
         put(array, o + k, a[k])
 
@@ -75,14 +75,14 @@ def _upper(rows: Any) -> Any:
 
 @traced
 def store_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Store an inertia in an array, from element o on."""
+    """Store an inertia in an array, beginning at element o."""
     for k, x in enumerate(entries(inertia)):
         put(array, o + k, x)
 
 
 @traced
 def add_inertia(array: Any, o: Any, inertia: Any) -> None:
-    """Add an inertia to the inertia stored in an array from element o on."""
+    """Add an inertia to the inertia that begins at element o of an array."""
     for k, x in enumerate(entries(inertia)):
         add(array, o + k, x)
 
@@ -90,7 +90,7 @@ def add_inertia(array: Any, o: Any, inertia: Any) -> None:
 def entries(inertia: Any) -> list[Any]:
     """Return the 21 stored entries of an inertia: upper translations, mixed block, upper rotations.
 
-    "Upper" are the six entries on and above the diagonal of a symmetric block (3, 3).
+    "Upper" denotes the six entries on and above the diagonal of a symmetric block (3, 3).
     """
     shifts, mixed, turns = inertia
     return [*_upper(shifts), *(x for row in mixed for x in row), *_upper(turns)]
@@ -100,7 +100,7 @@ def entries(inertia: Any) -> list[Any]:
 def shifted(inertia: Any, r: Any) -> Any:
     """Return an inertia referred to another point of the body, at position r relative to the present point.
 
-    If the new point has velocity u, the old point has velocity u + r x omega.
+    The velocity of the old point is u + r x omega, where u is the velocity of the new point.
     """
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
@@ -129,7 +129,7 @@ def _rows_times(C: Any, block: Any) -> Any:
 def shift_momentum(inertia: Any, n: Any) -> Any:
     """Return linear and angular momentum about the point for its unit velocity along n, and the inertia along n.
 
-    The inertia along n is the product of n and the linear momentum.
+    The inertia along n is the scalar product of n and the linear momentum.
     """
     shifts, mixed, _ = inertia
     of_shifts = tuple(dot(row, n) for row in shifts)
@@ -140,7 +140,7 @@ def shift_momentum(inertia: Any, n: Any) -> Any:
 def turn_momentum(inertia: Any, n: Any) -> Any:
     """Return linear and angular momentum about the point for unit angular velocity along n, and the inertia about n.
 
-    The inertia about n is the product of n and the angular momentum.
+    The inertia about n is the scalar product of n and the angular momentum.
     """
     _, mixed, turns = inertia
     of_turns = tuple(dot(row, n) for row in turns)
@@ -148,7 +148,7 @@ def turn_momentum(inertia: Any, n: Any) -> Any:
 
 
 def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
-    """Return an articulated inertia I after elimination of the degree of freedom n: I - p p^T / (n . p), p = I n.
+    """Return an articulated inertia I after elimination of a degree of freedom n: I - p p^T / (n . p), p = I n.
 
     `momentum` holds the linear and the angular part of p, and `compliance` is 1 / (n . p).
     """
@@ -163,10 +163,10 @@ def reduced(inertia: Any, momentum: Any, compliance: Any) -> Any:
 
 @traced
 def eliminate_freedom(joints: Any, place: Any, inertia: Any, momentum: Any) -> Any:
-    """Eliminate a degree of freedom n of a joint: return the reduced articulated inertia I - p p^T / (n . p), p = I n.
+    """Eliminate a degree of freedom n of a joint, and return the articulated inertia I - p p^T / (n . p), p = I n.
 
     `momentum` holds p, the momentum for unit velocity along n, as linear and angular part, followed by the inertia n .
-    p. The momentum and 1 / (n . p) are stored in `joints`, from element `place` on.
+    p. The momentum and 1 / (n . p) are stored in `joints`, beginning at element `place`.
     """
     of_shifts, of_turns, resistance = momentum
     compliance = 1.0 / resistance

@@ -1,10 +1,9 @@
 """Geometry of the joints of a forest: arms, relative rotations, free directions, and inverses of the rows.
 
-Terms: a forest is a system in which no joint closes a loop.
-
-The rows of a joint fix either the relative velocity of its two points along vectors f, or the relative angular velocity
-along vectors a. Vectors g with f_k . g_m = 1 for k = m and 0 otherwise invert them; directions perpendicular to all f,
-or all a, are the degrees of freedom of the joint. The array G holds all rows.
+A forest is a system in which no joint closes a loop. The rows of a joint constrain the relative velocity of its two
+points along vectors f, or the relative angular velocity along vectors a. Their inverse consists of dual vectors g, with
+f_k . g_m = 1 for k = m and 0 otherwise; directions perpendicular to all f, or all a, are the degrees of freedom of the
+joint. The array G contains all rows.
 """
 
 from __future__ import annotations
@@ -110,9 +109,9 @@ def rotation_rows(kin: Any, k: Any) -> Any:
 
 @kernel
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
-    """Store the vectors from both centers of mass to the point of joint t, each in the axes of its body, m.
+    """Store the vectors from both centers of mass to the joint point of joint t, each in the axes of its body, m.
 
-    If the joint does not make two points coincide, its point is the joint point of body j.
+    For joints without coincidence of two points, it is the joint point of body j.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child_is_i = at(entries, e + NODE), at(entries, e + CHILD_IS_J) == 0
@@ -130,11 +129,11 @@ def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int)
 
 @kernel
 def invert_rows(joints: np.ndarray, o: int, freedoms: int, count: int) -> bool:
-    """Replace `count` vectors f or a, stored from element o of `joints` on, by their dual vectors.
+    """Replace `count` vectors f or a, which begin at element o of `joints`, by their dual vectors.
 
     The dual vectors g satisfy f_k . g_m = 1 for k = m and 0 otherwise. f and a are the directions along which a joint
-    fixes the relative velocity and angular velocity. The directions of the remaining degrees of freedom are stored from
-    element `freedoms` on. Returns False if the vectors are nearly dependent.
+    constrains the relative velocity and angular velocity. The directions of the remaining degrees of freedom are stored
+    beginning at element `freedoms`. Returns False if the vectors are nearly dependent.
     """
     a, b, c = numbers3(joints, o), numbers3(joints, o + 3), numbers3(joints, o + 6)
     if count == 3:

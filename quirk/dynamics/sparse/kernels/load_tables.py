@@ -58,7 +58,7 @@ class Readings(NamedTuple):
         `quirk.events.names.Patch`
     slides : for dependent contacts, the index of the sliding friction element of each contact; -1 if it does not slide
     shared, basis : loads of dependent contacts and their redistributions, at the present directions of slip
-    scratch : scratch array of the search for the margin (`room`)
+    scratch : scratch array of the search for the margin
     """
 
     kind: np.ndarray
@@ -80,7 +80,7 @@ class Readings(NamedTuple):
 class FrictionTables(NamedTuple):
     """Tables of C sliding friction elements, followed by S sticking friction elements.
 
-    The arrays from `x` on are written by compiled code.
+    The arrays that follow from `x` on are written by compiled code. Shapes are flat.
 
     Attributes
     ----------
@@ -91,15 +91,15 @@ class FrictionTables(NamedTuple):
     coefficient : (C + S,) coefficient of friction
     takes : (C + S,) source of the normal load, NORMAL to CONSTANT in `quirk.forces.stick_slip`
     place : (C + S,) index of the first of two readings of a joint load, 0 for a contact, -1 without load
-    terms : (C + S + 1,) index of each contact's first term in `multipliers` and `weights`, which give its normal load
-    multipliers, weights : indices of the multipliers in these terms, and their weights
+    terms : (C + S + 1,) index in `multipliers` and `weights` of the first term of each contact's normal load
+    multipliers, weights : indices of the multipliers in the normal loads, and their weights
     kinematics : (2 (C + S),) offsets of bodies i and j in arrays of kinematics
     axis : (3 (C + S),) axis of the joint in body axes of body i
     length : (C + S,) distance of the two bearings that share the load of a joint, m; 0 for a single bearing
     readings : readings of the joint loads
     x, wrench : multipliers and wrenches in C + 1 cases: without friction, and under a unit force of each sliding
         element
-    load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of these cases
+    load : (6 C (C + 1),) constraint loads that determine the normal loads, in each of the C + 1 cases
     present : (6,) one constraint load at the present friction magnitudes
     varied : (6,) scratch array for one constraint load
     matrix, residual, magnitude : (C C,), (C,), (C,) Newton's matrix, its right-hand side, and the friction magnitudes

@@ -46,8 +46,8 @@ def component(axis: int, vector: tuple[float, float, float]) -> float:
 def constraint_load(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> tuple[float, float, float]:
     """Return the force (N) or torque (N m) that body i exerts on body j through a constraint, in the inertial frame.
 
-    Reading r selects the constraint, and force or torque. The torque is about the joint point of body j. y is the state
-    evaluated last.
+    Reading r selects the constraint, and force or torque. The torque is about the joint point of body j. y is the last
+    evaluated state.
     """
     nodes, work, o, wrench = mechanism.nodes, mechanism.work, READING * r, readings.wrench
     entries = readings.entries

@@ -1,4 +1,4 @@
-"""Record of all tables and arrays of a system, for compiled code."""
+"""Record of all tables and arrays of a system for compiled code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .workspace import Workspace
 
 @record
 class Mechanism(NamedTuple):
-    """Tables of a system, and the arrays written by compiled code.
+    """Tables of a system, and arrays written by compiled code.
 
     Attributes
     ----------

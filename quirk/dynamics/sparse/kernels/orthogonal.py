@@ -1,11 +1,11 @@
 """Orthogonal factorization of the constraint rows along the elimination tree: R with R^T R = S, without forming S.
 
 A is the matrix of constraint rows, M = (W W^T)^-1 the mass matrix and S = A M^-1 A^T. G = A W has a row for each
-constraint row, over the scaled velocities of all bodies. Householder reflections make G^T upper triangular, one node of
-the elimination after the other (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9 (1983); Davis, ACM Trans.
-Math. Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the rows eliminated before it,
-not its square. So dependent rows are distinguished from badly scaled ones down to round-off. The front of a node is the
-dense matrix in which its columns are eliminated.
+constraint row, over the scaled velocities of all bodies. Householder reflections make G^T upper triangular, node by
+node of the elimination (multifrontal QR: Duff and Reid, ACM Trans. Math. Softw. 9 (1983); Davis, ACM Trans. Math.
+Softw. 38 (2011)). A diagonal entry of R is the distance of a row from the span of the rows eliminated before it, and
+not the square of this distance. Dependent rows are therefore distinguished from badly scaled rows down to round-off.
+The front of a node is the dense matrix in which its columns are eliminated.
 
 A node is a group of up to six rows of a joint, or a hub, a body with many joints. Hubs are separate unknowns. The
 matrix is L diag(+1, -1) L^T with L = (R | X)^T, +1 for joints and -1 for hubs. R couples nodes of one kind and is
@@ -84,12 +84,11 @@ class Triangle(NamedTuple):
 
     Attributes
     ----------
-    factor : R and X by blocks, eight numbers for each row of the earlier node; dropped rows are zero
-    distance : (8 K,) distance of each row from the span of the rows before it, over its length
+    factor : R and X by blocks, eight elements for each row of the earlier node; dropped rows are zero
+    distance : (8 K,) distance of each row from the span of the rows before it, relative to the norm of the row
     front, stack, reflector : scratch arrays
-    remaining : (2 K,) number of rows for joints, and for hubs, that remain in the front of each node and go to its
-        parent
-    stack_position : (K,) position of these rows on the stack, as a float
+    remaining : (2 K,) numbers of rows for joints, and for hubs, that remain in the front of each node for its parent
+    stack_position : (K,) position of the remaining rows on the stack, as a float
     """
 
     factor: np.ndarray
@@ -114,9 +113,9 @@ def triangularise(
 ) -> int:
     """Factorize the rows G: compute `factor` and `distance` of `triangle`, and return the number of rows kept.
 
-    A row is dropped if its distance from the span of the rows before it is at most `tolerance` times its length, or if
-    the square of this distance is at most `floor` (8 K,), for K nodes. `scale` holds the factor of each force in G,
-    `weight` the factors of couplings; `lengths` (8 K,) are squared.
+    A row is dropped if its distance from the span of the rows before it is at most `tolerance` times its norm, or if
+    the square of this distance is at most `floor` (8 K,), for K nodes. `scale` contains the factor of each force in G,
+    `weight` the factors of couplings, and `lengths` (8 K,) the squared norms of the rows.
     """
     couple(fronts, G, weight, triangle.factor)
     kept, top = 0, 0
@@ -133,7 +132,7 @@ def triangularise(
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
     """Set the blocks of `factor` that couple joints with hubs, bodies with many joints, to the elements of the matrix.
 
-    `weight` scales forces.
+    `weight` contains the factors of forces.
     """
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
@@ -209,7 +208,7 @@ def eliminate(
 
     The remaining rows of the front are moved to the top; rows of hubs are always kept. `lengths` and `floor` are as for
     `triangularise`. Rows are dropped if their distance from the span of the rows before them is at most `tolerance`
-    times their length.
+    times their norm.
     """
     own = 0 if fronts.sign[n] > 0.0 else 1
     front, factor, m, stride = triangle.front, triangle.factor, fronts.rows[n], front_stride(fronts, n)
@@ -245,7 +244,7 @@ def eliminate(
 
 @kernel
 def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
-    """Return the norm of a column of `front`, `count` numbers that are `stride` elements apart, from element o on."""
+    """Return the norm of a column of `front`: `count` elements, `stride` apart, beginning at element o."""
     squares = 0.0
     for row in range(count):
         x = at(front, o + row * stride)
@@ -257,10 +256,10 @@ def column_length(front: np.ndarray, o: int, stride: int, count: int) -> float:
 def reflect(
     fronts: Fronts, triangle: Triangle, n: int, o: int, lane: int, begin: int, count: int, length: float
 ) -> None:
-    """Apply a Householder reflection to `count` rows such that only the first entry of a column remains nonzero.
+    """Apply a Householder reflection to `count` rows, which eliminates all but the first entry of a column.
 
-    The column is number `lane` of block `begin` and has norm `length`. The reflection is applied to this block and the
-    later blocks of the same kind (joint or hub); in all others these rows are zero.
+    The column has index `lane` in block `begin`, and norm `length`. The reflection is applied to this block and the
+    later blocks of the same kind (joint or hub); in all other blocks these rows are zero.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -353,7 +352,7 @@ def push_remaining_rows(fronts: Fronts, triangle: Triangle, n: int, top: int) ->
 def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve S x = rhs with the factors in `triangle`; `rhs` is overwritten, and entries of dropped rows are zero.
 
-    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs hold eight numbers for each node.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. x and rhs have eight elements for each node.
     """
     forward_orthogonal(fronts, triangle.factor, rhs, x)
     backward_orthogonal(fronts, triangle.factor, x)
@@ -363,7 +362,7 @@ def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarra
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve L diag(1, -1) x = rhs by forward substitution; `rhs` is overwritten.
 
-    L is the triangular factor, with signs 1 for joints and -1 for hubs. x and rhs hold eight numbers for each node.
+    L is the triangular factor, with signs 1 for joints and -1 for hubs. x and rhs have eight elements for each node.
     """
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]

@@ -1,8 +1,8 @@
-"""Margin of dependent contacts, or joints, to the limits of their friction, for the best distribution of the load.
+"""Largest margin of dependent contacts or joints to their friction limits, over all distributions of the load.
 
 A redistribution y changes the loads of the contacts by Z y. Without sliding it has no effect on the motion. The
-friction of sliding contacts follows their normal loads N, so that the magnitudes f of sliding friction change by df,
-the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df:
+friction of sliding contacts is proportional to their normal loads N. The magnitudes f of sliding friction therefore
+change by df, the multipliers of the constraints by Lambda df, and the loads by Z y + P Lambda df:
 
     (I - mu dN/df) df = mu (Z y)_N
 
@@ -23,7 +23,7 @@ from .room import LOADS, room
 
 @kernel
 def patch(mechanism: Mechanism, readings: Readings, r: int) -> float:
-    """Return the largest margin (N) to the friction limits at which dependent contacts or joints can share a load.
+    """Return the largest margin (N) to the friction limits with which dependent contacts or joints can carry a load.
 
     The margin is positive if there is a distribution of the load with all friction within its limits. Reading r selects
     the contacts or joints; see `quirk.dynamics.sparse.kernels.room`.

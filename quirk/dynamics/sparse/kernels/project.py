@@ -2,8 +2,8 @@
 
 The projection is the nearest state in the mass metric. Poses are corrected by steps delta = -W (A W)^+ Phi, with the
 constraint residuals Phi, the constraint rows A and the mass matrix (W W^T)^-1; velocities are corrected by the same
-formula with Phi_dot. Rows and factorization of a nearby state are used (chord steps) and renewed if the steps contract
-too slowly.
+formula with Phi_dot. Rows and factorization of a nearby state are used (chord steps); they are renewed if convergence
+is too slow.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ MOST_STEPS = 16
 def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts: Any, distant: bool) -> bool:
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
-    The factorization in mechanism.work belongs to a nearby state; it is renewed if the steps contract too slowly. If
-    `distant`, it belongs to a more distant state, such as the start of a long step. It is then renewed unless one step
-    with it suffices, and convergence with the new factorization is estimated instead of tested by another step. Numbers
-    of steps and factorizations are added to counts.corrections and counts.factorisations; `length` is the
+    The factorization in mechanism.work is that of a nearby state; it is renewed if convergence is too slow. If
+    `distant`, it is that of a more distant state, such as the start of a long step. It is then renewed unless one step
+    with it suffices, and convergence with the new factorization is estimated instead of tested by another step. The
+    numbers of steps and factorizations are added to counts.corrections and counts.factorisations; `length` is the
     characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
@@ -123,9 +123,9 @@ def renew(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 def tangential(mechanism: Mechanism, y: np.ndarray, change: np.ndarray, level: int, constrained: bool) -> None:
     """Convert the variation `change` of the state y to scaled velocities of the bodies, in work.motion.
 
-    Constraint rows are multiplied by this form: translations in the inertial frame, and W^-1 times rotations in body
-    axes. `level` selects the variation of poses or of velocities. If `constrained`, the variation is first projected
-    onto the tangent space of the constraints.
+    Scaled velocities, which are multiplied by constraint rows, are translations in the inertial frame and W^-1 times
+    rotations in body axes. `level` selects the variation of poses or of velocities. If `constrained`, the variation is
+    first projected onto the tangent space of the constraints.
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     motion_of(constants, y, change, level, work.motion)

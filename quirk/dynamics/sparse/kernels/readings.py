@@ -52,7 +52,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
     """Return reading r minus its threshold, in the unit of the reading.
 
     A reading is a watched scalar, such as a component of a joint load, in N or N m, or an energy, in J. y must be the
-    state that was evaluated last.
+    last evaluated state.
     """
     kind, o = readings.kind[r], READING * r
     level = at(readings.numbers, NUMBERS * r + LEVEL)
@@ -84,7 +84,7 @@ def reading(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> 
 def shared(mechanism: Mechanism, readings: Readings, r: int, force: int) -> float:
     """Return a force (N) or torque (N m) that is a linear combination of multipliers.
 
-    `force` selects one of the forces of reading r: 0 is the normal load, the others are components of friction.
+    `force` is the index of the force in reading r: 0 for the normal load, others for components of friction.
     """
     o = READING * r
     first, count = readings.entries[o + TERMS], readings.entries[o + TERM_COUNT]
@@ -101,7 +101,7 @@ def cone(mechanism: Mechanism, readings: Readings, r: int, y: np.ndarray) -> flo
     """Return the static friction limit minus the magnitude of a sticking friction force, N.
 
     The difference becomes negative when the bodies start to slide. Reading r selects the friction element; y is the
-    state evaluated last.
+    last evaluated state.
     """
     o, rubbing = READING * r, mechanism.frictions
     k, load = readings.entries[o + PLACE], shared(mechanism, readings, r, 0)

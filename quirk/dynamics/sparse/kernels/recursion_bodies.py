@@ -1,7 +1,8 @@
 """Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
 
-`recursion` describes the arrays; y is the state of all bodies, r the position of the center of mass relative to the
-joint point. The posture of a body is the orientation of its joint frame, as a quaternion, and its angular velocity.
+The arrays are described in the module `recursion`; y is the state of all bodies, r the position of the center of mass
+relative to the joint point. The posture of a body is the orientation of its joint frame, as a quaternion, and its
+angular velocity.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest angle (rad) by which a body has rotated since its posture was computed, up to the state y.
+    """Return the largest angle (rad) of a body's rotation from its computed posture to the state y.
 
     The formula is valid for small rotations.
     """
@@ -112,9 +113,9 @@ def relative(posture: Any, p: Any, parents: Any) -> Any:
 def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> Any:
     """Return relative rotations, bias accelerations and bias loads of eight joints and their bodies.
 
-    Results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the joint
-    points (m/s^2) and of the angular velocities (rad/s^2) due to the present velocities; and the forces (N) and moments
-    (N m) on bodies without further acceleration.
+    The results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the
+    joint points (m/s^2) and relative angular accelerations (rad/s^2) due to the current velocities; and the forces (N)
+    and moments (N m) that the bodies need in the absence of other accelerations.
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
@@ -134,7 +135,7 @@ def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
 
 
 def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
-    """Store the results of `bias_of` for eight joints, from element j of `joints` on."""
+    """Store the results of `bias_of` for eight joints, beginning at element j of `joints`."""
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
     store_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])

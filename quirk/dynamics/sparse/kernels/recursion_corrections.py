@@ -1,7 +1,7 @@
-"""Corrections of states by recursion: violations of constraints, and the displacements that remove them.
+"""Corrections of states by recursion: constraint violations, and the displacements that remove them.
 
-`recursion` describes the arrays; y is the state of all bodies, and `motion` a variation of it in the form of
-`motion_of`.
+The arrays are described in the module `recursion`; y is the state of all bodies, and `motion` a variation of y in the
+form of `motion_of`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from .recursion_vectors import (
 
 
 def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
-    """Return the forces and moments that eight separate bodies need for given accelerations, in joint frames.
+    """Return the forces and moments required by eight separate bodies for given accelerations, in joint frames.
 
     `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2).
     """
@@ -97,7 +97,7 @@ def load_by_motion(
 ) -> None:
     """Set the loads on eight bodies to minus their inertia times their motion.
 
-    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
@@ -110,7 +110,7 @@ def load_by_motion(
 def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Set the load on each body to minus its inertia times its motion.
 
-    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -144,7 +144,7 @@ def take_motion(
 ) -> None:
     """Convert the motion of eight bodies in `joints` to `motion`.
 
-    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
@@ -156,7 +156,7 @@ def take_motion(
 def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Convert the motion of all bodies in `recursion.joints` to `motion`.
 
-    `motion` holds translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -197,7 +197,7 @@ def pose_gap(
 def velocity_gap(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
+    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals at state y.
 
     The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`.
     """
@@ -215,7 +215,7 @@ def velocity_gap(
 
 
 def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the prescribed relative displacements (biases) of eight joints, from element j of `joints` on.
+    """Store the prescribed relative displacements (biases) of eight joints, beginning at element j of `joints`.
 
     `shift` are the translations, `turn` the rotations.
     """

@@ -1,8 +1,8 @@
-"""Articulated inertias of the recursion, from the tips to the roots.
+"""Articulated inertias of the recursion, computed from the tips to the roots.
 
-`recursion` describes the arrays. The articulated inertia of a body is that of the body with all its descendants in the
-tree, whose joints are free to move (R. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7): the force and the
-moment that the body needs for the acceleration a of its joint point and the angular acceleration alpha are
+The arrays are described in the module `recursion`. The articulated inertia of a body is the inertia of the body with
+all its descendants in the tree, whose joints are free to move (R. Featherstone, Rigid Body Dynamics Algorithms (2008),
+ch. 7). The force and moment required for the acceleration a of its joint point and the angular acceleration alpha are
 
     M a + H alpha + f,   H^T a + J alpha + m.
 """
@@ -61,7 +61,7 @@ from .recursion_vectors import (
 def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
     """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
 
-    M, H and J are the translational, mixed and rotational blocks; force and moment are those without acceleration.
+    M, H and J are the translational, mixed and rotational blocks; force and moment are those at zero acceleration.
     """
     mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
@@ -73,7 +73,7 @@ def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, 
 def turned_rows(E: Any, columns: Any, rows: Any, width: int) -> Any:
     """Return the rows of E B E^T for a matrix B, given by rows; a row None is zero.
 
-    E is a rotation matrix with the given `columns`. Only the first `width` columns of B are not zero.
+    E is a rotation matrix with columns `columns`. Only the first `width` columns of B may be nonzero.
     """
     right = [row if row is None else combined([spread(row, c) for c in range(width)], columns[:width]) for row in rows]
     return [combined(line, right) for line in E]
@@ -91,8 +91,9 @@ def transmit_inertia(
 ) -> None:
     """Add the articulated inertia that a joint transmits to that of its parent, in the frame of the parent.
 
-    `reduced` holds the rows of the blocks M, H^T and J after elimination of the joint, the number of columns of J that
-    are not zero, the force and the moment. The sum of this and the inertia at `added_to` is stored at `total`.
+    `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the number of nonzero columns
+    of J, the force and the moment. The sum of the transmitted inertia and the inertia at `added_to` is stored at
+    `total`.
     """
     M, T, J, width, force, moment = reduced
     columns = load_vectors(joints, j + COLUMNS)
@@ -128,7 +129,7 @@ def transmit_inertia(
 def open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the rotation of a hinge, and add the inertia and load that it transmits to those of the parent."""
+    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent."""
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
     scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
@@ -142,9 +143,9 @@ def open_hinge(
 
 
 def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Eliminate a hinge: store and return its momentum, the inverse of its inertia, and its angular acceleration.
+    """Eliminate a hinge; store and return its momentum, the inverse of its inertia, and its angular acceleration.
 
-    The momentum, linear and angular, is that of unit angular velocity about the hinge; the angular acceleration is that
+    The linear and angular momentum are those of unit angular velocity about the hinge; the angular acceleration is that
     for a parent without acceleration.
     """
     compliance = 1.0 / lane_of(J[2], 2)
@@ -164,10 +165,10 @@ def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, c
 
 
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Eliminate a ball joint: store and return the rows of H J^-1, and J^-1 times the moment.
+    """Eliminate a ball joint; store and return the rows of H J^-1, and J^-1 times the moment.
 
-    H and J are the mixed and rotational blocks of the articulated inertia. The latter is minus the angular acceleration
-    for a joint point without acceleration.
+    H and J are the mixed and rotational blocks of the articulated inertia. J^-1 times the moment is minus the angular
+    acceleration for a joint point without acceleration.
     """
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
     determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
@@ -193,7 +194,7 @@ def open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Eliminate the rotations of a ball joint, and add the inertia and load it transmits to those of the parent."""
+    """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to those of the parent."""
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
@@ -239,7 +240,7 @@ def gather_free(
 
 @kernel
 def articulate_all(recursion: Recursion) -> None:
-    """Compute the articulated inertias of all bodies, and eliminate the degrees of freedom of all joints."""
+    """Compute the articulated inertias of all bodies, with elimination of the degrees of freedom of all joints."""
     entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):

@@ -1,6 +1,6 @@
 """Loads on the bodies of a forest, transmitted from the tips to the roots with the stored articulated inertias.
 
-`recursion` describes the arrays.
+The arrays are described in the module `recursion`.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 def transmit_loads(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, force: Any, moment: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment that a joint transmits to the loads on the parent.
+    """Add the force and moment transmitted by a joint to the loads on its parent.
 
-    Both are converted to the frame and the joint point of the parent. The force is a vector; the moment is a list of
-    its components that the joint transmits, the first 0, 2 or 3, each in all elements of a vector.
+    Both are converted to the frame and the joint point of the parent. The force is a vector. The moment is a list of
+    the transmitted components, which are the first 0, 2 or 3, each in all elements of a vector.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(lanes_of(force), columns)
@@ -94,14 +94,14 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
 def load_open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment that a hinge transmits to the loads on the parent."""
+    """Add the force and moment transmitted by a hinge to the loads on the parent."""
     force, moment = load_hinge(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
 
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration of a hinge between a body and the ground that is due to the loads."""
+    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground."""
     load_hinge(joints, articulated, j, children)
 
 
@@ -118,14 +118,14 @@ def load_open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Add the force that a ball joint transmits to the loads on the parent."""
+    """Add the force transmitted by a ball joint to the loads on the parent."""
     force = load_ball(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, force, [], added_to, total)
 
 
 @traced
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the angular acceleration of a ball joint between a body and the ground that is due to the loads."""
+    """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground."""
     load_ball(joints, articulated, blocks, j, k, children)
 
 

@@ -1,6 +1,6 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
-`recursion` describes the arrays.
+The arrays are described in the module `recursion`.
 """
 
 from __future__ import annotations
@@ -52,10 +52,9 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 
 
 def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
-    """Return the linear and angular acceleration that a body would have if its joint were locked, in its joint frame.
+    """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
 
-    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
-    points due to velocities.
+    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration due to velocities.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -186,8 +185,8 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 def lock_all(recursion: Recursion) -> None:
     """Compute the motion of all bodies with locked joints from the prescribed relative displacements of the joints.
 
-    The prescribed displacements are the biases of the joints, so that all joints are treated as welds. Free bodies and
-    the ground do not move.
+    The prescribed displacements are the biases of the joints, and all joints are treated as welds. Free bodies and the
+    ground do not move.
     """
     entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES

@@ -1,11 +1,11 @@
 """Accelerations and projections by recursion over the joints of a forest; see `recursion`.
 
 Neither constraint rows nor multipliers are computed. At states that satisfy the constraints, the accelerations equal
-those computed from constraint rows; at other states both differ in proportion to the violation.
+those computed from constraint rows; at other states they differ in proportion to the violation.
 
-Displacements that satisfy linearized constraints are computed in two parts: with locked joints, and then those due to
-the inertia loads of the first part. So the factorization of a nearby state can be used without the inertias that
-joints transmit.
+Displacements that satisfy the linearized constraints are computed in two parts: those with locked joints, and those due
+to the inertia loads of the first part. The factorization of a nearby state can then be used without the inertias that
+the joints transmit.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> 
 
 @kernel
 def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute orientations and angular velocities of all joint frames at state y.
+    """Compute the orientations and angular velocities of all joint frames at state y.
 
-    The state of the last factorization may be another one.
+    The last factorization may be that of another state.
     """
     postures(mechanism.recursion, y)
     put(mechanism.work.summary, FACTORED, ELSEWHERE)
@@ -78,7 +78,7 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
-    """Return the largest angle (rad) by which a body has rotated since the last factorization, up to the state y.
+    """Return the largest angle (rad) of a body's rotation from the state of the last factorization to the state y.
 
     The result is infinity if the angle is unknown.
     """

@@ -1,20 +1,20 @@
 """Redundant constraint rows: detection of rows that depend linearly on others, and selection of independent rows.
 
 A row is redundant if its distance from the span of the independent rows before it, in the order of elimination, is at
-most `rank_tolerance` times its length. A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Lengths
-and distances are those of A W in the uniform metric (`quirk.dynamics.model.metric`), which does not depend on masses;
-the orthogonal factorization computes them to round-off.
+most `rank_tolerance` times its norm. A is the matrix of constraint rows, and the mass matrix is (W W^T)^-1. Norms and
+distances are those of A W in the uniform metric (`quirk.dynamics.model.metric`), which does not depend on masses; the
+orthogonal factorization computes them to round-off.
 
-The rows that are kept are selected at a state that satisfies the constraints, and used until the next selection. Stages
-of a step violate the constraints slightly; redundant rows then contradict each other and appear independent, so no
-selection is made at stages.
+Rows are selected at a state that satisfies the constraints, and used until the next selection. Stages of a step violate
+the constraints slightly, so that redundant rows are inconsistent and appear independent; no selection is made at
+stages.
 
-All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which cost accuracy. So
-the selection tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance` and uses the first that keeps rows of
-full rank, and a new selection is made if the smallest pivot of the present set has become too small.
+All sets of full rank give the same motion. A set with nearly dependent rows has small pivots, which reduce accuracy.
+The selection therefore tries thresholds from `FIRST_THRESHOLD` down to `rank_tolerance`, and uses the first that gives
+rows of full rank. A new selection is made if the smallest pivot of the current set has become too small.
 
-Terms: a node is a group of up to six rows, or a body with many joints; a relation is a constraint given by a function.
-The array work.G holds all rows.
+A node is a group of up to six rows, or a body with many joints; a relation is a constraint given by a function. The
+array work.G contains all rows.
 """
 
 from __future__ import annotations
@@ -83,12 +83,11 @@ REFLECTED = 1e-6
 
 @kernel
 def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarray, work: Workspace) -> None:
-    """Compute the squared Euclidean norm of each row of A W, and write them to work.lengths.
+    """Compute the squared Euclidean norm of each row of A W, in work.lengths.
 
-    A is the matrix of constraint rows, stored in work.G, and W a factor of the inverse mass matrix, M^-1 = W W^T; the
-    squared norms are thus the diagonal of A M^-1 A^T. `inverse_mass` (K,) is the sum of 1/m over both bodies of each of
-    K nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation, a constraint given by a
-    function.
+    A is the matrix of constraint rows, stored in work.G, and W a factor of the inverse mass matrix, M^-1 = W W^T. The
+    squared norms are the diagonal of A M^-1 A^T. `inverse_mass` (K,) is the sum of 1/m over both bodies of each of K
+    nodes (joints), 1/kg; `side_inverse_mass` is 1/m, 1/kg, for each body of each relation.
     """
     for n in range(nodes.rows.shape[0]):
         lengths = splat(0.0)
@@ -105,9 +104,9 @@ def measure(nodes: Nodes, inverse_mass: np.ndarray, side_inverse_mass: np.ndarra
 
 @kernel
 def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared lengths in the uniform metric, in work.lengths.
+    """Compute the rows at a state, in work.G, and their squared norms in the uniform metric, in work.lengths.
 
-    The uniform metric does not depend on masses. t is the time (s), and y the state.
+    The uniform metric is independent of masses. t is the time (s), and y the state.
     """
     nodes, work = mechanism.nodes, mechanism.work
     free_motion(work.uniform.constants, y, work.kin)
@@ -117,10 +116,11 @@ def uniform_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def count_independent(work: Workspace, tolerance: float) -> int:
-    """Return the number of rows in work.G that are independent in the uniform metric, which does not depend on masses.
+    """Return the number of rows in work.G that are independent in the uniform metric.
 
-    A row is independent if the ratio of its distance from the span of the rows before it to its length is above
-    `tolerance`. The rows are factorized by reflections; the distances are written to work.triangle.
+    A row is independent if the ratio of its distance from the span of the rows before it to its norm exceeds
+    `tolerance`. The uniform metric is independent of masses. The rows are factorized by reflections; the distances are
+    written to work.triangle.
     """
     clear(work.x)
     alike = work.uniform
@@ -169,7 +169,7 @@ def select_rows(mechanism: Mechanism, t: float, y: np.ndarray, rank: int) -> boo
 
 @kernel
 def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Compute the rows at a state, in work.G, and their squared lengths in the mass metric, in work.lengths.
+    """Compute the rows at a state, in work.G, and their squared norms in the mass metric, in work.lengths.
 
     t is the time (s), and y the state.
     """
@@ -181,11 +181,11 @@ def mass_metric_rows(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
-    """Factorize the selected rows in the mass metric; set the method and the least allowed pivots (floors) of the rows.
+    """Factorize the selected rows in the mass metric; set the method and the lower limits of the pivots (floors).
 
-    Rows are selected if their distance in work.measure, in the uniform metric, is not zero; the floor of all other rows
-    is set to infinity. The floor of a selected row allows its distance in the mass metric to decrease by the factor by
-    which its distance in the uniform metric exceeds `rank_tolerance`.
+    Rows are selected if their distance in work.measure, in the uniform metric, is nonzero; the floor of all other rows
+    is set to infinity. The floor of a selected row allows its distance in the mass metric to decrease by the ratio of
+    its distance in the uniform metric to `rank_tolerance`.
     """
     nodes, work = mechanism.nodes, mechanism.work
     mass_metric_rows(mechanism, t, y)
@@ -217,10 +217,10 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def suits_recursion(mechanism: Mechanism) -> bool:
-    """Return whether accelerations can be computed by recursion, and multipliers are not needed at every state.
+    """Return whether accelerations can be computed by recursion, without multipliers at every state.
 
-    Friction and work of constraints need multipliers. For systems with very different inertias, multipliers are also
-    needed to detect a loss of accuracy.
+    Friction and work of constraints require multipliers. For systems with very different inertias, multipliers are also
+    required to detect a loss of accuracy.
     """
     if mechanism.recursion.entries.shape[0] == 0 or not at(mechanism.work.summary, FOREST) > 0.0:
         return False
@@ -246,7 +246,7 @@ def adapt_method(work: Workspace) -> None:
 
     The choice is stored as METHOD and PASSES. A forest is eliminated by the degrees of freedom of its joints if its
     smallest pivot is at most SQUARED. Such a solve is assumed to leave the same residual as a solve by reflections, or
-    RATE if that is larger.
+    RATE if it is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:
@@ -274,8 +274,8 @@ def adapt_method(work: Workspace) -> None:
 def passes_for(rate: float, smallest_pivot: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. Errors of the accelerations of light bodies may be larger by a factor
-    of 1 / sqrt(smallest_pivot), with the smallest pivot of the rows; the result includes this factor.
+    The residual is measured in the mass metric. The errors of accelerations of light bodies may be larger by a factor
+    of 1 / sqrt(smallest_pivot), with the smallest pivot of the rows; this factor is taken into account.
     """
     wanted = math.log(ENOUGH * math.sqrt(smallest_pivot)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))

@@ -3,9 +3,9 @@
 A relation is evaluated by calling its compiled function by address. The function computes residuals Phi, the rows A of
 the Jacobian, and the right-hand sides b of A a = b for the accelerations a. The mass matrix is (W W^T)^-1.
 
-A side of a relation is the load that a unit multiplier of each of its rows exerts on one of its bodies: a force and a
-scaled moment. There is one side for each frame of the relation. The array G stores the sides behind the rows of
-constraints made of primitives, where one force serves both bodies with opposite signs.
+A side of a relation consists of the loads exerted by a unit multiplier of each of its rows on one of its bodies: forces
+and scaled moments. There is one side for each frame of the relation. In the array G, the sides follow after the rows of
+constraints made of primitives, which store a single force for both bodies.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ SIDE_ENTRIES = 4
 class Relations(NamedTuple):
     """Relations (constraints given by functions) of a model as flat arrays for compiled code.
 
-    Names in capitals are constants of this module. A side of a relation is the load of its unit multipliers on one
-    body.
+    Names in capitals are constants of this module. A side of a relation consists of the loads of its unit multipliers
+    on one body.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, index: int) -> int:
-        """Return entry `index` of the integers of relation r, for calls from Python."""
+        """Return entry `which` in the table of integers of relation r, for calls from Python."""
         return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:
@@ -81,9 +81,9 @@ FRAME_SIZE, BODY_POSITION, BODY_VELOCITY, BODY_ROTATION, BODY_SPIN = 36, 12, 15,
 
 @kernel
 def evaluate_relation(relations: Relations, r: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Evaluate the function of relation r, a constraint given by a function, at time t (s) and state y.
+    """Evaluate the function of relation r at time t (s) and state y.
 
-    `kin` holds the kinematics of all bodies.
+    A relation is a constraint given by a function; `kin` contains the kinematics of all bodies.
     """
     e = RELATION_SIZE * r
     first, first_motion = relations.entries[e + INPUT], relations.entries[e + MOTION]
@@ -121,11 +121,9 @@ def relation_rows(
 ) -> None:
     """Compute the constraint rows A of relation r, and their right-hand sides b - A a.
 
-    The rows are written to G, at the elements listed for each body of the relation in `relations.sides`, and the
-    right-hand sides to `rhs` from element o on.
-
-    a are the accelerations in `kin`; Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are
-    subtracted from b.
+    The rows are written to G, at the elements listed in `relations.sides` for each body of the relation, and the
+    right-hand sides to `rhs`, beginning at element o. a are the accelerations in `kin`. Baumgarte's terms 2 alpha
+    Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -158,7 +156,7 @@ def relation_residuals(
 ) -> None:
     """Write the residuals of relation r (constraint function) or, for `order` 1, their rates to `out`.
 
-    The residuals are stored from element o on. t is the time (s), y the state, and `kin` the kinematics of all bodies.
+    The residuals begin at element o. t is the time (s), y the state, and `kin` the kinematics of all bodies.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -168,7 +166,7 @@ def relation_residuals(
 
 @kernel
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
-    """Write the products of the rows of relation r (constraint function) and a motion to `out`, from element o on.
+    """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
 
     The motion has the form described in `along` of the module `rows`.
     """
@@ -184,7 +182,7 @@ def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarr
 def relation_along_with_terms(
     relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray, o: int
 ) -> None:
-    """Write the products of the rows of relation r (constraint function) and a motion to `out`, from element o on.
+    """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
 
     The sum of the absolute values of the terms of each product is added to `terms`.
     """
@@ -203,7 +201,7 @@ def relation_along_with_terms(
 def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray, o: int, wrench: np.ndarray) -> None:
     """Add the constraint loads of relation r (constraint function) to the loads on its bodies in `wrench`.
 
-    The multipliers of the relation begin at element o of x, its rows are in G.
+    The multipliers of the relation begin at element o of x; the rows are in G.
     """
     multipliers = load(x, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -216,7 +214,7 @@ def relation_wrenches(relations: Relations, r: int, G: np.ndarray, x: np.ndarray
 def relation_lengths(
     relations: Relations, r: int, inverse_mass: np.ndarray, G: np.ndarray, lengths: np.ndarray, o: int
 ) -> None:
-    """Write the squared lengths of the rows A W of relation r (constraint function) to `lengths`, from element o on.
+    """Write the squared norms of the rows A W of relation r (constraint function) to `lengths`, beginning at element o.
 
     The mass matrix is (W W^T)^-1. `inverse_mass` is 1/m of each body of each relation, 1/kg.
     """

@@ -1,8 +1,8 @@
-"""Detection of accelerations that lose digits because large loads pass through light bodies; see `extended`.
+"""Detection of accelerations that are inaccurate because large loads act on light bodies; see `extended`.
 
-The round-off of the load on a body is bounded by the round-off of its terms. Most of it does no harm, because
-refinement makes the rounded loads satisfy the constraints; it remains only in the motions that the constraints leave
-free. So where the bound is too large, the accelerations are computed once in double-double arithmetic, for comparison.
+The round-off of the load on a body is bounded by the round-off of its terms. Most of it is harmless, because refinement
+makes the rounded loads satisfy the constraints; it remains only in the motions that the constraints permit. If the
+bound is too large, the accelerations are therefore computed once in double-double arithmetic, for comparison.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def evaluate_on_constraints(
 ) -> int:
     """Compute y', in `ydot`, at time t (s) and a state y on the constraints, and adapt the solution method.
 
-    If the method changes, y' is evaluated again. It becomes NaN if inertias differ too much even for double-double
+    If the method changes, y' is evaluated again. It is set to NaN if inertias differ too much even for double-double
     arithmetic. `alpha` and `beta` are Baumgarte's rates, 1/s; `rank` is the number of independent rows. Returns the
     number of evaluations.
     """
@@ -70,11 +70,11 @@ def evaluate_on_constraints(
 
 @kernel
 def needs_check(mechanism: Mechanism) -> bool:
-    """Return whether round-off may have caused errors beyond ACCEPTED in the accelerations of the last evaluation.
+    """Return whether the accelerations of the last evaluation may have round-off errors above ACCEPTED.
 
-    The result is False if they were computed in double-double arithmetic, or if their errors were measured at a similar
-    error bound. With the method FREEDOMS, accelerations are not computed as sums of loads; their difference from such
-    sums is the measure of the error.
+    The result is False if they were computed in double-double arithmetic, or if their errors have been measured at a
+    similar error bound. The method FREEDOMS does not compute accelerations from sums of loads; the error is then the
+    difference from accelerations due to these sums.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:
@@ -93,7 +93,7 @@ def needs_check(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest acceleration (m/s^2) due to the difference of the loads in double-double and in doubles."""
+    """Return the largest acceleration (m/s^2) due to the loads work.wrench minus work.extended.before."""
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
         store(work.extended.wrench_in_doubles, o, load(work.wrench, o) - load(work.extended.wrench_in_doubles, o))
@@ -105,8 +105,9 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
     """Return whether the accelerations of the last evaluation, at state y, have round-off errors above ACCEPTED.
 
     They are compared with accelerations in double-double arithmetic, whose loads replace those in work.wrench. If
-    double-double arithmetic is needed, the method becomes REFLECTIONS, as FREEDOMS is no more accurate than the sums of
-    loads. If it fails, as next to singular configurations, doubles are kept, unless inertias differ too much.
+    double-double arithmetic is required, the method is changed to REFLECTIONS, because FREEDOMS is no more accurate
+    than sums of loads. If double-double arithmetic fails, as near singular configurations, doubles are kept, unless
+    inertias differ too much.
     """
     work = mechanism.work
     method, size, bound = work.summary[METHOD], largest_acceleration(mechanism), error_bound(mechanism)
@@ -131,7 +132,7 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return the round-off of the loads of all rows, as an acceleration, divided by the largest acceleration."""
+    """Return the ratio of the acceleration due to round-off of all loads to the largest acceleration."""
     sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)
 

@@ -6,7 +6,7 @@ accelerations a satisfy A a = b. The mass matrix is (W W^T)^-1, and scaled momen
 Every row has the form Phi = x . y - c, where x is a direction fixed in body i, an inertial axis or d = p_j - p_i, and y
 is a direction fixed in body j or d; p_i and p_j are the joint points. See `quirk.constraints.primitives`.
 
-Terms: a relation is a constraint given by a function; a wrench is a force and a moment on a body.
+A relation is a constraint given by a function; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Nodes(NamedTuple):
     lanes : (K,) first element in `patterns` for this kind of joint, or the index of a relation
     state, kinematics, wrench : (2 K,) offsets of bodies i and j in arrays of states, kinematics and wrenches
     arm : (6 K,) joint points i and j in body axes, m
-    direction : (48 K,) for each row the direction fixed in body i and the direction fixed in body j, or zero
+    direction : (48 K,) for each row, the directions fixed in body i and in body j, or zero
     offset : (8 K,) constants c of the rows
     inverse_mass : (K,) 1/m_i + 1/m_j, 1/kg
-    patterns : for each kind of joint five times eight numbers, 1 for rows in which x is an inertial axis (x, y, z), x
-        is d, or y is d
-    relations : tables of the relations, whose rows are not made of primitives
+    patterns : for each kind of joint five vectors of eight entries, which are 1 for rows in which x is an inertial axis
+        (x, y, z), x is d, or y is d
+    relations : tables of the relations
     """
 
     rows: np.ndarray
@@ -134,7 +134,7 @@ def point_rows(
 ) -> None:
     """Write the rows of node n, a coincidence of two points, to G and their right-hand sides to `rhs`.
 
-    The force directions are constant. `units` holds unit vectors, `joint` the motion of the joint.
+    The force directions are constant. `units` contains unit vectors, and `joint` is the motion of the joint.
     """
     g, e, d2 = G_SIZE * n, load3(halved(units), 0), joint.d2
     on_i = scaled(kin, ki, cross(back(kin, ki, e), joint.arm_i))
@@ -159,10 +159,10 @@ def hinge_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Write the rows of node n, a coincidence with directions kept perpendicular, and their right-hand sides.
+    """Write the rows of node n, a coincidence with perpendicular directions, to G and their right-hand sides to `rhs`.
 
-    Directions u of body i and v of body j are perpendicular. With w and a, the angular velocity and acceleration of j
-    relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+    The directions u of body i and v of body j are kept perpendicular. With the angular velocity w and angular
+    acceleration a of j relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
     """
     g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
     u = turned(kin, ki, load3(direction, 48 * n))
@@ -268,7 +268,7 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight numbers for each node."""
+    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight elements for each node."""
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -305,7 +305,7 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 
 @kernel
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node (joint).
+    """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
 
     The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes,
     with the metric W of the body: W W^T = J^-1.
@@ -326,7 +326,7 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 
 @kernel
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
-    """Write the product of each row and a motion of the bodies to `out`, eight numbers for each node (joint).
+    """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
 
     The sum of the absolute values of the terms of each product is added to `terms`.
     """

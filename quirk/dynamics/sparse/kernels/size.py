@@ -71,7 +71,7 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
 def mass_ratio(mechanism: Mechanism) -> float:
     """Return the ratio of the largest mass to the smallest inertia of the system.
 
-    An inertia is a mass, or a principal moment of inertia over the squared length of the body.
+    An inertia is a mass, or a principal moment of inertia divided by the squared length of the body.
     """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     heaviest = lightest = splat(0.0)
@@ -85,7 +85,7 @@ def mass_ratio(mechanism: Mechanism) -> float:
 
 @traced
 def inverse_inertia(constants: Any, alike: Any, c: Any) -> Any:
-    """Return the sum of the inverse principal moments of inertia of eight bodies, times their squared lengths, 1/kg."""
+    """Return the sum of the inverse principal moments of inertia times the squared length, 1/kg, for eight bodies."""
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])
     length = load(alike, c + 8 * INVERSE_FACTOR)

@@ -1,10 +1,8 @@
 """Tables of a forest of joints, a system in which no joint closes a loop.
 
-Its equations of motion are solved by elimination of the degrees of freedom of joints. Each joint connects a child to a
-parent, which is nearer to the root. A root is the ground or, in a part of the system
-that is not connected to the ground, one of its bodies.
-
-Terms: a wrench is a force and a moment on a body.
+The equations of motion are solved by elimination of the degrees of freedom of joints. Each joint connects a child to a
+parent, which is nearer to the root. A root is the ground or, in a part of the system that is not connected to the
+ground, one of its bodies. A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations

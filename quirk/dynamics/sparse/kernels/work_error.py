@@ -1,7 +1,7 @@
 """Error and tolerance of the integrated work of force elements and constraints, per step.
 
-The motion does not depend on this work. Its error therefore has a separate tolerance, an energy: see
-`quirk.dynamics.model.work_tolerance`.
+The motion does not depend on this work. The error of the work therefore has a separate tolerance, which is an energy;
+see `quirk.dynamics.model.work_tolerance`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from .workspace import LEAST
 
 @kernel
 def work_magnitude(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
-    """Return the sum over force elements and constraints of the absolute value of their work between two states, J.
+    """Return the sum of the magnitudes of the work of force elements and constraints between two states, J.
 
-    y and y_new are the states; they contain the work done since the start of the run.
+    The states y and y_new contain the work done since the start of the run.
     """
     work = 0.0
     for o in range(forces.work, forces.work_end):
@@ -49,7 +49,7 @@ def work_magnitude(forces: Forces, y: np.ndarray, y_new: np.ndarray) -> float:
 def work_error(forces: Forces, change: np.ndarray, tolerance: float) -> float:
     """Return the ratio of the sum of the magnitudes of all errors of work to `tolerance`, J.
 
-    `change` holds the errors, in the layout of a state.
+    `change` contains the errors, in the layout of a state.
     """
     error = 0.0
     for o in range(forces.work, forces.work_end):
@@ -65,8 +65,9 @@ def work_tolerance(
 ) -> tuple[float, float]:
     """Return the tolerance of the work in a step of size h (s): a constant part in J, and a part per step size in W.
 
-    `y` is the state evaluated last, whose loads and multipliers are still stored, and `slope` its rates; `past_work` is
-    the sum of the magnitudes of all work until then, J. `rtol` and `atol` are the relative and the absolute tolerance.
+    `y` is the state of the last evaluation, whose loads and multipliers are still stored, and `slope` the derivative y'
+    in this evaluation; `past_work` is the sum of the magnitudes of all work up to this state, J. `rtol` and `atol` are
+    the relative and absolute tolerances.
     """
     forces, constants = mechanism.forces, mechanism.constants
     if forces.work == forces.work_end:
@@ -117,8 +118,8 @@ def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turni
 def scaled_loads(mechanism: Mechanism) -> float:
     """Return the sum of all loads that do work, times the largest of all loads, both in the mass metric, W/s.
 
-    In this metric a force is divided by the square root of the mass, and a moment by the square root of the moment of
-    inertia.
+    In the mass metric a force is divided by the square root of the mass, and a moment by the square root of the moment
+    of inertia.
     """
     constants, forces, work, found, largest = mechanism.constants, mechanism.forces, mechanism.work, 0.0, 0.0
     for e in range(forces.entries.shape[0] // ELEMENT_SIZE):
@@ -145,6 +146,6 @@ def scaled_loads(mechanism: Mechanism) -> float:
 
 @kernel
 def length(array: np.ndarray, o: int) -> float:
-    """Return the length of the vector whose components begin at element o of an array."""
+    """Return the norm of the vector (3,) whose components begin at element o of an array."""
     x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
     return (x * x + y * y + z * z) ** 0.5

@@ -1,10 +1,8 @@
 """Arrays of one solver that are written by compiled code.
 
 Constraint rows are A, the mass matrix is (W W^T)^-1, and S = A W (A W)^T. A node is a group of up to six rows, or a
-body with many joints.
-
-Terms: a relation is a constraint given by a function; a wrench is a force and a moment on a body; the pivot of a row is
-its squared distance from the span of the rows before it, in the order of elimination.
+body with many joints. A relation is a constraint given by a function; a wrench is a force and a moment on a body; the
+pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -25,9 +23,9 @@ class Uniform(NamedTuple):
     Attributes
     ----------
     constants : constants of the bodies
-    inverse_mass, side_inverse_mass : inverse masses, summed over the bodies of each node; and of each side of a
+    inverse_mass, side_inverse_mass : inverse masses: summed over the bodies of each node, and for each side of each
         relation
-    scale, weight : factors of forces in the orthogonal factorization: of each joint at each body, and in couplings
+    scale, weight : factors of forces in the orthogonal factorization: for each joint at each body, and in couplings
         with hubs
     """
 
@@ -42,8 +40,8 @@ class Uniform(NamedTuple):
 class Extended(NamedTuple):
     """Lower parts of double-double numbers, for loads whose round-off in doubles would be too large.
 
-    A double-double number is the sum of a double and a lower part. The higher parts are in the arrays of the same name
-    of `Workspace`, or in the array in brackets.
+    A double-double number is the sum of a double and a lower part. The higher parts are in the arrays of the same names
+    in `Workspace`, or in the array given in brackets.
 
     Attributes
     ----------
@@ -84,11 +82,11 @@ class Workspace(NamedTuple):
     B, Q : factorization of S by blocks
     wrench, applied_wrench : loads on bodies, and their values before constraint loads were added
     motion, change : velocities or displacements of bodies, rotations multiplied by W^-1
-    lengths : (8 K,) squared lengths of the rows A W
+    lengths : (8 K,) squared norms of the rows A W
     measure : (8 K,) distances of rows in the uniform metric at their selection, zero for dropped rows
     floor : (8 K,) pivots up to this value count as zero; infinite for dropped rows
-    pivots, pivots_before, pivots_earlier : (8 K,) pivots over the squared lengths of rows at the last evaluation, and
-        at the starts of the present and the previous step of a run; zero for dropped rows
+    pivots, pivots_before, pivots_earlier : (8 K,) pivots relative to the squared norms of rows at the last evaluation,
+        and at the starts of the current and the previous step of a run; zero for dropped rows
     summary : (SUMMARY,) rank, method and further scalars, indexed by RANK, LEAST, METHOD and so on
     fronts, scale, weight, triangle : data of the orthogonal factorization, see `orthogonal`
     uniform : constants of the uniform metric

@@ -46,7 +46,7 @@ MOST_STEPS = 200_000
 
 
 def highest_order(model: Model) -> int:
-    """Return the highest order of velocity derivatives that a model has: 1 for accelerations, at most HIGHEST_ORDER."""
+    """Return the highest order of available velocity derivatives: 1 for accelerations, at most HIGHEST_ORDER."""
     order = 1
     while order < HIGHEST_ORDER and not any(placed.relation.missing(order + 2) for placed in model.relations):
         order += 1
@@ -54,7 +54,7 @@ def highest_order(model: Model) -> int:
 
 
 def require_order(model: Model, order: int) -> None:
-    """Raise an InputError if a constraint or force of the model has no velocity derivatives of this order."""
+    """Raise an InputError if a constraint or force of the model has no velocity derivatives of order `order`."""
     what = {2: "jerk or load rate", 3: "snap"}.get(order, f"derivative of order {order} of velocities")
     for element, _ in model.forces:
         if isinstance(element, Friction):
@@ -110,11 +110,11 @@ class UnreachedError(Exception):
     Attributes
     ----------
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
-    row : index of the first time that was not reached
+    row : index of the first output time that was not reached
     time : last time reached, s
-    attempts : number of steps since the last output time that was reached
+    attempts : number of steps since the last reached output time
     state : (13 n,) state at `time`
-    states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the output times that were reached
+    states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the reached output times
     cause : last exception of a user function, or None
     """
 
@@ -134,9 +134,9 @@ class UnreachedError(Exception):
 
 
 class Differentiator:
-    """Computes time derivatives of the velocities of a model up to `order`.
+    """Evaluator of the time derivatives of a model's velocities up to the order `order`.
 
-    No other object may use the solver at the same time.
+    The solver must not be used by another object at the same time.
     """
 
     def __init__(self, solver: Solver, order: int) -> None:
@@ -175,9 +175,11 @@ class Differentiator:
         Parameters
         ----------
         angles : (nt, J, 3), rad, optional
-            Angles of J joints; if angles differ by full turns, force laws use the angles nearest to `angles`.
+            Joint angles with full turns, for J joints; angles in force laws are shifted by full turns to the nearest
+            values.
         tracking : bool
-            Whether only the first state is given, and later states are tracked from it, as prescribed by drivers.
+            Whether `states` contains only the first state; later states then follow from it by tracking the prescribed
+            motion of drivers.
         watch : function
             Function called at intervals with the time reached, s.
 
@@ -211,7 +213,7 @@ class Differentiator:
     ) -> tuple[VelocityDerivatives, Loads]:
         """Return derivatives of the motion, multipliers and joint loads at nt times and states (nt, 13 n).
 
-        Compiled code is called once for each time, because loads are computed from the rows, which the next call
+        Compiled code is called separately for each time, because loads are computed from the rows, which each call
         overwrites.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)

@@ -40,12 +40,12 @@ SHORTEST, LONGEST = 1e-140, 1e140
 
 @dataclass(frozen=True)
 class Verdict:
-    """Independence of each of the m constraint rows at a state.
+    """Independence of each of m constraint rows at a state.
 
     Attributes
     ----------
     kept : (m,) bool, whether a row is independent
-    distance : (m,) distance of each row from the span of the independent rows before it, over its length, in the
+    distance : (m,) distance of each row from the span of the independent rows before it, relative to its norm, in the
         uniform metric
     """
 
@@ -59,7 +59,7 @@ class Verdict:
 
 
 class Solver(StateEvaluator):
-    """Evaluator of one model that selects its independent rows.
+    """Evaluator of one model with selection of its independent rows.
 
     The parameters are those of `StateEvaluator`.
     """
@@ -67,7 +67,7 @@ class Solver(StateEvaluator):
     def settle(self, y: np.ndarray, t: float) -> int:
         """Select the independent rows for a run, at time t (s) and a state y on the constraints; return their number.
 
-        This number is the maximum over the state and random states near it: rows that are dependent almost everywhere
+        The number is the maximum over the state and random states near it: rows that are dependent at almost all states
         are dropped, and rows that are dependent only at a singular configuration are kept.
         """
         if not len(self.tables.nodes.rows):
@@ -87,8 +87,8 @@ class Solver(StateEvaluator):
     def settle_near(self, y: np.ndarray, t: float) -> None:
         """Select the independent rows at time t (s) and state y, which may violate the constraints slightly.
 
-        Rows are dropped if they are dependent at the nearest state on the constraints or, if its distance exceeds NEAR,
-        at the state y.
+        Rows are dropped if they are dependent at the nearest state on the constraints, or at the state y if the
+        distance of both states exceeds NEAR.
         """
         if not len(self.tables.nodes.rows):
             return
@@ -108,7 +108,7 @@ class Solver(StateEvaluator):
     def count(self, y: np.ndarray, t: float) -> int:
         """Return the number of independent rows at a state y (size,) and time t (s).
 
-        Raises an InputError if the length of a row is so small or so large that its square underflows or overflows.
+        An InputError is raised if the norm of a row is so small or so large that its square underflows or overflows.
         """
         self._do(COUNT, y, t)
         lengths = self.work.lengths[self.tables.row_lane]
@@ -117,7 +117,7 @@ class Solver(StateEvaluator):
         return self.rank
 
     def _check_lengths(self, t: float) -> None:
-        """Raise an InputError if squares of the rows of a relation underflow or overflow at the last evaluated state.
+        """Raise an InputError if squared rows of a relation underflow or overflow at the last evaluated state.
 
         A relation is a constraint given by a function; t is the time, s.
         """
@@ -142,7 +142,7 @@ class Solver(StateEvaluator):
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
         """Select the rows whose distance from the other rows at state y exceeds `threshold`; return their number.
 
-        `respond` uses this selection. The state may violate the constraints; in runs, `settle` is used instead.
+        The state may violate the constraints. The method `respond` uses this selection; runs use `settle` instead.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -154,7 +154,7 @@ class Solver(StateEvaluator):
         return self.rank
 
     def settle_state(self, state: State, t: float) -> int:
-        """Select the independent rows at a `State` and time t (s), like `settle`; return their number."""
+        """Select the independent rows at a `State` and time t (s), as by `settle`; return their number."""
         return self.settle(self.slots.state_to_lanes(state.pack()), t)
 
     def choose_state(self, state: State, t: float) -> None:

@@ -1,8 +1,8 @@
 """Evaluation of a model at single states: accelerations, multipliers, residuals, impulses and projection.
 
-A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary states; in blocks of eight bodies it has
-`size` elements. There are m rows in K nodes of up to six rows. Phi are the residuals of the constraint rows. A relation
-is a constraint given by a function.
+A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; in blocks of eight
+bodies it has `size` elements. There are m rows in K nodes of up to six rows. Phi denotes the residuals of the
+constraint rows. A relation is a constraint given by a function.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ NOTHING = np.zeros(0)
 
 @dataclass(frozen=True)
 class SolverMemory:
-    """Copy of all data of a solver on which later evaluations depend.
+    """Copy of all data of a solver that affect later evaluations.
 
     Attributes
     ----------
     pruned : (K,) bool, nodes of the reduced block pattern in use, or None for the full pattern
-    laws, arrays : copies of arrays that compiled code writes
+    laws, arrays : copies of arrays written by compiled code
     """
 
     pruned: np.ndarray | None
@@ -68,12 +68,11 @@ class SolverMemory:
 
 
 class StateEvaluator:
-    """Evaluates one model at given states, with the rows that are selected as independent.
+    """Evaluator of one model at given states, with the rows selected as independent.
 
-    An evaluator owns the arrays written by compiled code, so that it can be used by one run at a time; several
-    evaluators may share `tables` and the result of ``sharing()``. `beside` are further user functions that the run
-    calls in Python. States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated
-    otherwise.
+    An evaluator owns the arrays written by compiled code and can be used by one run at a time; several evaluators may
+    share `tables` and the result of ``sharing()``. `beside` are other user functions that the run calls in Python.
+    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class StateEvaluator:
 
     @property
     def _memory(self) -> list[np.ndarray]:
-        """Return the arrays on which later evaluations may depend, except for the inputs of force laws."""
+        """Return the arrays that affect later evaluations, except for the inputs of force laws."""
         constant = (
             "uniform", "fronts", "scale", "weight", "extended", "body_constants", "body_inertia", "bodies", "gravity",
         )  # fmt: skip
@@ -135,7 +134,7 @@ class StateEvaluator:
         return [*real_arrays(self.work, constant), *written, *relations, self.counts.array]
 
     def snapshot(self) -> SolverMemory:
-        """Return copies of all data on which later evaluations depend, to repeat these bit for bit."""
+        """Return copies of all data that affect later evaluations, so that these can be repeated bit for bit."""
         return SolverMemory(self._pruned, self.applied.snapshot(), copies(self._memory))
 
     def recall(self, saved: SolverMemory) -> None:
@@ -194,9 +193,9 @@ class StateEvaluator:
         return relations
 
     def respond(self, y: np.ndarray, t: float, rates: np.ndarray, wrench: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return velocity jumps (n, 6) of n bodies and impulses (m,) of m rows, for given jumps of the row rates.
+        """Return velocity jumps (n, 6) of n bodies and impulses (m,) of m rows for given jumps of the row rates.
 
-        Linear velocities are in the inertial frame, angular ones in body axes.
+        Linear velocities are in the inertial frame, angular velocities in body axes.
 
         Parameters
         ----------
@@ -264,7 +263,7 @@ class StateEvaluator:
     def shared(self, x: list[np.ndarray], G: list[np.ndarray]) -> list[np.ndarray]:
         """Return the minimum-norm multipliers (m,) with the same constraint forces as x, for each Taylor coefficient.
 
-        x and G hold the multipliers and the array of rows of each order.
+        x and G contain the multipliers and the array of rows for each order.
         """
         if not self.redundant:
             return x
@@ -275,7 +274,7 @@ class StateEvaluator:
     ) -> Callable[[np.ndarray], np.ndarray]:
         """Factorize the rows G with a given pattern; return a function that solves for right-hand sides (8 K,).
 
-        `pattern` is the pattern of the factorization, `lengths` (8 K,) are the squared lengths of the rows of K nodes,
+        `pattern` is the pattern of the factorization, `lengths` (8 K,) are the squared norms of the rows of K nodes,
         and `rank` is the number of independent rows.
         """
         work = self.work._replace(

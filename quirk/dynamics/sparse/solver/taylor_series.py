@@ -1,7 +1,7 @@
 """Taylor series of the motion of one model.
 
 The operations of each constraint and force element are recorded on a tape, a list of operations. Elements with equal
-tapes are evaluated together, in groups of up to eight.
+tapes are evaluated simultaneously, in groups of up to eight.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Member:
     Attributes
     ----------
     form : the operations of the member, shared by all members of equal structure
-    places : indices of the member's data in other arrays, -1 for none, in the order of `TaylorElements.places`
-        Constants, bodies of all frames, motions, multipliers, internal variables, and work of the element and of its
-        rows.
+    places : indices of the member's data in other arrays, or -1, in the order of `TaylorElements.places`
+        The data are constants, bodies of all frames, motions, multipliers, internal variables, and the work of the
+        element and of its rows.
     """
 
     form: Form
@@ -68,10 +68,10 @@ class Member:
 
 
 def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) -> None:
-    """Raise NoSeriesError if a force, constraint or function of time has no series of this order.
+    """Raise NoSeriesError if a force, constraint or function of time has no series with `orders` terms.
 
-    The error is also raised if machine code is disabled. `changed` is a function that returns whether a user function
-    reads data that other functions may modify during the run.
+    The error is also raised if machine code is disabled. `changed` is a predicate for user functions that read data
+    modified by other functions during the run.
     """
     if plain_python():
         raise NoSeriesError("NUMBA_DISABLE_JIT is set: Taylor series need machine code")
@@ -91,7 +91,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Return whether a load may act only in the interior of a step, so that the series at both ends do not show it.
+    """Return whether a load may act only within a step, where the series at both ends of the step do not show it.
 
     This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
     constraints.
@@ -101,15 +101,15 @@ def may_wake(model: Model) -> bool:
 
 
 def chosen_by_user(model: Model) -> bool:
-    """Return whether the model has user functions; these may branch on conditions that are not monitored."""
+    """Return whether the model has user functions, which may branch on conditions that are not monitored."""
     return any(element.of_user for element, _ in model.forces) or any(p.relation.of_user for p in model.relations)
 
 
 def may_jump(model: Model) -> bool:
     """Return whether accelerations may be discontinuous between changes of the enabled constraints and forces.
 
-    This is possible with prescribed motions, user functions, friction, whose direction reverses with the slip, and
-    force laws that branch. It is impossible with other built-in force laws.
+    This is possible with prescribed motions, user functions, friction and force laws that branch. It is impossible with
+    other built-in force laws.
     """
     if chosen_by_user(model) or any(placed.relation.motions for placed in model.relations):
         return True
@@ -146,8 +146,8 @@ class ElementTables:
     Attributes
     ----------
     table : TaylorElements
-    bodies, carried : arrays for two sets of Taylor coefficients, at the addresses in `table`
-    owners : objects that own the memory of all other addresses
+    bodies, carried : arrays with two sets of Taylor coefficients, at the addresses in `table`
+    owners : objects that own the memory at all other addresses
     """
 
     table: TaylorElements
@@ -202,10 +202,10 @@ class _GroupCode(NamedTuple):
 
     Attributes
     ----------
-    entries : address, level, first index in `places`, and first number of each group
-    places : indices in the arrays of the solver of the inputs and outputs of all members, and their numbers
-    guards : first number, width and number of members of each guard
-    used : number of numbers that all groups take
+    entries : for each group its address, level, first index in `places`, and first element in the array of values
+    places : indices of the inputs and outputs of all members in the arrays of the solver
+    guards : for each guard its first element, width and number of members
+    used : number of elements of the array of values
     owners : objects that own the machine code
     """
 

@@ -14,9 +14,9 @@ from ..symbolic.tables import UNIT_ROWS, Tables
 
 
 def work_arrays(tables: Tables, pattern: Pattern) -> Workspace:
-    """Return a workspace for a model with the given tables, with the constant entries of its rows filled in.
+    """Return a workspace for a model with the given tables, in which the constant entries of the rows are set.
 
-    `pattern` is the block pattern of the first factorization.
+    `pattern` is the initial block pattern of the factorization.
     """
     nodes = tables.nodes
     K, lanes = len(nodes.rows), tables.slots.lanes

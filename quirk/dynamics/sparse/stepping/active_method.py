@@ -1,6 +1,6 @@
-"""The integration method of a run, and its switches to other methods.
+"""The current integration method of a run, and switches to other methods.
 
-A run switches to another method if that is faster (`method_switching`, `slip_switching`), if the present method fails,
+A run switches to another method if it is faster (`method_switching`, `slip_switching`), if the current method fails,
 and for a single step across a singular configuration.
 """
 
@@ -38,7 +38,7 @@ PASSING = VERN9
 
 
 def steps_tried(run: RunState) -> int:
-    """Return the number of steps tried since the run was started."""
+    """Return the number of attempted steps since the start of the run."""
     return int(run.counts.steps + run.counts.rejected)
 
 
@@ -59,9 +59,9 @@ class Across:
 
 
 class ActiveMethod:
-    """The present integration method of a run.
+    """The current integration method of a run.
 
-    Methods with an argument `run` return the state with which the run continues.
+    Methods with an argument `run` return the new state of the run.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class ActiveMethod:
 
     Attributes
     ----------
-    present : present method
-    stepper : arrays and step loops of the present method
+    present : current method
+    stepper : arrays and step loops of the current method
     functions : user functions, with their inputs and outputs at the stages of a step
     pacing : object that decides which method is faster
     across : pending step across a singular configuration, or None
@@ -105,7 +105,7 @@ class ActiveMethod:
             self.pacing = SlipSwitching(solver, method, switch or RADAU_IIA9)
 
     def stepper_of(self, method: Method) -> Any:
-        """Return the object that takes steps with a method; it is created at its first use."""
+        """Return the stepper of a method, the object that takes its steps; it is created at first use."""
         if method.name not in self._steppers:
             if self._trailing and isinstance(method, ImplicitMethod):
                 refuse_friction(self.solver, "sensitivities along implicit steps")
@@ -113,18 +113,18 @@ class ActiveMethod:
         return self._steppers[method.name]
 
     def named(self, name: str) -> Method:
-        """Return the method with a given name, among those to which the run may switch."""
+        """Return the method called `name`, among those to which the run may switch."""
         further = [self._first.instead] if isinstance(self._first, Taylor) else []
         every = [self._first, *further, PASSING, *TABLEAUX.values(), *IMPLICIT_METHODS.values()]
         return next(method for method in every if method.name == name)
 
     def use(self, method: Method) -> None:
-        """Make `method` the present method."""
+        """Make `method` the current method."""
         self.present, self.stepper = method, self.stepper_of(method)
         self.functions = Functions(self.solver, method, fixed=False)
 
     def change_to(self, run: RunState, method: Method) -> RunState:
-        """Switch to another method, with the present step size; return the new state of the run."""
+        """Switch to another method without changing the step size; return the new state of the run."""
         self.use(method)
         run.counts.fresh, run.counts.was_rejected = 1, 0
         run.clock.previous_error = SMALLEST_ERROR
@@ -145,8 +145,8 @@ class ActiveMethod:
     def start(self, run: RunState, t: float, judged: Judged) -> RunState:
         """Start an interval at time t (s) with the method and the cost statistics of the preceding interval.
 
-        `judged` holds the cost statistics for method switching: the evaluations used and the time advanced. If the
-        preceding interval ended with a method other than the present one, the run switches to that method.
+        `judged` contains the cost statistics for method switching: the evaluations used and the time advanced. If the
+        preceding interval ended with another method, the run switches to that method.
         """
         first = self.pacing.start(t, judged)
         if first is not None and (first.recorded or first.method is not self.present):
@@ -154,18 +154,18 @@ class ActiveMethod:
         return run
 
     def decide(self, run: RunState) -> RunState:
-        """Switch to another method if that is faster: to an implicit method if stability limits the steps, or back.
+        """Switch to a faster method: to an implicit method if stability limits the steps, or back.
 
-        Returns the state with which the run continues. If the run has no implicit method to switch to, a warning of
-        stiffness is issued.
+        Returns the new state of the run. If the run has no implicit method to switch to, a warning of stiffness is
+        issued.
         """
         change = self.pacing.decide(run, steps_tried(run))
         return run if change is None else self.change(run, change)
 
     def rescue(self, run: RunState, *, stalled: bool) -> RunState | None:
-        """Switch to another method because the present one cannot continue; return None if there is no other.
+        """Switch to another method after a failure of the current method; return None if there is no other method.
 
-        If `stalled`, the present method makes no progress.
+        If `stalled`, the current method makes no progress.
         """
         if self.across is not None:
             return None
@@ -191,7 +191,7 @@ class ActiveMethod:
         return self.change(run, MethodChange(instead, AFRESH * (run.clock.requested - start)))
 
     def step_across(self, run: RunState) -> RunState:
-        """Prepare to repeat the last step, which contains a singular configuration, with a Runge-Kutta method."""
+        """Prepare to repeat the last step, which contains a singular configuration, by a Runge-Kutta method."""
         h = float(run.clock.t_new - run.clock.t)
         self.across = Across(float(run.clock.t_new), h, self.present)
         run = self.change_to(run, PASSING)

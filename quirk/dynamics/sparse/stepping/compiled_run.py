@@ -1,10 +1,8 @@
 """Runs by compiled code.
 
-The compiled step loop is called repeatedly, for a fraction of a second each time (called an entry), with progress
-reports and checks for Ctrl-C in between. A flat state (13 n + k,) holds 13 numbers for each of n bodies and k auxiliary
-states; in blocks of eight bodies it has `size` elements. There are K joints.
-
-Terms: a break is a time at which a step must end.
+The compiled step loop is called repeatedly, for a fraction of a second each time, with progress reports and checks for
+Ctrl-C in between. A flat state (13 n + k,) consists of 13 components for each of n bodies and of k auxiliary states; in
+blocks of eight bodies it has `size` elements. There are K joints. A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ class CompiledRun:
     solver : Solver
     method, settings : initial method, and settings of the run
     breaks : times at which steps must end; jumps of functions located during the run are added
-    asked : requested output times, s, or None to store the states of all steps
+    requested_times : requested output times, s, or None to store the states after all steps
     statistics : numbers of steps, evaluations etc., updated during the run
     guards : event functions whose zero crossings are located
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability
@@ -67,7 +65,7 @@ class CompiledRun:
     Attributes
     ----------
     run : state of the run between two calls of compiled code
-    method : the present integration method
+    method : the current integration method
     output : states and recorded steps since the last call of `enter`
     search : search for jumps of user functions
     watch : event functions
@@ -100,9 +98,9 @@ class CompiledRun:
         self._entry = EntryLength()
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
-        """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
+        """Continue from a state y on the constraints at time t (s), with the angles (K, 3) of K joints, rad.
 
-        `flow` is the right-hand side; `resume` holds the step size and counters with which the run continues.
+        `flow` is the right-hand side; `resume` contains the step size and counters with which the run continues.
         """
         solver, state = self.solver, self.solver.model.carried.state(y)
         self.flow, self._start, self._angles = flow, y, angles
@@ -159,7 +157,7 @@ class CompiledRun:
         return min(self._entry.steps, due, self._entry.steps if max_steps is None else max_steps)
 
     def _called(self, max_steps: int) -> int:
-        """Try at most `max_steps` steps; return the reason for the end of the call, see `run_state.StepOutcome`."""
+        """Attempt at most `max_steps` steps; return the reason to stop, a code of `run_state.StepOutcome`."""
         applied = self.solver.applied
         # Store results before exceptions are raised, Ctrl-C included.
         with self.watch.laws.calling(), applied.calling(), DeferredInterrupt(applied.stop):
@@ -169,7 +167,7 @@ class CompiledRun:
         return outcome
 
     def _enter(self, max_steps: int) -> int:
-        """Try at most `max_steps` steps in compiled code and store their output; return why they end.
+        """Attempt at most `max_steps` steps in compiled code and store their output; return the reason to stop.
 
         The reason is a code of `run_state.StepOutcome`.
         """
@@ -184,7 +182,7 @@ class CompiledRun:
 
     @property
     def _step_loop(self) -> Any:
-        """The compiled step loop of the present method."""
+        """The compiled step loop of the current method."""
         stepper = self.method.stepper
         return present(stepper.watched_loop if self.watch.guards else stepper.loop)
 
@@ -202,7 +200,7 @@ class CompiledRun:
         self.count()
 
     def _rescued(self, outcome: int) -> int:
-        """Switch to another method if the present one has failed.
+        """Switch to another method if the current method has failed.
 
         Returns the code AGAIN after a switch, and `outcome` unchanged if there is no other method.
         """
@@ -222,7 +220,7 @@ class CompiledRun:
         return outcome
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store the event functions with actions that cross zero at the present time.
+        """Store the event functions with actions that cross zero at the current time.
 
         `outcome` is the return code of the last call of compiled code.
         """
@@ -233,9 +231,9 @@ class CompiledRun:
             self.happened.note_none()
 
     def restart(self) -> None:
-        """Discard the rest of the present step, because the user has changed loads.
+        """Discard the rest of the current step, because the user has changed loads.
 
-        The next step begins at the present time with the present step size.
+        The next step begins at the current time with the current step size.
         """
         run = self.run
         if not self._begun:
@@ -252,13 +250,13 @@ class CompiledRun:
             run.clock.restart = now
 
     def begin_anew(self) -> None:
-        """Discard the rest of the present step, if `restart` was called; the run is then between two steps."""
+        """If `restart` was called, discard the rest of the current step, so that the run is between two steps."""
         if self.run.counts.restarts:
             self.proceed(0)
         self.count()
 
     def jump(self, y: np.ndarray) -> None:
-        """Replace the present velocities and internal variables by those of the state y (13 n + k,)."""
+        """Replace the current velocities and internal variables by those of the state y (13 n + k,)."""
         run = self.run
         run.y[:] = self.solver.slots.state_to_lanes(y)
         run.counts.fresh, run.counts.unsettled, run.counts.was_rejected = 1, 1, 0
@@ -268,21 +266,21 @@ class CompiledRun:
         run.counter.clock.fastest = np.sqrt((velocity**2).sum(axis=1)).max(initial=0.0)
 
     def store_state(self) -> None:
-        """Store the present state as output: the initial state, or a state before or after an event."""
+        """Store the current state as output: the initial state, or a state before or after an event."""
         self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
         times, passed = self.output.requested_times, self.run.counts.passed
         if times is not None and passed < len(times) and times[passed] <= self.reached:
             self.run.counts.passed += 1
 
     def close(self) -> None:
-        """Store the last accepted state as output, unless it is stored already."""
+        """Store the last accepted state as output unless it has already been stored."""
         if self.reached > self.kept.last:
             self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
         """Return the events since the last call.
 
-        Each event is given by the key of its event function, its time, s, its direction and the total energy, J.
+        Each event consists of the key of its event function, its time, s, its direction and the total energy, J.
         """
         return self.happened.take(self.run, self.settings.start)
 
@@ -299,7 +297,7 @@ class CompiledRun:
 
     @property
     def hit(self) -> list[tuple[Hashable, int]]:
-        """Keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1."""
+        """Keys of event functions with actions that cross zero at the current time, and their directions, 1 or -1."""
         return self.happened.hit
 
     @property
@@ -319,7 +317,7 @@ class CompiledRun:
 
     @property
     def now(self) -> float:
-        """Present time, s: the end of the last step."""
+        """Current time, s: the end of the last step."""
         return self.reached
 
     @property
@@ -329,20 +327,20 @@ class CompiledRun:
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,) of the two plane vectors that represent the angles of each of K joints at the time `now`.
+        """Quadrants (2 K,), counted over full turns, of the plane vectors of K joints at the time `now`.
 
-        They are counted over full turns.
+        The angles of each joint are represented by two plane vectors.
         """
         return self.run.counter.quadrants
 
     @property
     def state(self) -> np.ndarray:
-        """Present state (13 n + k,) of n bodies and k auxiliary states."""
+        """Current state (13 n + k,) of n bodies and k auxiliary states."""
         return self.output.rows(self.run.y)[0]
 
     @property
     def angles(self) -> np.ndarray:
-        """Joint angles (K, 3) with full turns at the present state, rad, for K joints."""
+        """Joint angles (K, 3) with full turns at the current state, rad, for K joints."""
         turns = Turns(self.solver.model.joints, self.run.counter.quadrants.reshape(1, -1, 2), self.whole)
         return turns.angles(self.solver.model.carried.state(self.state).orientation, 0)
 
@@ -350,7 +348,7 @@ class CompiledRun:
     def pace(self) -> ResumePoint:
         """Step size, counts, event signs and cost statistics with which the run continues.
 
-        They are passed to the run that continues after constraints or forces have been enabled or disabled.
+        They are passed to the next run after constraints or forces have been enabled or disabled.
         """
         counts = self.run.counts
         judged = self.method.pacing.judged(self.reached, steps_tried(self.run))
@@ -369,8 +367,8 @@ class CompiledRun:
     def undefined(self, t: float) -> Exception | None:
         """Return the exception for a force element whose loads at time t (s) were not finite, or None.
 
-        If a user function has failed at time t or later, but has succeeded at other times since, it is named too. If
-        the equations of friction are nearly unsolvable at the present state, this is stated in the exception.
+        A user function that has failed at time t or later is also named, even if it has succeeded since at other times.
+        If the equations of friction are nearly unsolvable at the current state, the exception says so.
         """
         applied = self.solver.applied
         failed = applied.undefined(t) or applied.failed_since(t)

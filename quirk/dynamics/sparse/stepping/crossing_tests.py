@@ -24,7 +24,7 @@ UNRESOLVED = 0.25
 
 @kernel
 def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the magnitude below which values of event function e are not significant.
+    """Return the magnitude below which values of event function e are insignificant.
 
     Smaller values are due to round-off or to the drift of constraints.
     """
@@ -34,7 +34,7 @@ def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 
 @kernel
 def far_from_zero(watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether event function e is too far from zero at both ends of a step of size h to cross zero in it."""
+    """Return whether event function e is too far from zero at both ends of a step of size h to cross zero within it."""
     g0, r0, g1, r1 = (
         at(watched.start, 2 * e), at(watched.start, 2 * e + 1), at(watched.end, 2 * e), at(watched.end, 2 * e + 1),
     )  # fmt: skip
@@ -63,9 +63,9 @@ def may_cross(side: float, g0: float, r0: float, g1: float, r1: float, h: float)
 def may_cross_between(side: float, previous: float, g0: float, g1: float, following: float) -> bool:
     """Return whether a function of unknown rate may cross zero between two times at which it has the sign `side`.
 
-    Its values `previous`, g0, g1 and `following` belong to four equidistant times; a crossing is sought between g0 and
-    g1. Either `previous` or `following` may be NaN. A convex function lies above the lines through the outer pairs of
-    values.
+    `previous`, g0, g1 and `following` are the values at four equidistant times; a crossing is sought between g0 and g1.
+    Either `previous` or `following` may be NaN. The test uses that a convex function lies above the lines through the
+    outer pairs of values.
     """
     p, q = side * (g0 - previous), side * (following - g1)
     if math.isnan(p):
@@ -105,7 +105,7 @@ def sign(x: float) -> float:
 
 @kernel
 def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
-    """Return whether event function e may cross zero in the present step of size h."""
+    """Return whether event function e may cross zero in the current step of size h."""
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:

@@ -1,4 +1,4 @@
-"""Location of jumps of a user function within a step, for steps whose stages do not resolve them."""
+"""Location of jumps of a user function within a step whose stages do not resolve them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARABLE = 0.3
 
 
 class Discontinuity(NamedTuple):
-    """A time at which a step must end.
+    """A time at which a step must end because of a discontinuity.
 
     Attributes
     ----------
@@ -42,8 +42,8 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
     functions : all user functions with their values at the stages of the step
     p : index of the function
     step : times of the step
-    detected : time, s, at which the function differs from its interpolation between stages; infinite if the search is
-        due to a large difference between its values at the stages
+    detected : time, s, at which the function differs from its interpolant between stages; infinite if the search is due
+        to a large difference between its values at the stages
     """
 
     def evaluate(t: float, at: float) -> np.ndarray:
@@ -55,7 +55,7 @@ def locate_discontinuities(functions: Functions, p: int, step: ProbedStretch, de
         return evaluate(t, t)
 
     def deviation(t: float) -> np.ndarray:
-        """Return the outputs of the function at time t (s) minus their interpolation between the stages."""
+        """Return the outputs of the function at time t (s) minus their interpolant between the stages."""
         return value(t) - functions.expected(p, step.part(t))
 
     limit, returned = functions.samples.limit, functions.returned(p)
@@ -100,8 +100,8 @@ def _jumps(
 ) -> list[float]:
     """Return a list with the time (s) between a and b at which function p jumps; empty if there is no jump.
 
-    `evaluate` calls the function at one time with the inputs of another time. The quantity `changing`, a function of
-    time, is searched for the jump.
+    ``evaluate(t, at)`` calls the function at time t with the inputs at time `at`. The jump is located in `changing`, a
+    function of time.
     """
     change = locate_change(changing, a, b)
     if change is None:

@@ -1,15 +1,15 @@
 """Detection of pulses and jumps of user functions between the stages of a step, in compiled code.
 
-The stages of a step may be far apart, so that the step misses a short pulse or a jump. Inputs and outputs of each
-function at the stages are interpolated by polynomials in time. If a function, called between the stages with
-interpolated inputs, differs from its interpolated outputs, the step has missed a change. A step has also missed a
-change if the outputs at a stage of zero Runge-Kutta weight b_i are far outside the range of outputs at the other
-stages: for example, a stop may act at such a stage and thereby change the states of all following stages, so that no
-stage of nonzero weight is in contact.
+The stages of a step may be far apart, so that a short pulse or a jump is missed. Inputs and outputs of each function at
+the stages are interpolated by polynomials in time. If a function, called between the stages with interpolated inputs,
+differs from its interpolated outputs, the step has missed a change. A step has also missed a change if the outputs at a
+stage of zero Runge-Kutta weight b_i are far outside the range of outputs at the other stages: for example, a stop may
+act at such a stage and thereby change the states of all following stages, so that no stage of nonzero weight is in
+contact.
 
-The stages used for interpolation are called nodes. Functions are numbered by p; `ins` and `outs` are the arrays from
-which functions of each kind read inputs and to which they write outputs. User functions may belong to force elements,
-motions and relations, i.e. constraints given by functions.
+The stages used for interpolation are called nodes. Functions have the index p; `ins` and `outs` are the arrays of
+inputs and outputs of each kind of function. User functions may belong to force elements, motions and relations, which
+are constraints given by functions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ ASTRAY = 0.5
 
 @record
 class FunctionSamples(NamedTuple):
-    """Tables of the P user functions of a run, with their inputs and outputs at each stage of the present step.
+    """Tables of the P user functions of a run, with their inputs and outputs at each stage of the current step.
 
     Names in capitals are constants of this module. b_i and c_i are the weights and the abscissae of the Runge-Kutta
     method.
@@ -58,8 +58,8 @@ class FunctionSamples(NamedTuple):
     Attributes
     ----------
     entries : (ASKED_SIZE P,) integers, KIND to PLACE_OUT of each function
-    limit : (2 P,) for each function the allowed difference from the interpolation, over its change in the step
-        (infinite if it is not monitored), and the lower limit to which it decreases again
+    limit : (2 P,) for each function the allowed difference from the interpolant, relative to its change in the step
+        (infinite if it is not monitored), and the lower bound of this limit
     changes : (2 P,) change of each function in the last two steps
     stages, fractions : (n,) indices of the stages that are nodes of the interpolation, and their abscissae c_i,
         ascending
@@ -116,7 +116,7 @@ def outputs_at(samples: FunctionSamples, stage: int) -> int:
 def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
     """Copy the data of the last stage of a step to the first stage of the next step.
 
-    The change of each function in the step is stored too, for comparison with the next step.
+    The change of each function in the step is also stored, for comparison with the next step.
     """
     count = samples.limit.shape[0] // 2
     for p in range(count):
@@ -210,11 +210,11 @@ def missed_change(
     gap: float,
     cleared: float,
 ) -> float:
-    """Return a time (s) between nodes at which a function differs from its interpolation; infinity if there is none.
+    """Return a time (s) between nodes at which a function differs from its interpolant; infinity if there is none.
 
-    `step` holds the start and size of the step, and the range of times at which functions may be called; `gap` is the
-    maximum interval between two calls, and `cleared` the time up to which the step has been searched before. Failures
-    of a function between stages are ignored, as the run itself may never call the function at these times.
+    `step` contains the start and size of the step, and the range of times at which functions may be called; `gap` is
+    the maximum interval between two calls, and `cleared` the time up to which the step has already been searched.
+    Failures of a function between stages are ignored, because the run may never call the function at these times.
     """
     t, h, low, high = step
     count = samples.limit.shape[0] // 2
@@ -267,9 +267,9 @@ def compute_basis(samples: FunctionSamples, theta: float) -> None:
 
 @kernel
 def deviates(samples: FunctionSamples, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
-    """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolation.
+    """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolant.
 
-    The function is called at time `time` (s); samples.basis must hold the interpolation weights for this time.
+    The function is called at time `time` (s); asked.basis must contain the interpolation weights for this time.
     """
     e, nodes = SAMPLE_SIZE * p, samples.stages.shape[0]
     inputs, returned = ins[samples.entries[e + KIND]], outs[samples.entries[e + KIND]]

@@ -1,4 +1,4 @@
-"""Search for jumps of user functions in suspicious steps, and the resulting breaks: times at which steps must end."""
+"""Search for jumps of user functions in suspicious steps, which adds breaks: times at which steps must end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_REST, REST_GROWTH, MOST_REST = 2, 2, 1000
 
 
 def renew_pieces(run: RunState, breaks: Breaks, t: float) -> RunState:
-    """Return the run with new intervals between breaks (times at which steps must end), from time t (s) on.
+    """Return the run with updated intervals between breaks (times at which steps must end), from time t (s) on.
 
     The next step begins at t.
     """
@@ -37,7 +37,7 @@ class DiscontinuitySearch:
 
     Attributes
     ----------
-    next_delay : number of suspicious steps to skip after the next search without result
+    next_delay : number of suspicious steps to skip after the next unsuccessful search
     """
 
     def __init__(self, breaks: Breaks) -> None:
@@ -45,11 +45,11 @@ class DiscontinuitySearch:
         self.clear()
 
     def clear(self) -> None:
-        """Reset the number of suspicious steps to skip, which grows with each search without result."""
+        """Reset the number of suspicious steps to skip, which grows with each unsuccessful search."""
         self.next_delay = LEAST_REST
 
     def search(self, run: RunState, functions: Functions, gap: float) -> RunState:
-        """Search the step just computed for jumps of user functions; return the run with breaks at located jumps.
+        """Search the last computed step for jumps of user functions; return the run with breaks at located jumps.
 
         A break is a time at which a step must end. `gap` is the maximum interval between calls of user functions, s. If
         a jump is located, the step is repeated and ends at the first jump.

@@ -38,9 +38,9 @@ def record_functions(mechanism: Mechanism, settings: Settings, run: RunState, st
 def needs_search(mechanism: Mechanism, settings: Settings, run: RunState, error: float) -> bool:
     """Return whether a step must be searched for discontinuities of user functions.
 
-    A step is searched if the values of a function at its stages do not lie on a smooth curve, or if its error is very
-    large; `error` is the ratio of the error of the step to the tolerance. Steps of fixed size are also searched if a
-    function has another value than expected from the step before.
+    A step is searched if the values of a function at the stages do not lie on a smooth curve, or if the error of the
+    step is very large; `error` is the ratio of this error to the tolerance. Steps of fixed size are also searched if a
+    function differs from its extrapolation from the previous step.
     """
     clock, counts = run.clock, run.counts
     clock.deviation_time = math.inf

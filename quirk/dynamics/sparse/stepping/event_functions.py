@@ -1,7 +1,7 @@
 """Values of the event functions of a run at states within a step, in compiled code.
 
-An event function is a quantity whose zero crossings are located. Some are computed by functions in the form of force
-laws, others are read from an evaluation of the equations of motion at a state.
+An event function is a quantity whose zero crossings are located. Some event functions are computed by functions in the
+form of force laws, others are read from an evaluation of the equations of motion at a state.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ class WatchedTables(NamedTuple):
     direction : (Q,) direction of crossings that are events: 1 rising, -1 falling, 0 both
     acts : (Q,) whether the event has an action
     positive : (Q,) whether the function is assumed positive at the start of a run and after jumps of the state
-    side, side_at_start : (Q,) present sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the
+    side, side_at_start : (Q,) current sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the
         start of the step
-    scale : (Q,) largest magnitude so far
+    scale : (Q,) largest magnitude of the function so far
     change : (Q,) magnitude of the change in the previous step
     turning : indices of the functions that count full turns
     built_in : (Q,) whether the function varies no faster than the motion of bodies
@@ -67,7 +67,7 @@ class WatchedTables(NamedTuple):
     state, slope : (size,) scratch arrays for a state and its time derivative
     crossings : (NOTED ROOM,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0
-    at_speed : (Q,) magnitude of the rate before an event whose action may have changed the state, else 0
+    at_speed : (Q,) magnitude of the rate before the last event if its action may have changed the state, else 0
     """
 
     laws: Forces
@@ -115,7 +115,7 @@ def prepare(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.ndarra
 def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: np.ndarray) -> tuple[float, float]:
     """Return the value and the rate of event function e at time t (s) and state y.
 
-    `prepare` must have been called for this state.
+    The function `prepare` must have been called for this state.
     """
     count = watched.laws.entries.shape[0] // ELEMENT_SIZE
     if e >= count:
@@ -130,7 +130,7 @@ def value_of(mechanism: Mechanism, watched: WatchedTables, e: int, t: float, y: 
 def set_turn_reference(watched: WatchedTables, t: float, values_and_rates: np.ndarray) -> None:
     """Set the reference for counting full turns to the values and rates of the event functions at time t (s).
 
-    `values_and_rates` (2 Q,) holds values and rates of all Q event functions.
+    `values_and_rates` (2 Q,) contains the values and rates of all Q event functions.
     """
     for n in range(watched.turning.shape[0]):
         e, o = watched.turning[n], watched.laws.turns[TURN_ENTRIES * n + REFERENCE_AT]
@@ -193,5 +193,5 @@ def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: n
 
 
 def speeds(rates: np.ndarray) -> np.ndarray:
-    """Return the magnitudes of rates; for unknown rates (NaN), the smallest positive float."""
+    """Return the magnitudes of rates; unknown rates (NaN) are replaced by the smallest positive float."""
     return np.maximum(np.nan_to_num(np.abs(rates), nan=0.0), np.finfo(float).tiny)

@@ -40,7 +40,7 @@ PROBED = (0.11, 0.29, 0.67, 0.83)
 
 @kernel
 def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, h: float) -> bool:
-    """Return whether a step of size h resolves the event functions of unknown rate.
+    """Return whether a step of size h resolves the event functions whose rates are unknown.
 
     Their values at the fractions PROBED of the step are compared with the parabola through its ends and middle.
     """
@@ -127,8 +127,8 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) -> bool:
     """Return whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
-    This is the case where steps cannot get shorter, so that round-off would prevent the crossing. `tolerance` is the
-    interval (s) within which events are simultaneous.
+    It does if steps cannot be shorter, so that round-off would prevent the crossing. `tolerance` is the interval (s)
+    within which events count as simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
     g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
@@ -147,7 +147,7 @@ def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) 
 def record_crossings(
     mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, tolerance: float
 ) -> StepOutcome:
-    """Record the zero crossings in the step; return EVENT if a crossing at its end has an action, otherwise GONE_ON.
+    """Record the zero crossings in the step; return EVENT if a crossing at its end has an action, else GONE_ON.
 
     Crossings at times that differ by less than `tolerance` (s) are simultaneous.
     """
@@ -171,7 +171,8 @@ def record_crossings(
 def any_near_zero(watched: WatchedTables, h: float, long_step: bool) -> bool:
     """Return whether an event function may be near zero in a step of size h; signs at the start of the step are stored.
 
-    `long_step` is true for a step that is recorded in several parts; functions of unknown rate then count as near zero.
+    `long_step` is true for a step that is recorded in several parts; functions with unknown rates then count as near
+    zero.
     """
     near = False
     for e in range(watched.side.shape[0]):
@@ -214,7 +215,7 @@ def start_next_step(watched: WatchedTables, t: float) -> None:
 
 @kernel
 def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Search a step that satisfies the tolerance for events; return the reason to leave the step loop, or GONE_ON.
+    """Search an accepted step for events; return the reason to leave the step loop, or GONE_ON.
 
     If the step must be repeated to end at an event, at clock.cap, counts.position is set to BETWEEN (no step pending).
     """

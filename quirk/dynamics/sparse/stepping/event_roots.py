@@ -1,4 +1,4 @@
-"""Times within a step at which an event function crosses zero, to round-off."""
+"""Location of the times within a step at which an event function crosses zero, to round-off."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def sampled(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunStat
 
 @kernel
 def nonzero_value(side: float, ga: float, gb: float) -> float:
-    """Return the value of a function at the start of an interval, for the search for a root.
+    """Return the value of a function at the start of an interval, as used in a root search.
 
-    This is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at the
-    end, with the sign `side`: a search that began with zero would find the start of the interval again.
+    The result is `ga`, the value at the start, unless it counts as zero. Then it is the magnitude of `gb`, the value at
+    the end, with the sign `side`, because a search that began with zero would find the start of the interval again.
     """
     return ga if side * ga > AS_GOOD_AS_ZERO * abs(gb) else side * abs(gb)
 
@@ -70,7 +70,7 @@ def root(
     """Return the first time between a and b (s) at which event function e no longer has the sign `side`, to round-off.
 
     ga and gb are its values at a and b. The root is found by the Illinois variant of false position, with bisection
-    where this variant is slow. A function that reaches zero has crossed, unless it was zero at the start.
+    where this variant is slow. Reaching zero counts as a crossing, unless the function was zero at the start.
     """
     width, onto, fresh, moved = b - a, side * ga > 0.0, True, 0
     ga = nonzero_value(side, ga, gb) if gb != 0.0 else ga

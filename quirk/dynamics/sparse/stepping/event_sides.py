@@ -38,8 +38,8 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
     """Determine the sign of each event function at the start of a step; return the code EVENT, GONE_ON or UNDEFINED.
 
     If the sign differs from that at the end of the last step, the state has jumped, or the function was about to cross
-    zero when the step ended at another event. A crossing is recorded, except for an event whose own action caused the
-    jump. A function that is zero gets the sign of its rate.
+    zero when the step ended at another event. A crossing is then recorded, unless the jump was caused by the action of
+    the same event. The sign of a function that is zero is that of its rate.
     """
     watched, clock, reason = run.watched, run.clock, StepOutcome.GONE_ON
     run.counts.unsettled = 0

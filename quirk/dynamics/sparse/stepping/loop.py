@@ -1,4 +1,4 @@
-"""The step loop of all methods: compute, accept or reject steps, and store output states within them."""
+"""The step loop of all methods: computation, acceptance or rejection of steps, and storage of output states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .step_output import buffers_full, pauses, record_step, store_outputs
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a new step at the time of the pause; discard the rest of the present step, because loads have changed."""
+    """Begin a new step at the time of the pause; discard the rest of the current step, because loads have changed."""
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts.restarts == Restart.AT_PAUSE:
         state = run.states[: run.y.shape[0]]
@@ -64,7 +64,7 @@ def ignore_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> Ste
 
 @kernel
 def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-    """Try a step; if its error is within the tolerance, the run is then at the end of the step (StepPosition.TAKEN).
+    """Attempt a step; if its error is within the tolerance, advance to the end of the step (StepPosition.TAKEN).
 
     Returns GONE_ON in this case, or if the step must be repeated with another size; otherwise the code of a failure or
     of a jump that must be searched for.
@@ -102,7 +102,7 @@ def try_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def complete(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-    """Record the step just taken, and advance the run to its end; return False if a state within it is not finite."""
+    """Record the last computed step and advance the run to its end; return False if a state within is not finite."""
     clock, work = run.clock, mechanism.work
     end_step(run.counter, run.y, run.y_new, clock.t_new - clock.t)
     if not record_step(mechanism, stepper, settings, run):
@@ -128,7 +128,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
 
     @kernel
     def attempt(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> StepOutcome:
-        """Try a step, and search it for events.
+        """Attempt a step, and search it for events.
 
         Returns GONE_ON if the step is accepted or must be repeated with another size, and another return code
         otherwise.
@@ -150,7 +150,7 @@ def step_loop(*, watching: bool) -> Callable[..., StepOutcome]:
     def take_steps(
         mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState, most_steps: int
     ) -> StepOutcome:
-        """Take steps until the run ends or fails, or `most_steps` have been tried; return the reason as a code."""
+        """Take steps until the run ends or fails, or `most_steps` have been attempted; return the reason as a code."""
         clock, counts, tried = run.clock, run.counts, 0
         if counts.restarts != Restart.NONE:
             begin_anew(mechanism, settings, run)

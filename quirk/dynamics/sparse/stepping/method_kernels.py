@@ -21,13 +21,13 @@ MOST_PARTS = 32
 
 @kernel
 def undivided(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Return 1: a recorded step is not divided."""
+    """Return 1, because a recorded step is not divided into parts."""
     return 1
 
 
 @kernel
 def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
-    """Do nothing: after a rejected step, keep the step size chosen by the error control."""
+    """Keep the step size chosen by the error control after a rejected step: do nothing."""
 
 
 # take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the
@@ -57,7 +57,7 @@ def implement(
     parts: Callable[..., Any] = undivided,
     replan: Callable[..., Any] = keep_rejected_size,
 ) -> None:
-    """Register the kernels of an integration method, whose data are in records of the class `stepper`.
+    """Register the kernels of an integration method, whose data are records of the class `stepper`.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def implement(
     between, estimate : functions that compute the state at a time within the step, and an approximation of that state
     close : function that prepares the next step
     parts : function that returns the number of parts into which a recorded step is divided
-    replan : function that chooses the size of the step after a rejected one
+    replan : function that chooses the step size after a rejected step
     """
     given = {"take": take, "between": between, "estimate": estimate, "close": close, "parts": parts, "replan": replan}
     for name, one in given.items():

@@ -39,7 +39,7 @@ class RungeKuttaStepper:
     ----------
     record : coefficients and arrays of the method
     loop, watched_loop : step loops without events, and with events
-    memory : arrays of this step that are needed by the next step
+    memory : arrays of the last step that affect the next step
     """
 
     loop, watched_loop = staticmethod(runge_kutta_steps), staticmethod(runge_kutta_steps_with_events)
@@ -57,7 +57,7 @@ class RungeKuttaStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of this step that are needed by the next step."""
+        """Arrays of the last step that affect the next step."""
         return [self.record.k, self.record.stage, self.record.change, self.record.round_off]
 
     def begin(self, slope: np.ndarray) -> None:
@@ -66,7 +66,7 @@ class RungeKuttaStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the stages of the last step, concatenated, for error messages."""
+        """Slopes y' at the stages of the last step, concatenated, for use in error messages."""
         return self.record.k[: self._size * (self.record.weights.stages + 1)]
 
 
@@ -105,17 +105,17 @@ class RosenbrockStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of this step that are needed by the next step."""
+        """Arrays of the last step that affect the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
-        """Store the slope y' at the start of the run; the first step evaluates it again, with all derivatives."""
+        """Store the slope y' at the start of the run; the first step evaluates it again, with its derivatives."""
         self.record.slope[:] = slope
         self.record.step_data.fill(np.nan)
 
     @property
     def slopes(self) -> np.ndarray:
-        """Stage vectors of the last step, concatenated, for error messages."""
+        """Stage vectors of the last step, concatenated, for use in error messages."""
         return self.record.u
 
 
@@ -156,7 +156,7 @@ class RadauStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of this step that are needed by the next step."""
+        """Arrays of the last step that affect the next step."""
         return real_arrays(self.record, OF_TABLES)
 
     def begin(self, slope: np.ndarray) -> None:
@@ -166,7 +166,7 @@ class RadauStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slopes y' at the collocation points of the last step, concatenated, for error messages."""
+        """Slopes y' at the collocation points of the last step, concatenated, for use in error messages."""
         return self.record.f
 
 
@@ -191,7 +191,7 @@ class TaylorStepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """Arrays of this step that are needed by the next step."""
+        """Arrays of the last step that affect the next step."""
         return real_arrays(self.record, ("motions", "handed"))
 
     def begin(self, slope: np.ndarray) -> None:
@@ -201,7 +201,7 @@ class TaylorStepper:
 
     @property
     def slopes(self) -> np.ndarray:
-        """Slope y' at the start of the last step, for error messages."""
+        """Slope y' at the start of the last step, for use in error messages."""
         return self.record.slope
 
 

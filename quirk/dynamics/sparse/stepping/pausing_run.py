@@ -1,4 +1,4 @@
-"""Runs that pause within a step, at successively requested times."""
+"""Runs that pause within a step, at requested times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .run_state import Restart, StepOutcome, StepPosition
 
 
 class PausingRun(CompiledRun):
-    """A run that pauses at a requested time, within the step that contains it, until the next request.
+    """A run that pauses at a requested time within the step that contains it, until the next request.
 
     Steps do not depend on the requested times. Only the state at the pause is available; `store_present_state` stores
     it as output.
@@ -27,9 +27,9 @@ class PausingRun(CompiledRun):
     """
 
     def enter(self, flow: SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, resume: ResumePoint) -> None:
-        """Continue from a state y at time t (s), with the angles (K, 3) of K joints, rad; y satisfies the constraints.
+        """Continue from a state y on the constraints at time t (s), with the angles (K, 3) of K joints, rad.
 
-        `flow` is the right-hand side; `resume` holds the step size and counters with which the run continues.
+        `flow` is the right-hand side; `resume` contains the step size and counters with which the run continues.
         """
         self.paused = self._unknown = False
         super().enter(flow, t, y, angles, resume)
@@ -44,7 +44,7 @@ class PausingRun(CompiledRun):
     def _refer_to(self, t: float) -> None:
         """Set the scale of negligible times from the requested time t (s) and the step size.
 
-        Other runs derive this time scale from their end time; a run that pauses has no end time.
+        Other runs derive this scale from their end time, but a run that pauses has no end time.
         """
         clock, settings, original = self.run.clock, self.settings, self._original_settings
         h = float(clock.h)
@@ -80,7 +80,7 @@ class PausingRun(CompiledRun):
         return super()._limit(max_steps)
 
     def _called(self, max_steps: int) -> int:
-        """Try at most `max_steps` steps; return the reason for the end of the call, see `run_state.StepOutcome`."""
+        """Attempt at most `max_steps` steps; return the reason to stop, a code of `run_state.StepOutcome`."""
         if self._calls_python:
             return super()._called(max_steps)
         # Ctrl-C may arrive before the results of compiled code have been stored.
@@ -91,15 +91,15 @@ class PausingRun(CompiledRun):
         return outcome
 
     def _enter(self, max_steps: int) -> int:
-        """Try at most `max_steps` steps in compiled code; return a code of `run_state.StepOutcome`."""
+        """Attempt at most `max_steps` steps in compiled code; return a code of `run_state.StepOutcome`."""
         self._unknown = True
         return super()._enter(max_steps)
 
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store nothing: the only output is the state at the pause, which `store_present_state` stores."""
+        """Store nothing, because the only output is the state at the pause; see `store_present_state`."""
 
     def _note_outcome(self, outcome: int) -> None:
-        """Store whether the run has paused, and the event functions with actions that cross zero at the present time.
+        """Store whether the run has paused, and the event functions with actions that cross zero at the current time.
 
         `outcome` is the return code of the last call of compiled code.
         """
@@ -125,7 +125,7 @@ class PausingRun(CompiledRun):
     def restart(self) -> None:
         """Discard the rest of the step after the pause, because the user has changed loads.
 
-        The next step begins at the time of the pause with the present step size.
+        The next step begins at the time of the pause with the current step size.
         """
         if self.paused and not self.now < self.run.clock.t_new:
             self.run.requested_times[0], self.run.counts.passed = np.inf, 0
@@ -136,7 +136,7 @@ class PausingRun(CompiledRun):
 
     @property
     def now(self) -> float:
-        """Present time (s): the time of the pause, or the end of the last step."""
+        """Current time (s): the time of the pause, or the end of the last step."""
         return float(self.run.requested_times[0]) if self.paused else self.reached
 
     @property
@@ -146,9 +146,9 @@ class PausingRun(CompiledRun):
 
     @property
     def quadrants_now(self) -> np.ndarray:
-        """Quadrants (2 K,) of the two plane vectors that represent the angles of each of K joints at the time `now`.
+        """Quadrants (2 K,), counted over full turns, of the plane vectors of K joints at the time `now`.
 
-        They are counted over full turns.
+        The angles of each joint are represented by two plane vectors.
         """
         counter = self.run.counter
         return counter.kept[: len(counter.quadrants)] if self.paused else counter.quadrants

@@ -1,8 +1,8 @@
 """User functions and switching force laws of a compiled run, recorded at the stages of a step to detect jumps.
 
 The stages of nonzero Runge-Kutta weight b_i are the nodes of interpolation polynomials in time. The entries of a
-function are integers: the indices of its inputs and outputs. Functions are numbered by p; theta is a fraction of the
-step; Phi are the residuals of the constraint rows.
+function are integers: the indices of its inputs and outputs. Functions have the index p; theta is a fraction of the
+step; Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _of_forces(solver: Solver, fixed: bool) -> list[list[int]]:
 
 
 def _of_profiles(solver: Solver) -> list[list[int]]:
-    """Return tables of the functions of time in force laws, one list of integers each.
+    """Return tables of the functions of time in force laws, one list of integers per function.
 
     Their values are monitored for jumps.
     """
@@ -94,7 +94,7 @@ def _of_profiles(solver: Solver) -> list[list[int]]:
 
 
 def _of_relations(solver: Solver) -> list[list[int]]:
-    """Return tables of the constraints with user functions, one list of integers each.
+    """Return tables of the constraints with user functions, one list of integers per constraint.
 
     The second time derivative of the residual of each row is monitored for jumps.
     """
@@ -109,7 +109,7 @@ def _of_relations(solver: Solver) -> list[list[int]]:
 
 
 def _of_motions(solver: Solver) -> list[list[int]]:
-    """Return tables of the functions of time in constraints, one list of integers each.
+    """Return tables of the functions of time in constraints, one list of integers per function.
 
     Their first and second derivatives are monitored for jumps.
     """
@@ -143,7 +143,7 @@ class Functions:
     count : number of functions
     samples : inputs and outputs of all functions, recorded by compiled code
     fixed : whether the steps have a fixed size
-    strikes : for each function the number of abrupt changes that turned out not to be jumps
+    strikes : for each function the number of abrupt changes that were found not to be jumps
     """
 
     def __init__(self, solver: Solver, tableau: Method, fixed: bool) -> None:
@@ -190,7 +190,7 @@ class Functions:
         return outputs[self.samples.stages, e[PLACE_OUT] : e[PLACE_OUT] + e[OUTS]]
 
     def outside_range(self, p: int, theta: float) -> bool:
-        """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at others.
+        """Return whether outputs of function p at a stage of zero weight b_i are far outside the range at other stages.
 
         `theta` is the fraction of the step at this stage. See
         `quirk.dynamics.sparse.stepping.discontinuity_probe.outside_range`.
@@ -236,7 +236,7 @@ class ProbedStretch:
     ----------
     t, h : start and size of the step
     low, high : range of times at which functions may be called
-    gap : maximum interval between two calls in the search for jumps
+    gap : maximum interval between two calls in the search for jumps, s
     """
 
     t: float
@@ -255,14 +255,14 @@ class ProbedStretch:
         return (t - self.t) / self.h
 
     def times(self, fractions: np.ndarray) -> np.ndarray:
-        """Return the times (s) at the given fractions of the step, limited to the range from `low` to `high`."""
+        """Return the times (s) at the given fractions of the step, clipped to the range from `low` to `high`."""
         return np.clip(self.t + fractions * self.h, self.low, self.high)
 
 
 def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interpolation nodes of a step: its start, its end, and the stages with nonzero weight b_i.
+    """Return the interpolation nodes of a step: the start, the end, and the stages with nonzero weight b_i.
 
-    The first result is the indices of the stages (n,), the second their abscissae c_i (n,), ascending.
+    The results are the indices of the stages (n,) and their abscissae c_i (n,), in ascending order.
     """
     stage_at = {float(c): s for s, c in enumerate(tableau.c) if tableau.b[s] != 0}
     stage_at |= {0.0: 0, 1.0: tableau.stages}

@@ -2,10 +2,12 @@
 
 Newton's method is implemented as in RADAU5 (Hairer and Wanner, Solving Ordinary Differential Equations II, IV.8):
 derivatives and factorizations at one state are used in all iterations of a step, and in further steps while iterations
-converge fast; it starts from the polynomial of the previous step. Unlike in RADAU5, derivatives are evaluated in the
-middle of the step, extrapolated by this polynomial, and all computations are in axes that rotate with the bodies.
+converge fast; the initial guess is the extrapolated polynomial of the previous step. Unlike in RADAU5, derivatives are
+evaluated at the extrapolated state in the middle of the step, and all computations are in axes that rotate with the
+bodies.
 
-`method_kernels` describes the kernels of a method. `stepper` holds the data of the method; a slope is y'.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method; a slope
+is y'.
 """
 
 from __future__ import annotations
@@ -129,7 +131,7 @@ def estimate(stepper: Radau, run: RunState, x: float, h: float, state: np.ndarra
 
 @kernel
 def close(stepper: Radau, settings: Settings, run: RunState) -> None:
-    """Copy the results at the end of a step to the start of the next; keep the step size if possible."""
+    """Copy the results at the end of a step to the start of the next step; keep the step size if possible."""
     clock, h = run.clock, run.clock.t_new - run.clock.t
     copy(stepper.slope_new, stepper.slope)
     stepper.step_data.since = clock.t_new
@@ -144,9 +146,9 @@ implement(Radau, take=take, between=between, estimate=estimate, close=close)
 
 @entry(needed_by="stiff runs need", effort=8)
 def radau_steps(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int) -> int:
-    """Take steps of a Radau IIA method, at most `most_steps`; see `loop`.
+    """Take at most `most_steps` steps of a Radau IIA method.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
@@ -155,8 +157,8 @@ def radau_steps(mechanism: Mechanism, stepper: Radau, settings: Settings, run: R
 def radau_steps_with_events(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps of a Radau IIA method, at most `most_steps`, and search them for events; see `loop`.
+    """Take at most `most_steps` steps of a Radau IIA method, with a search for events.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

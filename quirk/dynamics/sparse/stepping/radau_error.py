@@ -76,7 +76,7 @@ def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: Ru
 
 @kernel
 def of_estimate(points: int) -> float:
-    """Return the ratio of the orders of the error estimate and the error, for `points` collocation points."""
+    """Return the ratio of the order of the error estimate to that of the error, for `points` collocation points."""
     return (points + 1) / (2.0 * points)
 
 
@@ -86,10 +86,10 @@ def work_ratio(
 ) -> float:
     """Return the ratio of the error of all work to the tolerance, from the error estimate in `change`.
 
-    The estimate has lower order than the error and is much larger. Therefore it is compared with a power of the
-    relative tolerance instead, as for the motion, or with the fraction `least` if this is larger. Here the relative
-    tolerance is `tolerance` (J) over the product of the largest mechanical power and the step size h. For Gaussian
-    pulses, nine of ten steps then have an error no larger than the estimate.
+    The estimate has a lower order than the error and is much larger. As for the motion, it is therefore compared with a
+    power of the relative tolerance, or with the fraction `least` if this is larger. The relative tolerance is
+    `tolerance` (J) divided by the product of the largest mechanical power and the step size h. For Gaussian pulses, the
+    error is then no larger than the estimate in nine of ten steps.
     """
     forces, size, largest = mechanism.forces, stepper.slope.shape[0], 0.0
     for o in range(forces.work, forces.work_end):

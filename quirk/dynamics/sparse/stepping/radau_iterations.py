@@ -77,7 +77,7 @@ def compute_derivatives(mechanism: Mechanism, stepper: Radau, settings: Settings
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and compute the initial guess of a step by extrapolation of the polynomial of the last step."""
+    """Rotate the axes, and compute the initial guess of a step by extrapolating the polynomial of the last step."""
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock.t - stepper.step_data.centre
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -98,7 +98,7 @@ def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None
 
 @kernel
 def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
-    """Assemble and factorize all matrices for step size h."""
+    """Assemble and factorize all matrices for a step of size h."""
     implicit, constants, y = stepper.implicit, mechanism.constants, stepper.centre
     size, inverse = implicit.size, stepper.inverse
     assemble(implicit, constants, y, (h * inverse[0],), (stepper.matrices[:size],))
@@ -110,7 +110,7 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Solve for the increments by Newton's method; return False if the method does not converge."""
+    """Solve for the increments by Newton's method; return False if it does not converge."""
     known = stepper.step_data
     most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
     bound, before, rate = max(known.bound, SUREST) ** 0.8, 0.0, 0.0

@@ -32,7 +32,8 @@ class StepData(Fields):
         which its axes coincided with the inertial axes
     derived, centre : 1 while derivatives are usable, and their time, at which rotating and inertial axes coincide
     step : step size of the matrices
-    rate, bound : convergence rate of iterations, and a bound of the error of the last correction over its size
+    rate, bound : convergence rate of the iterations, and a bound on the error of the last correction relative to its
+        size
     least, greatest : minimum and maximum, over the points of the step, of the smallest pivot of the constraint rows
     """
 
@@ -67,13 +68,13 @@ class Radau(NamedTuple):
     z, f : (s size,) increments and slopes at the points, in rotating axes
     w, u : (s size,) right-hand sides and solutions of the linear systems
     turned : rotations of the axes at the start and at all points, as quaternions
-    origin, base : (size,) positions of bodies at the start, and the state relative to these in rotating axes
+    origin, base : (size,) positions of bodies at the start, and the state relative to these positions in rotating axes
     past, past_axes, past_origin, past_base : increments (s size,), axes, origin and base of the last completed step
     slope, slope_new : (size,) y' at the start and at the end of the step
     centre : (size,) state at which derivatives are evaluated
     rotating_state, stage, change : (size,) scratch arrays for states and their changes
     relative_axes : scratch array for rotations of axes, as quaternions
-    basis : (s,) weights of the points in the polynomial at one time
+    basis : (s,) weights of the points for the value of the polynomial at one time
     step_data : times, step sizes and convergence data of the last steps
     """
 
@@ -148,7 +149,7 @@ def evaluate_polynomial(stepper: Radau, t: float, state: np.ndarray) -> None:
 
 @kernel
 def weigh_points(stepper: Radau, x: float) -> None:
-    """Compute the weights of the collocation points in the polynomial of the step at fraction x, in `stepper.basis`."""
+    """Compute the weights of the collocation points in the polynomial at fraction x of a step, in `stepper.basis`."""
     for i in range(stepper.points):
         weight = x / stepper.nodes[i]
         for j in range(stepper.points):

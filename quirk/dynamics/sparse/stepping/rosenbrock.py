@@ -1,7 +1,7 @@
 """Steps of Rosenbrock methods, for stiff systems, with exact Jacobians, at linear cost.
 
-`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. Work variables
-are states that hold work; their rates are integrated by quadrature.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. Work
+variables are the components of the state that contain work; their rates are integrated by quadrature.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .step_kernels import keep_last_stage, project_step_end, projects, slope_at,
 
 @fields
 class Factorized(Fields):
-    """Time of the derivatives, and step size of the factorization, of a Rosenbrock method.
+    """Time of the derivatives and step size of the factorization in use by a Rosenbrock method.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class RosenbrockMethod(NamedTuple):
     interpolants : number k of terms of the continuous extension
     timed : whether any part of the system depends explicitly on time
     implicit : data of the linear systems
-    matrix : matrix of the present step
+    matrix : matrix of the current step
     u : (s size,) stages
     slope, drift : (size,) y' and its partial derivative with respect to time, at the start of the step
     stage, residual, change : (size,) scratch arrays
     step_data : time of the derivatives and step size of the factorization
-    power : (5 w,) rates of w work variables at the NODES of the step
+    power : (5 w,) rates, W, of w work variables at the quadrature nodes of the step
     """
 
     stages: int
@@ -170,7 +170,7 @@ def compute_derivatives(
 ) -> None:
     """Compute the Jacobian and the partial time derivative of y' at the start of a step, time t (s) and state y.
 
-    The state y must have been evaluated last.
+    The last evaluation must have been at the state y.
     """
     for o in range(0, stepper.drift.shape[0], 8):
         store(stepper.drift, o, splat(0.0))
@@ -187,7 +187,7 @@ def compute_derivatives(
 
 @kernel
 def add_stages(weights: np.ndarray, first: int, count: int, u: np.ndarray, factor: float, out: np.ndarray) -> None:
-    """Add a weighted sum of `count` stages in u, times `factor`, to `out`; the first weight has index `first`."""
+    """Add a weighted sum of `count` stages in u, times `factor`, to `out`; weights[first] is the first weight."""
     size = out.shape[0]
     for j in range(count):
         weight = factor * weights[first + j]
@@ -222,16 +222,16 @@ def between(
 
 @kernel
 def first_work(mechanism: Mechanism, stepper: RosenbrockMethod) -> int:
-    """Return the index of the first work variable in a state: a component that holds work, J.
+    """Return the index of the first work variable in a state.
 
-    Work variables follow the internal variables.
+    Work variables contain work, J, and follow after the internal variables.
     """
     return mechanism.constants.shape[0] // CON * STATE + stepper.implicit.variables
 
 
 @kernel
 def begin_work(mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the power (W) of all elements whose work is integrated, at times within a step of size h (s).
+    """Compute the power (W) of all elements whose work is integrated, at the quadrature nodes of a step of size h (s).
 
     Returns False if the run must stop.
     """
@@ -338,9 +338,9 @@ implement(RosenbrockMethod, take=take, between=between, estimate=estimate, close
 def rosenbrock_steps(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps of a Rosenbrock method, at most `most_steps`; see `loop`.
+    """Take at most `most_steps` steps of a Rosenbrock method.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
@@ -349,8 +349,8 @@ def rosenbrock_steps(
 def rosenbrock_steps_with_events(
     mechanism: Mechanism, stepper: RosenbrockMethod, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps of a Rosenbrock method, at most `most_steps`, and search them for events; see `loop`.
+    """Take at most `most_steps` steps of a Rosenbrock method, with a search for events.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -1,7 +1,7 @@
 """Axes that rotate with the bodies, for the computations of implicit steps, in compiled code.
 
 Stiff loads often have directions fixed in bodies. In axes that rotate with the bodies, at constant rates during a step,
-these directions are constant. The derivatives are then nearly constant, too, as Newton's method requires, which
+these directions are constant. The derivatives are then also nearly constant, as required by Newton's method, which
 evaluates them at a single state. Each body has two sets of axes: one for its translation and one for its rotation.
 """
 
@@ -29,10 +29,10 @@ TURNED = 64
 
 @kernel
 def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.ndarray, axes: np.ndarray) -> None:
-    """Choose the angular velocities of the rotating axes from the state y evaluated last, with y' in `ydot`.
+    """Choose the angular velocities of the rotating axes, `axes`, at the state y of the last evaluation.
 
-    The axes for the translation of a body do not rotate if its velocity varies less in fixed axes, as for a wheel on a
-    straight road. `axes` is written.
+    `ydot` is y' of this evaluation. The axes for the translation of a body do not rotate if its velocity varies less in
+    fixed axes, as for a wheel on a straight road.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
         block, lane = slot // 8, slot % 8
@@ -51,7 +51,7 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
 
 @kernel
 def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> None:
-    """Write the quaternions of all axes, rotated for a time `time` (s), to `turned`, from element `first` on."""
+    """Write the quaternions of all axes, rotated for a time `time` (s), to `turned`, beginning at element `first`."""
     for block in range(axes.shape[0] // AXES):
         for part in range(2):
             for lane in range(8):
@@ -67,7 +67,7 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 def to_rotating(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the inertial frame to the rotating axes; the result is written to `out`.
 
-    Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`.
     """
     copy(y, out)
     for block in range(blocks):
@@ -83,7 +83,7 @@ def to_rotating(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out:
 def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the rotating axes to the inertial frame; the result is written to `out`.
 
-    Angular velocities stay in body axes. The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`.
     """
     copy(y, out)
     for block in range(blocks):
@@ -96,7 +96,7 @@ def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out:
 
 @kernel
 def subtract_rotation(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> None:
-    """Subtract the rate due to the rotation of the axes from `slope`, the slope y' of a state y in rotating axes."""
+    """Subtract the rate due to the rotation of the axes from `slope`, which is y' of a state y in rotating axes."""
     for block in range(axes.shape[0] // AXES):
         s, o = block * STATE, block * AXES
         rate = load3(axes, o + TRANSLATIONS)
@@ -125,9 +125,9 @@ def rotated(w: Any, x: Any, a: Any) -> Any:
 
 @traced
 def turn(w: Any, x: Any, y: Any, out: Any, q: Any) -> None:
-    """Multiply quaternions of eight bodies, from element q of y on, by other quaternions from the left.
+    """Multiply quaternions of eight bodies from the left by unit quaternions, and write the products to `out`.
 
-    The left factors have scalar parts w and vector parts x. The products are written to `out`.
+    The left factors have scalar parts w and vector parts x; the right factors begin at element q of y.
     """
     v, u = load(y, q), load3(y, q + 8)
     store(out, q, w * v - dot(x, u))

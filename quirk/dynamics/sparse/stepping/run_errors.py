@@ -45,8 +45,8 @@ def error_of(
 def check_repeatable(solver: Solver, flow: SparseFlow, t: float, y: np.ndarray) -> None:
     """Raise an InputError for a force whose user function is not repeatable.
 
-    The function is called twice with the same arguments, at time t (s) and state y, which must have been evaluated just
-    before. Functions that change their own data are excluded; for these a `StatefulWarning` is issued.
+    The function is called twice with the same arguments, at time t (s) and state y, where the last evaluation must have
+    been. Functions that modify data which they read are excluded; a `StatefulWarning` is issued for these.
     """
     applied, remembers = solver.applied, solver.refuse.remembers
     before = applied.table.outputs.copy()

@@ -20,8 +20,9 @@ class RunEvents:
 
     Attributes
     ----------
-    hit : keys of event functions with actions that cross zero at the present time, and their directions, 1 or -1
-    latest : events returned by the last call of `take`: index of the event function, time, s, direction, energy, J
+    hit : keys of event functions with actions that cross zero at the current time, and their directions, 1 or -1
+    latest : events returned by the last call of `take`, each as index of the event function, time, s, direction and
+        energy, J
     """
 
     def __init__(self, watch: EventMonitor) -> None:
@@ -34,14 +35,14 @@ class RunEvents:
         self.latest: list[tuple[int, float, int, float]] = []
 
     def note_hits(self) -> None:
-        """Store the event functions with actions that cross zero at the present time, in `hit`."""
+        """Store the event functions with actions that cross zero at the current time, in `hit`."""
         table, guards = self._watch.table, self._watch.guards
         self.hit = [(guards[e].key, int(table.side[e])) for e in np.flatnonzero(table.hit)]
         table.at_speed[:] = np.where(table.hit == AT_ZERO, speeds(table.end[1::2]), 0.0)
         table.hit[:] = 0
 
     def note_none(self) -> None:
-        """Store that no event function with an action crosses zero at the present time."""
+        """Store that no event function with an action crosses zero at the current time."""
         self.hit = []
         if self._watch.guards:
             self._watch.table.at_speed[:] = 0.0
@@ -49,7 +50,7 @@ class RunEvents:
     def take(self, run: RunState, start: float) -> list[tuple[Hashable, float, int, float]]:
         """Return the events since the last call.
 
-        Each event is given by the key of its event function, its time, s, its direction and the total energy, J.
+        Each event consists of the key of its event function, its time, s, its direction and the total energy, J.
         `start` is the initial time of the whole run, s.
         """
         if not run.counts.happened:
@@ -63,7 +64,7 @@ class RunEvents:
         return [(self._watch.guards[e].key, t, way, energy) for e, t, way, energy in self.latest]
 
     def reset_signs(self, run: RunState, time: float) -> None:
-        """Reset the signs of event functions to their values at `time` (s) within the present step.
+        """Reset the signs of event functions to those of their values at `time` (s) within the current step.
 
         The rest of the step is discarded.
         """

@@ -1,4 +1,4 @@
-"""Snapshots of runs that pause: copies of all data from which a run can be continued, bit for bit."""
+"""Snapshots of runs that pause: copies of all data required to continue a run bit for bit."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ OF_COUNTER = ("quadrants", "due", "counted", "lead", "spare", "kept")
 
 @dataclass(frozen=True)
 class RunMemory:
-    """Snapshot of a run, without the data of its solver.
+    """Snapshot of a run, excluding the data of its solver.
 
     Attributes
     ----------
-    method : name of the present method
+    method : name of the current method
     attributes : attributes of the run, by name
     across : end, size and method of a step across a singular configuration taken by another method, or None
     pacing : data of `MethodSwitching` or `SlipSwitching`
@@ -52,7 +52,7 @@ class RunMemory:
 
 
 def _arrays(course: PausingRun) -> list[np.ndarray]:
-    """Return the arrays of a run on which later steps depend, except those of the solver."""
+    """Return the arrays of a run that affect later steps, except those of the solver."""
     run = course.run
     own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
@@ -61,7 +61,7 @@ def _arrays(course: PausingRun) -> list[np.ndarray]:
 
 
 def snapshot(course: PausingRun) -> RunMemory:
-    """Return a copy of all data from which a run can be continued, except the data of its solver."""
+    """Return a copy of all data required to continue a run, except those of its solver."""
     method, across = course.method, course.method.across
     return RunMemory(
         method=method.present.name,
@@ -80,7 +80,7 @@ def snapshot(course: PausingRun) -> RunMemory:
 
 
 def recall(course: PausingRun, saved: RunMemory) -> None:
-    """Restore a snapshot of this run, or of another run of the same system, in a run that has been started."""
+    """Restore a snapshot of this run, or of another run of the same system; this run must have been started."""
     method = course.method
     if saved.method != method.present.name:
         course.run = method.change_to(course.run, method.named(saved.method))
@@ -103,7 +103,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
 def learned(course: PausingRun) -> tuple[Any, ...]:
     """Return data of a run that can be reused by a later run with the same enabled constraints and forces.
 
-    The data are the present method, the settings, and limits and counters of the search for jumps of user functions.
+    The data are the current method, the settings, and limits and counters of the search for jumps of user functions.
     """
     functions = course.method.functions
     arrays = copies([functions.samples.limit, functions.samples.changes, course.watch.table.change])
@@ -113,7 +113,7 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
 def apply_learned(course: PausingRun, data: tuple[Any, ...]) -> None:
     """Apply the data of another run with the same enabled constraints and forces, as returned by `learned`.
 
-    This must be done before the first start.
+    This function must be called before the first start of the run.
     """
     method = course.method
     name, course.settings, strikes, arrays = data

@@ -30,7 +30,7 @@ def new_run(
 ) -> RunState:
     """Return the arrays of a run that continues from a state y (13 n + k,) at time t (s).
 
-    The state has n bodies and k auxiliary states. `resume` holds the step size and the numbers of completed fixed steps
+    There are n bodies and k auxiliary states. `resume` contains the step size and the numbers of completed fixed steps
     and output times.
     """
     solver, asked = method.solver, output.requested_times

@@ -1,6 +1,6 @@
 """State and settings of a run between two calls of compiled code.
 
-Terms: a break is a time at which a step must end.
+A break is a time at which a step must end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Settings(NamedTuple):
     interval : number of steps between projections, 0 without projection
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
-    all_steps : whether the states of all steps are stored, not only those at output times
+    all_steps : whether the states after all steps are stored, and not only those at output times
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s
     comparison_interval : maximum interval between comparisons of y' with its Taylor series within a step, s
@@ -56,10 +56,10 @@ class Settings(NamedTuple):
 class StepOutcome(IntEnum):
     """Reasons for the return of the step loop.
 
-    AGAIN: the loop must be called again. DONE: end of the run. COLLAPSED to STOPPED: failures, and interruption.
-    SUSPECT: a function may change abruptly in the step just computed. EVENT: an event with an action is at the end of
-    the step. UNDEFINED: an event function is NaN. SINGULAR: another method must take the step. PAUSED: the run pauses
-    within a step, after the last output time. GONE_ON: no reason to return.
+    AGAIN: the loop must be called again. DONE: end of the run. COLLAPSED to STOPPED: failures and interruption.
+    SUSPECT: a user function may change abruptly in the last computed step. EVENT: an event with an action occurs at the
+    end of the step. UNDEFINED: an event function is NaN. SINGULAR: another method must take the step. PAUSED: the run
+    pauses within a step, after the last output time. GONE_ON: no reason to return.
     """
 
     AGAIN = 0
@@ -82,8 +82,8 @@ class StepOutcome(IntEnum):
 class StepPosition(IntEnum):
     """Position of a run relative to a step.
 
-    BETWEEN: between two steps. TAKEN: at the end of an accepted step. DENSE: as TAKEN, and the additional stages of
-    dense output have been computed.
+    BETWEEN: between two steps. TAKEN: at the end of an accepted step. DENSE: as TAKEN, with the additional stages of
+    dense output computed.
     """
 
     BETWEEN = 0
@@ -92,7 +92,7 @@ class StepPosition(IntEnum):
 
 
 class Restart(IntEnum):
-    """Time from which the rest of a step is discarded because the caller has changed loads; NONE if there is none."""
+    """Time at which a step is cut off because the caller has changed loads; NONE if there is no such time."""
 
     NONE = 0
     AT_STEP_START = 1
@@ -101,23 +101,23 @@ class Restart(IntEnum):
 
 @fields
 class Clock(Fields):
-    """Times, s, and other real numbers of a run.
+    """Times, s, and other real-valued variables of a run.
 
     Attributes
     ----------
     t, t_new : start and end of the step
     h : size of the next step
-    previous_error : error of the last step over the tolerance
+    previous_error : ratio of the error of the last step to the tolerance
     mark : time STALL_STEPS steps ago
-    uncut : step size before a cut at the end of an interval or at an event
-    deviation_time : time at which a function differs from its interpolation
-    cleared : time up to which functions need no search
+    uncut : step size before it was reduced to end at a break or an event
+    deviation_time : time at which a user function differs from its interpolant
+    cleared : time up to which user functions have been searched for jumps
     cap : time of an event at which the step must end, or infinity
-    pivot : fraction of the pivots at the start of the step with which those at its end are compared
+    pivot : factor of the pivots at the start of the step, in the comparison with those at the end
     exchanged : sum of the magnitudes of all work done up to the start of the step, J
     earlier : start of the previous step
-    requested : time up to which the motion is requested, the scale of negligible times
-    restart : time at which the rest of a step is discarded
+    requested : time up to which the motion is requested, used as the scale of negligible times
+    restart : time from which the rest of a step is discarded
     """
 
     t: float
@@ -138,28 +138,28 @@ class Clock(Fields):
 
 @fields
 class Counts(Fields):
-    """Integers of a run.
+    """Integer variables of a run.
 
     Attributes
     ----------
     corrections, factorisations : numbers of steps and factorizations of projections
     steps, rejected, evaluations : numbers of steps accepted and rejected, and of evaluations of y'
     was_rejected : 1 if the last step was rejected
-    passed, stored : output times passed, and output states stored since the last call of compiled code
-    position : a `StepPosition` in the step
+    passed, stored : numbers of output times passed, and of output states stored since the last call of compiled code
+    position : position relative to the step, a `StepPosition`
     best_rank : largest number of independent rows so far
     stall : number of steps since Clock.mark
     piece : index of the interval between breaks
     grid : number of completed fixed steps
-    search_delay : number of suspicious steps that follow without a search for jumps
+    search_delay : number of suspicious steps for which the search for jumps is still skipped
     fresh : 1 if the slope must be evaluated again
     happened : number of events since the last call of compiled code
     retaken, capped : number of repetitions of the step to end at an event, and index of the event function
     missed : number of successive steps that ended just before an event
-    eventful : 1 if an event with an action is at the end of the step
-    unsettled : 1 if the state is not the end of the last step, so that event functions may have other signs
+    eventful : 1 if an event with an action occurs at the end of the step
+    unsettled : 1 if the state differs from the end of the last step, so that signs of event functions may have changed
     recorded : number of steps in RunState.trail
-    singular_within : 1 if the step tried contains a singular configuration that its method does not cross
+    singular_within : 1 if the attempted step contains a singular configuration that the method does not cross
     pauses : 1 in runs that pause within a step after the last output time
     restarts : a `Restart`
     """
@@ -193,7 +193,7 @@ class Counts(Fields):
 
 @record
 class RunState(NamedTuple):
-    """State of a run between two entries, i.e. calls of compiled code.
+    """State of a run between two calls of compiled code.
 
     States of bodies are in blocks of eight bodies and have `size` elements. Names in capitals are constants of this
     module.
@@ -202,14 +202,14 @@ class RunState(NamedTuple):
     ----------
     y, y_new : (size,) states at the start and at the end of the step
     clock, counts : times and other numbers of the run
-    requested_times : requested output times, s, which may change between entries
-    times, states : output times, s, and states since the last entry
+    requested_times : requested output times, s, which may change between calls
+    times, states : output times, s, and states since the last call
     stop : (1,) a nonzero value ends the run
     pieces : (4 P,) entries LOW to FIRST of each of P intervals between breaks
     functions : user functions with their inputs and outputs at the stages of a step
     counter : counter of full turns of joint angles
     watched : event functions
-    trail : steps since the last entry, if they are recorded
+    trail : steps since the last call, if they are recorded
     """
 
     y: np.ndarray

@@ -1,7 +1,7 @@
 """Steps of explicit Runge-Kutta methods of any tableau, with error estimates and dense output.
 
-`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. A pivot of a
-constraint row measures how far the row is from being dependent on others.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. The
+pivot of a constraint row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def stage_slope(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray,
     on_constraints: bool, loads: bool,
 ) -> None:  # fmt: skip
-    """Compute y' at time t (s) and state y as `slope_at` does, by recursion over the joints if the system allows it.
+    """Compute y' at time t (s) and state y like `slope_at`, by recursion over the joints if possible.
 
-    `loads` is true if the multipliers are needed because the work of force elements is integrated.
+    `loads` is true if multipliers are required because the work of force elements is integrated.
     """
     forces, stabilized = mechanism.forces, settings.alpha > 0.0 or settings.beta > 0.0
     if not recursive(mechanism) or stabilized or (loads and forces.work < forces.work_end):
@@ -199,7 +199,7 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 
 @kernel
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
-    """Return a bound for the ratio of the error caused by round-off of accelerations to the tolerance.
+    """Return an upper bound of the ratio of the error due to round-off of accelerations to the tolerance.
 
     If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
     """
@@ -219,7 +219,7 @@ def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Setting
 
 @kernel
 def replan(mechanism: Mechanism, stepper: RungeKutta, run: RunState, h: float) -> None:
-    """Choose the size of the step after a rejected step of size h so that no stage is near a singular configuration."""
+    """Choose the step size after a rejected step of size h such that no stage is near a singular configuration."""
     shorten_before_singular(mechanism, run, h)
 
 
@@ -230,9 +230,9 @@ implement(RungeKutta, take=take, between=between, estimate=estimate, close=close
 def runge_kutta_steps(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps of a Runge-Kutta method, at most `most_steps`; see `loop`.
+    """Take at most `most_steps` steps of a Runge-Kutta method.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
@@ -241,8 +241,8 @@ def runge_kutta_steps(
 def runge_kutta_steps_with_events(
     mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps of a Runge-Kutta method, at most `most_steps`, and search them for events; see `loop`.
+    """Take at most `most_steps` steps of a Runge-Kutta method, with a search for events.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

@@ -1,4 +1,4 @@
-"""Choice of the ends of steps (at breaks, output times, events), and step-size control.
+"""Choice of the ends of steps (at breaks, output times and events), and step-size control.
 
 A break is a time at which the motion or its derivatives may jump; steps end at breaks and do not cross them. At a
 singular configuration a constraint row becomes dependent on others, and its pivot in the factorization vanishes.
@@ -55,10 +55,10 @@ def keeps_to_constraints(mechanism: Mechanism, settings: Settings) -> bool:
 
 @kernel
 def in_piece(run: RunState, t: float) -> float:
-    """Return the time (s) at which y' is evaluated for the time t (s) of a stage.
+    """Return the time (s) at which y' is evaluated for a stage at time t (s).
 
-    The time t is limited to the interval between the two breaks that contain the step, so that no stage is beyond a
-    jump. A break is a time at which the motion or its derivatives may jump.
+    It is t, clipped to the interval between the two breaks around the step, so that no stage is beyond a jump. A break
+    is a time at which the motion or its derivatives may jump.
     """
     o = PIECE_SIZE * run.counts.piece
     return min(max(t, run.pieces[o + LOW]), run.pieces[o + HIGH])
@@ -91,7 +91,7 @@ def shortest(settings: Settings, run: RunState) -> float:
 
 @kernel
 def fixed_step_end(settings: Settings, run: RunState) -> float:
-    """Return the end time of the present fixed step, s, if it is not shortened by a break or event."""
+    """Return the end time of the current fixed step, s, disregarding breaks and events."""
     n = run.counts.grid + 1
     return settings.end if n >= settings.fixed else settings.start + n * settings.step
 
@@ -100,7 +100,7 @@ def fixed_step_end(settings: Settings, run: RunState) -> float:
 def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
     """Return whether a step of size h is accepted, and set the size of the next step.
 
-    `error` is the ratio of error to tolerance; it is proportional to h to the power 1 / `exponent`.
+    `error` is the ratio of error to tolerance, which is proportional to h^(1 / `exponent`).
     """
     clock, counts = run.clock, run.counts
     if not error <= 1.0:
@@ -119,9 +119,9 @@ def accepted(error: float, exponent: float, run: RunState, h: float) -> bool:
 def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
     """Return whether a step with tolerable error ends near a singular configuration; if so, set another step size.
 
-    The next step would start at a small distance d from the configuration, at which several motions are possible.
-    Round-off of positions would rotate velocities by an angle of EPSILON / d^2, so that steps would become ever shorter
-    and might follow another motion. Steps that must end at a given time, at a break or an event, are accepted.
+    Several motions are possible at a singular configuration. If the next step started at a small distance d from it,
+    round-off of positions would rotate velocities by an angle of EPSILON / d^2, so that steps would become ever shorter
+    and might follow another motion. Steps that must end at a break or an event are accepted.
     """
     clock, counts, work = run.clock, run.counts, mechanism.work
     lost = 1.0
@@ -144,8 +144,8 @@ def ends_beside_singular(mechanism: Mechanism, settings: Settings, run: RunState
 def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool:
     """Return whether a step of size h leads across a singular configuration.
 
-    The square root of the pivot of a row is about linear in time. It is extrapolated from the last two steps; a step in
-    which the extrapolated value vanishes leads across the singular configuration.
+    The square root of the pivot of a row is approximately linear in time. It is extrapolated from the last two steps;
+    the step leads across a singular configuration if the extrapolated value vanishes within it.
     """
     work, part = mechanism.work, h / (h + run.clock.t - run.clock.earlier)
     for row in range(work.pivots.shape[0]):
@@ -158,9 +158,9 @@ def leads_across_singular(mechanism: Mechanism, run: RunState, h: float) -> bool
 def shorten_before_singular(mechanism: Mechanism, run: RunState, h: float) -> None:
     """Shorten the next step if a rejected step of size h leads across a singular configuration.
 
-    The step is first shortened until the singular configuration is far from all stages. If the shorter step is
-    rejected, too, it is shortened to end before the singular configuration, at such a distance that a second step of
-    equal size has the singular configuration in its middle part. If the second step is too long, both are shortened.
+    The step is first shortened until the singular configuration is far from all stages. If the shorter step is also
+    rejected, it is shortened to end before the singular configuration, at such a distance that a second step of equal
+    size has the singular configuration in its middle part. If the second step is too long, both are shortened.
     Otherwise a step might end just before the singular configuration, and the error of the next step would be mostly
     round-off.
     """
@@ -177,7 +177,7 @@ def shorten_before_singular(mechanism: Mechanism, run: RunState, h: float) -> No
 
 @kernel
 def advance_indices(settings: Settings, run: RunState) -> None:
-    """Advance the indices of the interval between breaks and of the fixed step, if the present ones are completed."""
+    """Advance the indices of the interval between breaks and of the fixed step at the end of each."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0 and clock.t >= fixed_step_end(settings, run) - shortest(settings, run):
         counts.grid += 1
@@ -191,7 +191,7 @@ def advance_indices(settings: Settings, run: RunState) -> None:
 
 @kernel
 def stalled(settings: Settings, run: RunState) -> bool:
-    """Return whether the step sizes chosen by error control have become so small that the run makes no progress."""
+    """Return whether the step sizes chosen by error control have become too small for progress of the run."""
     clock, counts = run.clock, run.counts
     if settings.fixed > 0:
         return False

@@ -24,7 +24,7 @@ from .step_control import keeps_to_constraints
 
 @kernel
 def projects(mechanism: Mechanism, settings: Settings, run: RunState) -> bool:
-    """Return whether the state at the end of the present step is projected onto the constraints."""
+    """Return whether the state at the end of the current step is projected onto the constraints."""
     return keeps_to_constraints(mechanism, settings) and (run.counts.steps + 1) % settings.interval == 0
 
 
@@ -33,7 +33,7 @@ def project_step_end(mechanism: Mechanism, settings: Settings, run: RunState, di
     """Normalize the quaternions in run.y_new and, if required, project the state onto the constraints.
 
     Returns False if the state is not finite, or too far from the constraints. `distant` is true if the factorization in
-    `mechanism.work` belongs to a state that is not close to y_new.
+    `mechanism.work` is that of a more distant state.
     """
     arrived, y = finite(run.y_new), run.y_new
     normalise(mechanism.constants, y)
@@ -72,7 +72,7 @@ def tolerance_of_work(
 ) -> tuple[float, float]:
     """Return the tolerance of the work in a step: a constant in J, and a part per step size in W; see `work_error`.
 
-    The state y, whose rates y' are `slope`, must have been evaluated last.
+    The last evaluation must have been at the state y, with y' in `slope`.
     """
     before = run.clock.exchanged + work_magnitude(mechanism.forces, run.y, y)
     h = run.clock.t_new - run.clock.t

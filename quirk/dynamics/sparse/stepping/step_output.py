@@ -35,7 +35,7 @@ MOST_NOTED = 2 * SAMPLES
 
 @kernel
 def output_due(settings: Settings, run: RunState) -> bool:
-    """Return whether an output state of this step, at its end or at an output time, is not yet stored."""
+    """Return whether an output state of this step, at its end or at an output time, has not been stored yet."""
     if settings.all_steps:
         return run.counts.passed < run.counts.steps
     return (
@@ -45,9 +45,9 @@ def output_due(settings: Settings, run: RunState) -> bool:
 
 @kernel
 def pauses(run: RunState) -> bool:
-    """Return whether the run pauses within the step just taken, because all output times have been reached.
+    """Return whether the run pauses within the last computed step, because all output times have been reached.
 
-    The run does not pause at the end of the step if an event with an action occurs at this time.
+    The run does not pause at the end of the step if an event with an action occurs there.
     """
     counts, last = run.counts, run.requested_times.shape[0] - 1
     if counts.pauses == 0 or counts.passed <= last:
@@ -68,7 +68,7 @@ def buffers_full(run: RunState) -> bool:
 
 @kernel
 def store_outputs(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> int:
-    """Store the output states within the step just taken; return a code of `run_state.StepOutcome`."""
+    """Store the output states within the last computed step; return a code of `run_state.StepOutcome`."""
     clock, counts, size = run.clock, run.counts, run.y.shape[0]
     while output_due(settings, run):
         if counts.stored >= run.times.shape[0]:
@@ -97,7 +97,7 @@ def store_outputs(mechanism: Mechanism, stepper: Any, settings: Settings, run: R
 
 @kernel
 def record_step(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> bool:
-    """Record the step just taken, if steps are recorded; return False if a state within it is not finite."""
+    """Record the last computed step, if steps are recorded; return False if a state within it is not finite."""
     if run.trail.shape[0] == 0:
         return True
     clock, width, piece = run.clock, STEP_HEAD + run.y.shape[0], PIECE_SIZE * run.counts.piece

@@ -1,4 +1,4 @@
-"""Taylor series of the present and the next step, and their evaluation."""
+"""Taylor series of the current and the next step, and their evaluation."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ from .step_kernels import tolerance_of_work
 
 @fields
 class SeriesData(Fields):
-    """Times, step sizes and tolerances of the present and the next step of the Taylor series method.
+    """Times, step sizes and tolerances of the current and the next step of the Taylor series method.
 
     Attributes
     ----------
-    since : start time of the present step, s
-    half : index (0 or 1) of the half of the arrays that holds the coefficients of the present step
-    longest, last, unswitched : maximum size of the present step, s, highest order in use, and size up to which no force
+    since : start time of the current step, s
+    half : index (0 or 1) of the half of the arrays with the coefficients of the current step
+    longest, last, unswitched : maximum size of the current step, s, highest order in use, and size up to which no force
         law changes its branch, s
-    next_longest, next_last, next_unswitched : the same quantities of the next step
-    of_work, of_power : tolerance of the work of a step, J, and per unit of its size, W, at the state evaluated last
+    next_longest, next_last, next_unswitched : the same quantities for the next step
+    of_work, of_power : tolerance of the work in a step at the last evaluated state: a constant, J, and a part per unit
+        of step size, W
     """
 
     since: float
@@ -64,7 +65,7 @@ class SeriesData(Fields):
 
 @record
 class StepSeries(NamedTuple):
-    """Taylor series of the present and of the next step, with the tables for their computation.
+    """Taylor series of the current and the next step, with tables for their computation.
 
     Names in capitals are constants of this module.
 
@@ -72,7 +73,7 @@ class StepSeries(NamedTuple):
     ----------
     exponent : reciprocal of the order of the error
     elements : tables for the Taylor series of all constraints and force elements
-    bodies, carried : coefficients of bodies and of auxiliary states; one half of each array for each of the two steps
+    bodies, carried : coefficients of bodies and of auxiliary states, with one half of each array for each step
     slope, end_slope : (size,) y' at the start of the step and at its end
     change : (size,) scratch array
     step_data : times, step sizes and tolerances of the two steps
@@ -104,8 +105,8 @@ def coefficients(stepper: StepSeries, half: float) -> Pair:
 def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> None:
     """Copy the coefficients of one order of a Taylor series to `change`.
 
-    The coefficients have order `order` for poses, and order `order` - 1 for all other components of the state. The
-    arrays `series` hold `orders` coefficients of each component.
+    The coefficients are those of order `order` for poses, and of order `order` - 1 for all other components of the
+    state. The arrays `series` contain `orders` coefficients of each component.
     """
     bodies, carried = series
     blocks, count = bodies.shape[0] // (orders * KIN), carried.shape[0] // orders
@@ -123,7 +124,7 @@ def copy_terms(series: Pair, orders: int, order: int, change: np.ndarray) -> Non
 
 @kernel
 def sum_series(stepper: StepSeries, h: float, state: np.ndarray) -> None:
-    """Compute the state at time h (s) after the start of the present step, by summing the series."""
+    """Compute the state at time h (s) after the start of the current step by summing the series."""
     bodies, carried = coefficients(stepper, stepper.step_data.half)
     orders, last = stepper.elements.orders, int(stepper.step_data.last)
     state_at(bodies, orders, last, h, state)
@@ -142,8 +143,9 @@ def defect(
     """Return the ratio of the error of the series at time h (s) after the start of a step to the tolerance.
 
     The difference between y' and the derivative of the series is converted to an error of the state: it is multiplied
-    by the size `full_step` of the whole step over the number of terms. Where force laws may change their branch, this
-    factor depends on h, because the difference may last for the whole step. The tolerance is evaluated at the state y.
+    by the ratio of the size `full_step` of the whole step to the number of terms. If force laws may change their
+    branch, this factor depends on h, because the difference may persist for the whole step. The tolerance is evaluated
+    at the state y.
     """
     last, known = int(stepper.step_data.last), stepper.step_data
     weight = full_step / last
@@ -165,7 +167,7 @@ def store_work_tolerance(
 ) -> None:
     """Store the tolerance of work at the state y.
 
-    The state must have been evaluated last, so that its multipliers are still stored; `slope` is its y'.
+    The last evaluation, whose multipliers are still stored, must have been at the state y, with y' in `slope`.
     """
     energy, power = tolerance_of_work(mechanism, settings, run, y, slope)
     stepper.step_data.of_work, stepper.step_data.of_power = energy, power
@@ -173,7 +175,7 @@ def store_work_tolerance(
 
 @kernel
 def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
-    """Return whether constraint rows are nearly dependent at the state evaluated last."""
+    """Return whether constraint rows are nearly dependent at the last evaluated state."""
     return keeps_to_constraints(mechanism, settings) and mechanism.work.summary[LEAST] < NEARLY_DEPENDENT
 
 
@@ -181,9 +183,9 @@ def nearly_dependent(mechanism: Mechanism, settings: Settings) -> bool:
 def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool, rtol: float, atol: float) -> float:
     """Return the largest ratio of error to tolerance of the errors in work.motion, at the state y.
 
-    The errors are those of poses or of velocities, as `level` selects. `ill_conditioned` is true if constraint rows are
-    nearly dependent: round-off of all velocities is then proportional to the largest velocity, and errors are measured
-    relative to that velocity.
+    `level` selects errors of poses or of velocities. `ill_conditioned` is true if constraint rows are nearly dependent:
+    round-off of all velocities is then proportional to the largest velocity, and errors are measured relative to this
+    velocity.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not ill_conditioned:
@@ -205,7 +207,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool
 def slope_difference(stepper: StepSeries, h: float, weight: float) -> None:
     """Compute `weight` times the difference between y' and the derivative of the series at time h (s), in `change`.
 
-    y' is in `stepper.end_slope`.
+    `stepper.end_slope` contains y'.
     """
     ahead, change, last = stepper.end_slope, stepper.change, int(stepper.step_data.last)
     bodies, carried = coefficients(stepper, stepper.step_data.half)

@@ -1,7 +1,7 @@
 """Steps by Taylor series: one evaluation and factorization per step, with dense output at no additional cost.
 
-`method_kernels` describes the kernels of a method. `stepper` holds the data of the method. A guard is a
-quantity whose sign changes when a force law changes its branch.
+The kernels of a method are described in the module `method_kernels`. `stepper` contains the data of the method. A guard
+is a quantity whose sign changes when a force law changes its branch.
 """
 
 from __future__ import annotations
@@ -83,10 +83,10 @@ def take(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: Run
 
 @kernel
 def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
-    """Return the maximum size (s) of a step that is tested at its end only.
+    """Return the maximum size (s) of a step that may be tested at its end only.
 
-    The size is zero if force laws may change their branch: for example, a damper may act so briefly that its load is
-    zero at both ends of the step.
+    It is zero if force laws may change their branch: for example, a damper may act so briefly that its load is zero at
+    both ends of the step.
     """
     return (
         0.0
@@ -99,8 +99,8 @@ def longest_unchecked(stepper: StepSeries, settings: Settings) -> float:
 def agreement_length(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, h: float) -> float:
     """Return the time (s) after the start of a step of size h up to which the series agrees with y'.
 
-    The series is compared with y' at several times, because a load may act in a part of the step only, without effect
-    on the series at either end. A shortened step is tested again, at more times.
+    The series is compared with y' at several times, because a load may act in a part of the step only and not affect
+    the series at either end. A shortened step is tested again, at more times.
     """
     for _ in range(MOST_TIMES):
         found = agreement_length_once(mechanism, stepper, settings, run, h)
@@ -116,10 +116,10 @@ def agreement_length_once(
 ) -> float:
     """Return the time (s) after the start of a step of size h up to which y' agrees with its Taylor series.
 
-    The two are compared at increasing times, with intervals of at most `settings.comparison_interval`. The result is h
-    if they agree at all times; otherwise the last time at which they agree, but at least the first time, because a step
-    that ends there is tested at its end. If a force law may change its branch, more times are compared within the first
-    interval.
+    They are compared at increasing times, with intervals of at most `settings.comparison_interval`. The result is h if
+    they agree at all times; otherwise it is the last time at which they agree, but at least the first time, because a
+    step that ends there is tested at its end. If a force law may change its branch, there are more comparisons within
+    the first interval.
     """
     first, unswitched = min(h, settings.comparison_interval), stepper.step_data.unswitched
     if stepper.elements.guards.shape[0] > 0:
@@ -183,7 +183,7 @@ def estimate(stepper: StepSeries, run: RunState, x: float, h: float, state: np.n
 
 @kernel
 def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
-    """Make the Taylor series at the end of a step, with its maximum step size, the series of the next step."""
+    """Make the Taylor series at the end of a step, and its maximum step size, current for the next step."""
     known = stepper.step_data
     known.since, known.half = run.clock.t_new, 1.0 - known.half
     known.longest, known.last, known.unswitched = known.next_longest, known.next_last, known.next_unswitched
@@ -197,8 +197,7 @@ def close(stepper: StepSeries, settings: Settings, run: RunState) -> None:
 def parts(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState) -> int:
     """Return the number of parts into which a recorded step is divided.
 
-    A step of a Runge-Kutta method of order nine over each part is then as accurate as the Taylor series over the whole
-    step.
+    A Runge-Kutta step of order nine over each part is then as accurate as the Taylor series over the whole step.
     """
     order = min(PARTS_ORDER, int(stepper.step_data.last))
     longest = PART * step_size_for_order(
@@ -213,9 +212,9 @@ implement(StepSeries, take=take, between=between, estimate=estimate, close=close
 
 @entry(needed_by="runs by Taylor series need", effort=8)
 def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int) -> int:
-    """Take steps by Taylor series, at most `most_steps`; see `loop`.
+    """Take at most `most_steps` steps by Taylor series.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_steps(mechanism, stepper, settings, run, most_steps).value
 
@@ -224,8 +223,8 @@ def taylor_steps(mechanism: Mechanism, stepper: StepSeries, settings: Settings, 
 def taylor_steps_with_events(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, most_steps: int
 ) -> int:
-    """Take steps by Taylor series, at most `most_steps`, and search them for events; see `loop`.
+    """Take at most `most_steps` steps by Taylor series, with a search for events.
 
-    Returns the reason to stop, a code of `run_state.StepOutcome`.
+    Returns the reason to stop, a code of `run_state.StepOutcome`; see the module `loop`.
     """
     return take_watched_steps(mechanism, stepper, settings, run, most_steps).value

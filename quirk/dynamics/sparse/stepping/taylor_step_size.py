@@ -1,4 +1,4 @@
-"""Step size of the Taylor series method, and number of terms."""
+"""Step size and number of terms of the Taylor series method."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def compute_series(
     y: np.ndarray,
     slope: np.ndarray,
 ) -> None:
-    """Compute the Taylor series of the present step, or of the next one if `ahead`, and the maximum size of the step.
+    """Compute the Taylor series of the current step, or of the next step if `ahead`, and the maximum step size.
 
-    The series starts from the state y at time t (s), evaluated last, with y' in `slope`.
+    The series starts from the last evaluated state y at time t (s), with y' in `slope`.
     """
     known, orders = stepper.step_data, stepper.elements.orders
     which = 1.0 - known.half if ahead else known.half
@@ -73,11 +73,11 @@ def compute_series(
 def step_size_for_order(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, series: Pair, y: np.ndarray, order: int
 ) -> float:
-    """Return the maximum step size (s) at which the terms of one order of the series are within the tolerance.
+    """Return the maximum step size (s) for which the terms of one order of the series are within the tolerance.
 
     The terms are those of `order` for poses, and of `order` - 1 for all other components of the state. If constraint
-    rows are nearly dependent, only the component of the terms tangential to the constraints must satisfy the tolerance
-    in full, because projection removes the normal component.
+    rows are nearly dependent, only the component of the terms tangential to the constraints must fully satisfy the
+    tolerance, because projection removes the normal component.
     """
     constants, change = mechanism.constants, stepper.change
     copy_terms(series, stepper.elements.orders, order, change)
@@ -102,7 +102,7 @@ def step_size_for_order(
 
 @kernel
 def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.ndarray, size: float, order: int) -> float:
-    """Return the maximum step size (s) at which one term of the Taylor series of the work satisfies its tolerance.
+    """Return the maximum step size (s) for which one term of the Taylor series of the work satisfies its tolerance.
 
     The tolerance is a constant (J) plus a power (W) times the step size; a step is admissible if the term is within
     either of the two. If both are zero, because all velocities and loads are zero, the result is infinite; the error is
@@ -110,7 +110,7 @@ def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.nda
 
     Parameters
     ----------
-    mechanism, stepper : the system, and the series of the present step with the tolerances of the work
+    mechanism, stepper : the system, and the series of the current step with the tolerances of the work
     change : term of the state in the series, scaled to avoid overflow
     size : scale of `change`, as returned by `normalize`
     order : power of the step size in this term
@@ -127,12 +127,12 @@ def step_size_for_work(mechanism: Mechanism, stepper: StepSeries, change: np.nda
 
 @kernel
 def parallel_component(y: np.ndarray, change: np.ndarray, blocks: int) -> float:
-    """Return the largest component, over all bodies, of quaternion coefficients parallel to the quaternion of the body.
+    """Return the largest component, over all bodies, of quaternion coefficients parallel to the body's quaternion.
 
-    `change` holds one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
-    Parallel components change the length of a quaternion and do not rotate the body. In the series of a rotation they
-    alternate with components that rotate it. For a body that starts to rotate from rest, only every fourth term is a
-    rotation.
+    `change` contains one order of the Taylor series and y the state; `blocks` is the number of blocks of eight bodies.
+    Parallel components change the norm of a quaternion and do not rotate the body. In the series of a rotation they
+    alternate with components that rotate the body. For a body that starts to rotate from rest, only every fourth term
+    is a rotation.
     """
     largest = splat(0.0)
     for block in range(blocks):
@@ -163,9 +163,9 @@ def normalize(change: np.ndarray) -> float:
 
 @kernel
 def step_size_for(ratio: float, size: float, order: int) -> float:
-    """Return the step size (s) at which the terms of one order are below the tolerance; 0 if they are not finite.
+    """Return the step size (s) for which the terms of one order are below the tolerance; 0 if they are not finite.
 
-    At a step size of 1 s the largest term is `size` times `ratio` times the tolerance.
+    For a step size of 1 s, the largest term is `size` times `ratio` times the tolerance.
     """
     if ratio == 0.0:
         return np.inf

@@ -42,7 +42,8 @@ class EventFunction:
     quantity : a force element without loads, with one coordinate, or a `Reading`
     direction : -1, 0 or 1, direction of crossings that are events
     acts : whether the event has an action, so that a step must end at the event
-    positive : whether it is assumed positive, up to round-off, at the start of a run and after jumps of the state
+    positive : whether its value is assumed positive, up to round-off, at the start of a run and after jumps of the
+        state
     """
 
     key: Hashable
@@ -56,7 +57,7 @@ class EventFunction:
 class EventMonitor:
     """Event functions of a run with their tables for compiled code.
 
-    Addresses in the tables are valid as long as this object exists.
+    Addresses in the tables are valid while this object exists.
 
     Attributes
     ----------
@@ -102,8 +103,8 @@ class EventMonitor:
     def sides(self) -> Sides:
         """Signs, rates and magnitudes of all event functions, by key.
 
-        The values of a function are its sign, the magnitude of its rate if it crosses zero at the present time, and its
-        largest magnitude so far.
+        The entry of a function consists of its sign, the magnitude of its rate if it crosses zero at the current time,
+        and its largest magnitude so far.
         """
         table = self.table
         known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
@@ -120,8 +121,8 @@ class EventMonitor:
     def trouble(self, t: float, since: float | None = None) -> Exception | None:
         """Return the exception for an event function that is NaN at time t (s), or None.
 
-        If an event function has failed at the time `since` (s), by default t, or later, it is the exception of this
-        failure, also if later calls have succeeded.
+        If an event function has failed at the time `since` (s), by default t, or later, the exception of this failure
+        is returned, even if later calls have succeeded.
         """
         failed = self.laws.trouble or self.laws.failed_since(t if since is None else since)
         if failed is not None:
@@ -137,7 +138,7 @@ class EventMonitor:
 
 
 def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
-    """Return a copy of the model whose force elements are replaced by the event functions `quantities`."""
+    """Return a copy of a model with the event functions `quantities` in place of its force elements."""
     number = {name: k for k, name in enumerate(model.body_names)}
     placed = [(one, tuple(number.get(body.name, len(number)) for body in one.bodies)) for one in quantities]
     return replace(model, forces=placed, carried=Carried.of(model.body_names, [], []))
@@ -146,9 +147,9 @@ def _as_forces(model: Model, quantities: Sequence[ForceElement]) -> Model:
 def distinct_crossings(crossings: np.ndarray, h: float) -> np.ndarray:
     """Return recorded zero crossings (n, NOTED) in the order of time, without repetitions by round-off.
 
-    Of two crossings of one quantity at the same time, the later is dropped; if their directions are opposite, both are.
-    Times count as the same if they differ by less than SAME_TIME_ULPS units in the last place of the larger one of the
-    time and the step size h.
+    If one quantity crosses twice at the same time, the later crossing is dropped, or both if their directions are
+    opposite. Times are the same if they differ by less than SAME_TIME_ULPS units in the last place of the time or of
+    the step size h, whichever is larger.
     """
     latest: dict[int, int] = {}
     kept: list[int] = []

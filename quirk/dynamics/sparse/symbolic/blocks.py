@@ -1,9 +1,8 @@
 """Sparsity pattern of the blocks of S = A M^-1 A^T, and the products that form each block.
 
 A is the matrix of constraint rows and M the mass matrix. A node is a group of up to six rows, or a hub: a body with
-many joints whose acceleration stays an unknown. There are K nodes; "later" refers to the order of elimination.
-
-Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+many joints whose acceleration remains an unknown. There are K nodes; "later" refers to the order of elimination. The
+pivot of a row is its squared distance from the span of the rows before it, in this order.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Blocks:
     ----------
     neighbours : later nodes coupled with each node at its elimination
     rows, sign : number of rows and sign of the pivots of each node, see `Pattern`
-    products : for each block, the products of rows whose sum is the block before the elimination
+    products : for each block, the products of rows whose sum is the initial block
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class Blocks:
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, selected: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes in the mask `selected` (K,) have rows and blocks."""
+        """Return the pattern in which only the nodes in the mask `kept` (K,) have rows and blocks."""
         if selected.all():
             return self.full
         rows = np.where(selected, self.rows, 0)
@@ -80,7 +79,7 @@ class Blocks:
 def block_pattern(
     neighbours: Sequence[Sequence[int]], rows: np.ndarray, sign: np.ndarray, products: Products
 ) -> Pattern:
-    """Return the pattern of blocks: their positions, the products of rows in them, and the updates by earlier nodes.
+    """Return a block pattern: positions of blocks, products of rows in them, and updates by earlier nodes.
 
     The arguments are as for `Blocks`.
     """
@@ -140,6 +139,6 @@ def _pointers(lists: Sequence[Sequence[object]]) -> np.ndarray:
 
 
 def block_size(pattern: Pattern) -> int:
-    """Return the number of elements that the blocks of a pattern take in array B; it is the same in array Q."""
+    """Return the number of elements of all blocks of a pattern in the array B, which is the same in the array Q."""
     rows = np.repeat(pattern.rows, np.diff(pattern.first))
     return int(WIDTH * max(rows.sum(), pattern.rows[pattern.column].sum()))

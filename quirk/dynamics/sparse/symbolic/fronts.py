@@ -1,6 +1,6 @@
 """Preparation of the orthogonal factorization: elimination tree and fronts.
 
-A node is a group of up to six rows, or a hub: a body with many joints whose acceleration stays an unknown. A front is
+A node is a group of up to six rows, or a hub: a body with many joints whose acceleration remains an unknown. A front is
 the dense matrix to which reflections are applied when a node is eliminated. G is the array of all rows. The pivot of a
 row is its squared distance from the span of the rows before it, in the order of elimination.
 """
@@ -46,7 +46,8 @@ class Orthogonal:
     scale : factor of the force of each side: inverse square root of the body's mass, with a sign
     weight : factor of the forces in each product of rows in a coupling with a hub
     pivots : (K,) first element of the diagonal block of each of K nodes in the factor
-    sizes : number of elements of the factor, of the largest front and of the stack; number of rows of the largest front
+    sizes : numbers of elements of the factor, of the largest front and of the stack, and number of rows of the largest
+        front
     """
 
     fronts: Fronts
@@ -56,7 +57,7 @@ class Orthogonal:
     sizes: tuple[int, int, int, int]
 
     def triangle(self) -> Triangle:
-        """Return new arrays for the results of `triangularise`; each solver needs its own."""
+        """Return new arrays for the results of `triangularise`, for one solver."""
         factor, front, stack, rows = self.sizes
         K = len(self.pivots)
         return Triangle(*(aligned(size) for size in (factor, WIDTH * K, front, stack, rows, 2 * K, K)))
@@ -164,10 +165,10 @@ def _pairs(
     start: np.ndarray,
     rows: np.ndarray,
 ) -> list[tuple[int, int, int, int]]:
-    """Return the pairs of blocks of node n whose product is subtracted from a block between a joint and a hub.
+    """Return the pairs of blocks of node n whose product is subtracted from a block that couples a joint and a hub.
 
-    A hub is a body with many joints. `later` are the later neighbors of the node; the other arguments locate their
-    blocks.
+    A hub is a body with many joints. `later` are the later neighbors of the node; the other arguments give the
+    positions of their blocks.
     """
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     pairs = []
@@ -189,9 +190,9 @@ def _sizes(
 ) -> tuple[np.ndarray, tuple[int, int, int]]:
     """Return the maximum number of rows of each front, and the sizes of the arrays.
 
-    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign), bodies with many
-    joints. The sizes are the number of elements of the largest front, the number of elements of the stack that holds
-    the remaining rows of fronts for their parents, and the largest number of rows.
+    The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign), which are bodies
+    with many joints. The sizes are the number of elements of the largest front, the number of elements of the stack for
+    the remaining rows of fronts, and the largest number of rows.
     """
     K = len(neighbours)
     kinds, counts = (np.asarray(sign) < 0).astype(int).tolist(), rows.tolist()

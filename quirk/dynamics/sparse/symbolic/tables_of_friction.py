@@ -1,4 +1,4 @@
-"""Constant tables of the friction that is proportional to constraint loads."""
+"""Constant tables of friction proportional to constraint loads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .tables_of_readings import flat_readings, sticking_by_load
 
 
 def flat_frictions(model: Model, tables: Tables, forces: Forces) -> FrictionTables:
-    """Return the tables of all sliding friction, in the order of the force elements, then of all sticking friction."""
+    """Return the tables of friction: first all sliding elements, in the order of the forces, then all sticking ones."""
     sliding = [(e, element) for e, (element, _) in enumerate(model.forces) if isinstance(element, Friction)]
     sticking = sticking_by_load(model)
     every = [*(element for _, element in sliding), *(element.friction for element in sticking)]
@@ -74,10 +74,10 @@ def _rows_of_bodies(model: Model, friction: Friction) -> tuple[int, int]:
 
 
 def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]) -> int:
-    """Append the two readings of the joint load on which a friction depends to `read`; return the index of the first.
+    """Append the two readings of the joint load on which a friction element depends to `read`.
 
-    A reading is a scalar computed from an evaluation, here force or torque. The result is 0 for friction in a contact,
-    and -1 for friction that depends on no load.
+    A reading is a scalar computed from an evaluation, here a component of force or torque. Returns the index of the
+    first reading, 0 for friction in a contact, or -1 for friction that is independent of loads.
     """
     if friction.takes == NORMAL:
         return 0 if _terms(friction, model, tables) else -1
@@ -89,7 +89,7 @@ def _place(friction: Friction, model: Model, tables: Tables, read: list[Reading]
 
 
 def _terms(friction: Friction, model: Model, tables: Tables) -> list[tuple[int, float]]:
-    """Return the multipliers that determine the normal load of a contact, each with its weight in this load."""
+    """Return the multipliers that determine the normal load of a contact, each with a weight."""
     known = model.joint_rows
     return [
         (int(tables.row_lane[known[name].start + row]), weight)

@@ -173,7 +173,7 @@ def _of_patch(
     patches: list[float],
     slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the integers of a reading: the margin of dependent contacts or joints to the limits of their friction.
+    """Return the integers of a reading of the margin of dependent contacts or joints to their friction limits.
 
     The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, the data of the
     contacts to `patches`, and the indices of their sliding friction elements to `slides`.

@@ -150,8 +150,8 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int, int]] | None:
     """Return (body, joint, side of the body) for each of n bodies; None if a joint closes a loop.
 
-    Each body comes after all bodies that are joined to the ground through it, and these come immediately before it. The
-    joint of a free body is -1.
+    Each body comes immediately after all bodies that are connected to the ground through it. The joint of a free body
+    is -1.
     """
     at_body: list[list[int]] = [[] for _ in range(n + 1)]
     for k, bodies in enumerate(ends):
@@ -276,12 +276,12 @@ def _back(R: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.ndarray:
-    """Return for each body the indices of three stored sums of inertias.
+    """Return, for each body, the indices of three stored sums of inertias.
 
-    The first is the sum over the children of the body. The second is the sum over those children of its parent that
-    precede it, the third the same sum with this body added. `parents` are the slots of the parents, with n for the
-    ground, and `jointed` whether a body has a joint. The sum with index 0 is always zero. An index is reused after its
-    sum has been read, so that few sums are stored, which stay in the processor's cache.
+    The first is the sum over the children of the body. The second is the sum over the children of its parent that
+    precede the body, the third this sum including the body. `parents` are the slots of the parents, with n for the
+    ground, and `jointed` is true for bodies with a joint to their parent. The sum with index 0 is always zero. An index
+    is reused after its sum has been read, so that few sums are stored, which remain in the processor's cache.
     """
     places = np.zeros((n, 3), dtype=np.int64)
     at_body: dict[int, int] = {}
@@ -304,6 +304,6 @@ def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.n
 
 
 def new_recursion_arrays(tables: Recursion) -> Recursion:
-    """Return a copy of the tables with new arrays for compiled code to write."""
+    """Return a copy of the tables, with new arrays for output of compiled code."""
     written = ("posture", "joints", "articulated", "blocks", "moved")
     return tables._replace(**{name: aligned(len(getattr(tables, name))) for name in written})

@@ -1,6 +1,6 @@
 """Tables of a forest of joints, whose degrees of freedom are eliminated: parent and child of each joint.
 
-In a forest no joint closes a loop, with the ground counted as a body. A primitive is one of four elementary constraints
+In a forest no joint closes a loop, where the ground counts as a body. A primitive is one of four elementary constraints
 of which joints consist.
 """
 
@@ -30,7 +30,7 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a system whose joints form a forest and consist of primitives; otherwise empty tables."""
+    """Return the tables of a forest of joints that consist of primitives; they are empty for all other systems."""
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
     joints = [joint for joint in placed if joint is not None]
@@ -70,7 +70,7 @@ def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> 
 
 
 def new_tree_arrays(tree: Tree) -> Tree:
-    """Return a copy of the tables with new arrays for compiled code to write."""
+    """Return a copy of the tables, with new arrays for output of compiled code."""
     written = ("inertia", "joints", "factors", "bias", "acceleration")
     return tree._replace(**{name: aligned(len(getattr(tree, name))) for name in written})
 
@@ -96,9 +96,10 @@ def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
 def _from_root(
     root: int, joints: Sequence[PlacedJoint], hanging: dict[int, list[int]], reached: set[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield the joints of a tree with their child and parent body, each joint before the joints of its child.
+    """Yield the joints of a tree with their child and parent bodies, from the root to the tips.
 
-    `hanging` are the joints at each body, and `reached` is the set of bodies reached so far, which is extended.
+    Each joint is a tuple (joint, child, parent). `hanging` contains the joints at each body, and `reached` is the set
+    of bodies reached so far, which is extended.
     """
     pending = [(k, root) for k in hanging.get(root, ())]
     while pending:
@@ -121,7 +122,7 @@ def _entries(
 ) -> np.ndarray:
     """Return the concatenated entries of all joints for `kernels.tree.Tree`.
 
-    `nodes` are the nodes of `joints`; `order` lists the index of a joint with its child and parent body.
+    `nodes` are the nodes of `joints`; `order` lists the index of each joint with its child and parent bodies.
     """
     kind, row, n = model.table.kind.tolist(), model.table.row.tolist(), len(model.mass)
     k, child, parent = np.array(order, dtype=np.int64).reshape(-1, 3).T
@@ -144,7 +145,7 @@ def _entries(
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
     """Return the last entries of a joint: whether it is a coincidence, and the numbers and indices of its rows.
 
-    `primitives` are the kinds of its primitives (elementary constraints) with their first rows, relative to the first
+    `primitives` are pairs of the kind of a primitive (elementary constraint) and its first row, relative to the first
     row of the joint.
     """
     shifts: list[int] = []

@@ -32,7 +32,7 @@ def uniform(
     Parameters
     ----------
     constants : (n, CONSTANTS_SIZE) constants of n bodies, in the mass metric
-    bodies : indices of the bodies of each node; n is the ground
+    bodies : indices of the bodies of each node; the ground has index n
     """
     n = len(model.mass)
     alike, length = constants.copy(), body_lengths(model)

@@ -1,6 +1,6 @@
 """Derivatives of the motion of bodies and of their loads in eight directions, in compiled code.
 
-Terms: a seed holds the directions of the state of a body; a slot is the position of a body in the arrays; a wrench is a
+A seed contains the directions of the state of a body; a slot is the position of a body in the arrays; a wrench is a
 force and a moment on a body. Lanes are the eight entries of a vector register, here one for each direction.
 """
 
@@ -43,7 +43,7 @@ SHIFT, TURN, SPEED, SPINNING = (24 * part for part in range(4))
 def accelerate(tangents: Tangents, kin: np.ndarray, ydot: np.ndarray) -> None:
     """Write the accelerations of all bodies to tangents.accelerations, in the inertial frame, from y' in `ydot`.
 
-    Linear accelerations are in m/s^2, angular accelerations in rad/s^2; `kin` holds the rotation matrices.
+    Linear accelerations are in m/s^2, angular accelerations in rad/s^2; `kin` contains the rotation matrices.
     """
     accelerations = tangents.accelerations
     for slot in tangents.occupied:
@@ -91,7 +91,7 @@ def share_out(
     """Compute the derivatives of loads minus inertial forces in the first `count` directions, in tangents.wrenches.
 
     The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces are
-    differentiated at the present accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
+    differentiated at the current accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -148,10 +148,10 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the products of the eight derivatives of a matrix (3, 3) and one vector.
+    """Return the products of the eight derivatives of a matrix (3, 3) and a vector.
 
-    The result is three vectors of eight numbers. The derivatives are stored by rows of the matrix, from element o of
-    `array` on.
+    The result consists of three vectors of eight elements. The derivatives are stored by rows of the matrix, beginning
+    at element o of `array`.
     """
     return (
         load(array, o) * v[0] + load(array, o + 8) * v[1] + load(array, o + 16) * v[2],

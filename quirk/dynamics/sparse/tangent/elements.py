@@ -1,8 +1,8 @@
 """Derivatives of force laws and constraint rows in eight directions, in compiled code.
 
 An element is a force law or a relation (constraint function); its entries in the tables begin at index `o`. Its
-derivatives are computed by a function of dual numbers: numbers with eight derivatives. The inputs of an element are
-followed by their derivatives.
+derivatives are computed by a function of dual numbers, which are numbers with eight derivatives. The inputs of an
+element are followed by their derivatives.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ OF_RELATIONS, OF_LAWS = 2, 1
 
 @kernel
 def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> None:
-    """Add the derivatives of all applied loads in eight directions, and compute those of rates of internal variables.
+    """Add the derivatives of all applied loads in eight directions; compute those of the rates of internal variables.
 
     t is the time, s; `timed` is true if a direction has a component in time.
     """
@@ -182,8 +182,8 @@ def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
 def write_motions(time: np.ndarray, elements: TangentElements, o: int, t: float, order: int, timed: bool) -> None:
     """Write the prescribed motions of an element at time t (s) to its inputs, with time derivatives up to `order`.
 
-    An element is a force law or a relation (constraint function); its entries begin at index o. `time` holds the time
-    components of the eight directions, and `timed` is true if any of them is not zero.
+    An element is a force law or a relation (constraint function); its entries begin at index o. `time` contains the
+    time components of the eight directions, and `timed` is true if any of them is nonzero.
     """
     first, count = elements.entries[o + INPUT], elements.entries[o + INPUTS]
     store(elements.inputs, first + 9 * count, load(time, 0))
@@ -224,7 +224,7 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
     """Call the function of dual numbers of the element whose entries begin at index `o`, at time t (s).
 
     Dual numbers have a value and eight derivatives. If the call fails, the first `leading` derivatives of the outputs
-    are NaN.
+    are set to NaN.
     """
     first, out = elements.entries[o + INPUT], elements.entries[o + OUTPUT]
     deltas = out + elements.entries[o + OUTPUTS]
@@ -235,12 +235,12 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: TangentElements, t: float) -> None:
-    """Call the functions of dual numbers of all relations with their present inputs."""
+    """Call the functions of dual numbers of all relations with their current inputs."""
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight adjacent elements of an array, from element o on."""
+    """Add eight numbers to eight adjacent elements of an array, beginning at element o."""
     store(array, o, load(array, o) + lanes)

@@ -5,7 +5,7 @@ Their variations follow from (I - mu dN/df) df = dmu N + mu dN, where dN is the 
 matrix, and the response of the constraints to a unit force of each friction, are those of the evaluation
 (`quirk.dynamics.sparse.kernels.friction`).
 
-Terms: a slot is the position of a body in the arrays; a wrench is a force and a moment on a body.
+A slot is the position of a body in the arrays; a wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BEARING = 72
 def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> None:
     """Write the magnitudes of all friction forces to the inputs of force laws.
 
-    The magnitudes are 1 if `unit`, as evaluations of y' require, otherwise those of the last evaluation.
+    If `unit`, the magnitudes are 1, as required by evaluations of y'; otherwise they are those of the last evaluation.
     """
     for k in range(mechanism.frictions.element.shape[0]):
         size = 1.0 if unit else at(mechanism.frictions.magnitude, k)
@@ -82,7 +82,7 @@ def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.nd
 def moved_with(moving: np.ndarray, slot: Any, a: Any) -> Any:
     """Return the eight derivatives of a vector fixed in a body; `a` is its value in the inertial frame.
 
-    The derivatives of the motion of the body are at position `slot` of `moving`.
+    `slot` is the position of the body in `moving`, the derivatives of the motion of all bodies.
     """
     o = MOVING * slot + ROTATION
     return tuple(
@@ -140,7 +140,7 @@ def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
     """Return the derivative of the normal load N of friction k in direction d, at constant magnitudes.
 
-    The derivatives of multipliers are in work.x, the load itself in `present`.
+    The derivatives of the multipliers are in work.x, and the constraint load in the array `present`.
     """
     rubbing, changes = mechanism.frictions, tangents.friction.changes
     if rubbing.place[k] < 0:

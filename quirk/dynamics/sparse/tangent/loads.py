@@ -1,6 +1,6 @@
 """Derivatives of accelerations and loads in eight directions at the states of a motion, in compiled code.
 
-Terms: a wrench is a force and a moment on a body.
+A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def loads_along(mechanism: Mechanism, tangents: Tangents, loads: LoadPass) -> No
 
 @kernel
 def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Evaluate the state of index `row`, and compute the derivatives of accelerations and multipliers at this state.
+    """Evaluate the state with index `row`, and compute the derivatives of accelerations and multipliers at this state.
 
     The derivatives are those in the directions of `loads`.
     """
@@ -116,7 +116,7 @@ def move_to(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int)
 
 @kernel
 def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Compute the loads of all constraints and their derivatives at the state of index `row`."""
+    """Compute the loads of all constraints and their derivatives at the state with index `row`."""
     relations, lanes = tangents.relations, mechanism.work.x.shape[0]
     count = loads.joints.shape[0] // max(1, loads.times.shape[0])
     for o in range(row * count, (row + 1) * count):
@@ -141,7 +141,7 @@ def read_joints(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: 
 
 @kernel
 def read_forces(mechanism: Mechanism, tangents: Tangents, loads: LoadPass, row: int) -> None:
-    """Store the loads and energies of all force elements at the state of index `row`, with their derivatives.
+    """Store the loads and energies of all force elements at the state with index `row`, with their derivatives.
 
     The loads are those on the bodies of the last frames.
     """

@@ -2,8 +2,8 @@
 
 The derivatives of accelerations and multipliers along any direction, of the state or of a parameter, solve a linear
 system with the same matrix as for the accelerations; the dense reference is in `tests/dense_tangents.py`. Force
-laws, constraints and bodies are evaluated for eight directions at once; each direction then requires one solve. A
-wrench is the total force and moment on a body.
+laws, constraints and bodies are evaluated for eight directions simultaneously; each direction then requires one solve.
+A wrench is the total force and moment on a body.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .tables import LEVELS, Tangents
 def compute_tangents(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, timed: bool
 ) -> None:
-    """Compute the derivatives of loads and multipliers in eight directions, at time t (s) and state y evaluated last.
+    """Compute the derivatives of loads and multipliers in eight directions at the last evaluated state y, time t (s).
 
-    `ydot` is the result of the evaluation, and work.x its multipliers. `timed` is true if any direction has a component
-    in time, which requires one more derivative of prescribed motions.
+    `ydot` is the result of the evaluation; its multipliers are in work.x. `timed` is true if any direction has a
+    component in time, which requires one more derivative of prescribed motions.
     """
     keep_motion(mechanism, tangents, ydot)
     solve_tangents(mechanism, tangents, t, y, ydot, timed, 8, 0.0, 0.0)
@@ -100,7 +100,8 @@ def time_derivative(
 ) -> None:
     """Write the partial derivative of the accelerations with respect to time to the velocities of `drift`.
 
-    The state y must have been evaluated last, at time t (s), with y' in `ydot`. `drift` has the layout of a state.
+    The last evaluation must have been at the state y and time t (s), with y' in `ydot`. `drift` has the layout of a
+    state.
     """
     constants, work = mechanism.constants, mechanism.work
     for array in (tangents.seeds, tangents.masses, tangents.gravity, tangents.internal, tangents.moving,

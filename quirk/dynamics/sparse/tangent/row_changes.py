@@ -1,7 +1,7 @@
 """Derivatives of the constraint rows of a model in eight directions, in the layout that compiled code uses for rows.
 
-Terms: a relation is a constraint given by a function; a dual number has a value and derivatives along eight directions.
-G is the array of all rows.
+A relation is a constraint given by a function; a dual number has a value and derivatives along eight directions. G is
+the array of all rows.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ChangedRows:
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
         """Return the derivatives (8, G) of the array of rows in eight directions.
 
-        `y` is the state at which the derivatives of the motion were computed last.
+        `y` is the state of the last computation of derivatives of the motion.
         """
         solver, numbers = self._solver, WIDTH * np.arange(6)
         result = np.zeros((WIDTH, len(solver.work.G)))

@@ -1,8 +1,8 @@
 """Variations of a state in compiled code: their time derivatives and their projection onto the constraints.
 
 A variation has the layout of a state (`quirk.dynamics.model.layout`), with the variation dq of the quaternion in place
-of q. So variations are integrated by the same sums of slopes as states. The derivatives of accelerations along up to
-eight variations, the directions d, are computed together.
+of q, so that variations are integrated by the same sums of slopes as states. The derivatives of accelerations along up
+to eight variations, the directions d, are computed simultaneously.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def change_of_rates(
 def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None:
     """Project the quaternion variations in `change` onto the tangent space of unit quaternions of the state y.
 
-    The projected variations are perpendicular to the quaternions, so that varied quaternions keep unit length to first
+    The projected variations are perpendicular to the quaternions, so that varied quaternions keep unit norm to first
     order.
     """
     for block in range(constants.shape[0] // CON):
@@ -91,10 +91,10 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
 def project_variations(
     mechanism: Mechanism, tangents: Tangents, t: float, y: np.ndarray, ydot: np.ndarray, changes: np.ndarray, count: int
 ) -> None:
-    """Project `count` variations of the state y at time t (s), evaluated last, onto the linearized constraints.
+    """Project `count` variations of the last evaluated state y, at time t (s), onto the linearized constraints.
 
     The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters.
-    `keep_motion` must have been called after the evaluation.
+    The function `keep_motion` must have been called after the evaluation.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -115,9 +115,9 @@ def project_variations(
 
 @kernel
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
-    """Add M^-1 times the loads `wrench` to the poses or velocities, as `level` selects, of a variation of the state y.
+    """Add M^-1 times the loads `wrench` to the poses or velocities of a variation of the state y.
 
-    M is the mass matrix.
+    M is the mass matrix; `level` selects poses or velocities.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
@@ -138,7 +138,7 @@ def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, le
 def copy_variations(source: np.ndarray, target: np.ndarray, count: int, stride: int, first: int, size: int) -> None:
     """Copy `count` variations of `size` elements from `source` to `target`.
 
-    In `target` they begin at element `first` and are `stride` elements apart.
+    In `target` they begin at element `first`, at intervals of `stride` elements.
     """
     for d in range(count):
         copy(source[d * size : (d + 1) * size], target[d * stride + first : d * stride + first + size])

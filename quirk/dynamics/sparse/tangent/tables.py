@@ -1,8 +1,8 @@
-"""Arrays for derivatives in eight directions, which are computed at once in the lanes of vector registers.
+"""Arrays for derivatives in eight directions, which are computed simultaneously in the lanes of vector registers.
 
-Terms: a slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force
-law or a relation (constraint function). Functions of dual numbers compute values and eight derivatives. A wrench is a
-force and a moment on a body. Phi are the residuals of the constraint rows.
+A slot is the position of a body in the arrays, a node a group of up to six constraint rows, an element a force law or a
+relation (constraint function). Functions of dual numbers compute values and eight derivatives. A wrench is a force and
+a moment on a body. Phi denotes the residuals of the constraint rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FrictionInputs(NamedTuple):
     """Tables for the derivatives of the friction force magnitudes of C sliding friction elements.
 
     A friction magnitude is the coefficient of friction times the normal load, which depends on the load of a joint or
-    contact. These tables locate the quantities on which it depends. A bearing is one of the two places at which a joint
+    contact. The tables contain the positions of these quantities. A bearing is one of the two points at which a joint
     of finite length carries its load. The "inputs of relations" are those in `Tangents.relations`, in which eight
     derivatives follow each input.
 
@@ -129,7 +129,7 @@ class Tangents(NamedTuple):
     rates : (8 k,) derivatives of the rates of internal variables
     multipliers : (8 K,) multipliers of the evaluation itself
     wrenches : derivatives of the total loads on bodies, for each direction as in `Workspace.wrench`
-    changes : (8 * 8 K,) derivatives of the multipliers, one direction after the other
+    changes : (8 * 8 K,) derivatives of the multipliers, direction by direction
     """
 
     laws: TangentElements

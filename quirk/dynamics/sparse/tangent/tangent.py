@@ -1,4 +1,4 @@
-"""Derivatives of the accelerations of one model along directions: Python interface of the compiled code."""
+"""Derivatives of the accelerations of one model along directions, as the Python interface of the compiled code."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Differential:
         return Tangent(*(np.concatenate(part)[: directions.count] for part in zip(*parts, strict=True)))
 
     def set_directions(self, directions: Directions, first: int) -> None:
-        """Write eight of the directions, from direction `first` on, to the arrays read by compiled code."""
+        """Write eight of the directions, beginning with direction `first`, to the arrays read by compiled code."""
         tangents, n = self.tangents, len(self.solver.model.mass)
 
         def eight(x: np.ndarray) -> np.ndarray:
@@ -158,17 +158,16 @@ class Differential:
     def share(self, y: np.ndarray, t: float, count: int) -> None:
         """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm.
 
-        Multipliers of minimum norm are used if redundant constraints leave the multipliers undetermined.
+        This applies if multipliers are not unique, because constraints are redundant.
         """
         tangents, lanes = self.tangents, self.solver.tables.row_lane
         changes = tangents.changes.reshape(WIDTH, -1)
         tangents.multipliers[lanes], changes[:count, lanes] = self._least(y, t, changes[:count, lanes])
 
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the minimum-norm multipliers (m,) of m rows at the state of the last derivatives.
+        """Return the minimum-norm multipliers (m,) of m rows at the last evaluated state, and their derivatives (d, m).
 
-        The second result is the array (d, m) of their derivatives in d directions; `changes` (d, m) holds the
-        derivatives of the multipliers of the independent rows.
+        `changes` (d, m) contains the derivatives of the multipliers of the independent rows in d directions.
         """
         solver = self.solver
         if self._changed is None:
@@ -181,7 +180,7 @@ class Differential:
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
         """Write eight directions of parameters to the inputs of all elements, and set all other directions to zero.
 
-        Directions of prescribed motions that are due to time are added by compiled code.
+        The contribution of time to the directions of prescribed motions is added by compiled code.
         """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1
@@ -199,7 +198,7 @@ class Differential:
                 self._seeded[id(elements)].append(o)
 
     def require_motions(self) -> None:
-        """Raise an InputError if a prescribed motion lacks the time derivative that time directions require."""
+        """Raise an InputError if a prescribed motion lacks the time derivative required by directions in time."""
         of_relations = [(placed.owner, m, OF_RELATIONS) for placed in self.relations for m in placed.relation.motions]
         of_laws = [
             (str(element), element.motion(name), OF_LAWS)
@@ -341,9 +340,9 @@ class Differential:
 
 
 def refuse_friction(solver: Solver, computation: str) -> None:
-    """Raise an InputError if the system has friction, whose load has no derivatives here.
+    """Raise an InputError if the system has friction proportional to loads, whose derivatives are not available.
 
-    `computation` names the computation in the message.
+    `computation` names the computation in the error message.
     """
     for element, _ in solver.model.forces:
         if isinstance(element, Friction):
@@ -351,7 +350,7 @@ def refuse_friction(solver: Solver, computation: str) -> None:
 
 
 class _Table:
-    """Counter of the array elements that have been reserved for inputs and outputs of functions."""
+    """Counter of the array elements reserved for the inputs and outputs of functions."""
 
     def __init__(self) -> None:
         self.inputs = self.outputs = 0

@@ -3,9 +3,9 @@
 A block is a group of eight bodies; order m means Taylor coefficient m. The coefficients of a block are contiguous, one
 order after the other, so that sums over orders read memory sequentially. The recurrences are those of r'' = F / m + g,
 J omega' = R^T T + J omega x omega in body axes, and q' = q omega / 2, with R a product of components of q. Loads of the
-highest order enter linearly: their contributions are added to coefficients computed without them. `k` and `c` are the
-first elements of a block in the arrays of coefficients and of constants. Sums over orders are accumulated in several
-independent parts for instruction-level parallelism.
+highest order enter linearly: their contributions are added to coefficients computed without these loads. `k` and `c`
+are the first elements of a block in the arrays of coefficients and of constants. Sums over orders are accumulated in
+several independent parts for instruction-level parallelism.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def begin(
     """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
 
     The coefficients are those of poses up to order 2 and of angular velocities up to order 1. `orders` is the number of
-    coefficients of each quantity in `bodies`; `kin` holds the kinematics of all bodies.
+    coefficients of each quantity in `bodies`; `kin` contains the kinematics of all bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
@@ -85,11 +85,11 @@ def begin(
 def advance(
     constants: np.ndarray, bodies: np.ndarray, orders: int, order: int, spinning: bool, full_blocks: int
 ) -> None:
-    """Compute Taylor coefficient `order` > 0 of the accelerations under the present loads, and the resulting motion.
+    """Compute Taylor coefficient `order` > 0 of the accelerations under the current loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
-    angular velocities in the inertial frame are computed, too; only force laws need them. Only the first `full_blocks`
-    blocks of eight bodies have more than four bodies.
+    angular velocities in the inertial frame are also computed; they are required by force laws only. Only the first
+    `full_blocks` blocks of eight bodies have more than four bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -104,8 +104,8 @@ def advance_block(constants: np.ndarray, c: int, bodies: np.ndarray, k: int, ord
     """Compute Taylor coefficient `order` of the accelerations, and the resulting motion, for one block of eight bodies.
 
     The coefficients of the block begin at element k of `bodies`, and its constants at element c of `constants`. If
-    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is computed, too; only force
-    laws need it.
+    `spinning`, coefficient `order` + 1 of the angular velocities in the inertial frame is also computed; it is required
+    by force laws only.
     """
     accelerate(constants, c, bodies, k, order)
     turn(bodies, k, order + 2)
@@ -265,7 +265,7 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Compute the state y at time h (s) from the Taylor series: poses up to `order`, velocities up to `order` - 1."""
+    """Compute the state y at time h (s) by the Taylor series: poses up to `order`, velocities up to `order` - 1."""
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

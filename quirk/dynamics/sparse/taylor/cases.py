@@ -1,8 +1,8 @@
-"""Length of the initial part of a step in which force laws do not switch branches.
+"""Length of the initial part of a step in which no force law switches its branch.
 
-A guard, a quantity that a law compares with zero, is a polynomial along the Taylor series. Its values lie between its
-smallest and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so it
-keeps its sign if all coefficients have the same sign.
+A guard is a quantity that a law compares with zero; along the Taylor series it is a polynomial. Its values lie between
+its smallest and largest Bernstein coefficient (Farouki and Rajan, Computer Aided Geometric Design 4 (1987) 191), so
+that it keeps its sign if all coefficients have the same sign.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ structure share. A program computes a part of these operations for one order k. 
 element, indices of its data in other arrays; a slot is a row of this table, with one index per element of the group
 (`quirk.dynamics.sparse.taylor.tables`).
 
-Operations become straight-line code, and the sums over lower orders in the recurrences as a few loops. So one function
-serves all orders, and it does not branch at run time except for these loops.
+Operations become straight-line code, and the sums over lower orders in the recurrences become loops. A single function
+therefore serves all orders, and these loops are its only branches at run time.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class _Writer(Recurrences):
         self._add_outputs(self._outputs())
 
     def _outputs(self) -> list[tuple[int, Any]]:
-        """Return the line number and the destination of each output of the present program."""
+        """Return the line number and the destination of each output of the current program."""
         kinds = {
             FIRST: (LOAD, RATE, POWER_OF_LOADS, POWER_OF_ROW),
             LOADS: (LOAD, RATE, POWER_OF_LOADS),

@@ -1,14 +1,14 @@
-"""Taylor series of a constrained motion, from one evaluation, with its factorization for all orders.
+"""Taylor series of a constrained motion, from one evaluation and its factorization for all orders.
 
-Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations
-themselves, with the mass matrix M, loads Q and constraint rows A,
+Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations, with
+the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
 where the residual Phi_(k+2) is computed along the motion without lambda_k; for rows on velocities A_0 a_k = -(k + 1)
-psi_(k+1). psi are the residuals of these rows. Loads, Phi and psi are evaluated by lists of operations (tapes). The
-coefficients of all operations are stored, and each is computed once, except for the highest order: its coefficients are
-first computed without lambda_k, and again with it.
+psi_(k+1), with their residuals psi. Loads, Phi and psi are evaluated by lists of operations (tapes). The coefficients
+of all operations are stored, and each is computed once, except for the highest order: its coefficients are first
+computed without lambda_k, and then with lambda_k.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ def expand(
     slope: np.ndarray,
     rtol: float,
 ) -> None:
-    """Compute all Taylor coefficients of body motions and auxiliary states, from the state y evaluated last.
+    """Compute all Taylor coefficients of body motions and auxiliary states from the last evaluated state y.
 
     t is the time (s), and `slope` is y' at this state. `second` is 1 if `coefficients` are the second half of the
-    arrays at the addresses in `elements`, otherwise 0. Terms are assumed to decrease evenly from order to order, down
-    to `rtol` of the first. Multipliers are solved to the corresponding accuracy only: projection at the end of a step
-    removes the remaining constraint violation.
+    arrays at the addresses in `elements`, otherwise 0. Terms are assumed to decrease geometrically with the order, down
+    to `rtol` of the first. Multipliers are solved to the corresponding accuracy only, because projection at the end of
+    a step removes the remaining constraint violation.
     """
     bodies, carried = coefficients
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
@@ -104,8 +104,8 @@ def next_order(
 def solve_loads(mechanism: Mechanism, tolerance: float) -> None:
     """Solve the equations of the constraint rows with the right-hand sides work.rhs.
 
-    The constraint loads are written to work.wrench, the multipliers to work.x. `tolerance` is the largest residual
-    allowed, relative to the magnitudes of the terms of each row.
+    The constraint loads are written to work.wrench, the multipliers to work.x. `tolerance` is the largest allowed
+    residual, relative to the magnitudes of the terms of each row.
     """
     passes = solve_count(mechanism, tolerance)
     if passes > 1:

@@ -1,7 +1,7 @@
 """Taylor coefficients of accelerations and multipliers at a state, with one factorization for all orders.
 
-Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations
-themselves, with the mass matrix M, loads Q and constraint rows A,
+Coefficient k of the accelerations a and of the multipliers lambda solves the same equations as the accelerations, with
+the mass matrix M, loads Q and constraint rows A,
 
     M a_k = Q_k + sum_{m > 0} A_m^T lambda_(k-m) + A_0^T lambda_k,      A_0 a_k = -(k + 1) (k + 2) Phi_(k+2),
 
@@ -9,7 +9,7 @@ where Phi_(k+2) is the coefficient of the residuals Phi along the motion with a_
 `quirk.dynamics.dense.derivatives`, the dense reference. Rows A_m refer to velocities and angular velocities in the
 inertial frame; moments are multiplied by W^T R^T at order 0.
 
-Terms: a wrench is a force and a moment on a body.
+A wrench is a force and a moment on a body.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def compute_series(
 ) -> None:
     """Compute all Taylor coefficients of accelerations and multipliers at time t (s) and a state y on the constraints.
 
-    On return `work` holds the factorization and the number of independent rows, which should be `rank`. If the motion
-    is `driven`, the constraints leave no degree of freedom. Loads are then omitted, because they would affect the
+    On return `work` contains the factorization and the number of independent rows, which should be `rank`. If the
+    motion is `driven`, that is, fully determined by the constraints, loads are omitted, because they would affect the
     motion only by round-off.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
@@ -86,7 +86,7 @@ def apply_loads(
 ) -> None:
     """Fill FORCE and TORQUE in `present` with Taylor coefficient k of the applied loads at time t (s) and state y.
 
-    The coefficients are set to zero if the motion is `driven`, i.e. fully determined by the constraints.
+    They are set to zero if the motion is `driven`, that is, fully determined by the constraints.
     """
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)

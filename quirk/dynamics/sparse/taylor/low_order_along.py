@@ -1,8 +1,8 @@
 """Derivatives of the motion at many times, in compiled code: at given states, or for driven motions.
 
-For driven motions, which have no degree of freedom, only the state at the first time is given. From one time to the
-next the positions are extrapolated by their Taylor polynomials and projected onto the constraints, in several steps if
-projection would move them far. This is called tracking.
+For driven motions, which have no degree of freedom, only the state at the first time is given. Later states follow by
+tracking: from one time to the next, positions are extrapolated by their Taylor polynomials and projected onto the
+constraints, in several steps if projection would change them much.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PathCounts(Fields):
     ----------
     corrections, factorisations : numbers of steps and factorizations of projections
     row : number of completed times
-    steps, attempts : numbers of steps, and of steps tried since the last completed time
+    steps, attempts : numbers of steps, and of attempted steps since the last completed time
     """
 
     corrections: int
@@ -66,7 +66,7 @@ class PathClock(Fields):
     Attributes
     ----------
     reached : time reached, s
-    next_step : size of the next step, s, 0 for the whole interval to the next time
+    next_step : size of the next step, s, or 0 for the whole interval to the next time
     """
 
     reached: float
@@ -75,7 +75,7 @@ class PathClock(Fields):
 
 @record
 class SeriesPath(NamedTuple):
-    """Times at which derivatives of the motion are required, and the results.
+    """Times at which derivatives of the motion are required, with the results.
 
     There are nt times. Names in capitals are constants of this module.
 
@@ -83,7 +83,7 @@ class SeriesPath(NamedTuple):
     ----------
     times : (nt,) times, s
     states : (nt size,) states at these times, inputs, or results of tracking; a state has `size` elements
-    present, trial, guess : (size,) last state, next state, and state predicted for the next time
+    present, trial, guess : (size,) last state, next state, and extrapolated state at the next time
     turns : scratch array for coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order
     counts, clock : entries ROW to TRIED, and REACHED to AHEAD
@@ -91,7 +91,7 @@ class SeriesPath(NamedTuple):
     counter : revolution counter along tracked states
     length : characteristic length of the system, m
     rank : number of independent rows
-    tracking : whether only the first state is given, for systems whose drivers leave no degree of freedom
+    tracking : whether later states are tracked from the first, for systems without degrees of freedom
     """
 
     times: np.ndarray
@@ -119,7 +119,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
     """Compute the Taylor coefficients of the accelerations at all times of `path`.
 
-    At most `most_steps` steps are made per call. Returns one of the return codes ARRIVED to STOPPED.
+    At most `most_steps` steps are taken per call. Returns one of the codes ARRIVED to STOPPED.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -213,7 +213,7 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
     """Extrapolate the motion by the time h (s) with its Taylor polynomials, and write the state to `trial`.
 
     Returns whether the extrapolation is accurate: the last terms are below LAST_TERM, and rotations are close to those
-    at the mean angular velocity. `size` is the number of elements of one order of the coefficients.
+    due to the mean angular velocity. `size` is the number of elements of one order of the coefficients.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))
@@ -264,7 +264,7 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
     """Rotate the orientations of one block of eight bodies by rotation vectors in body axes.
 
-    On entry `trial` holds the rotation vectors in place of the quaternions, from element q on.
+    On entry `trial` contains the rotation vectors in place of the quaternions, beginning at element q.
     """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)
@@ -280,9 +280,9 @@ def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
 
 @kernel
 def keep(series: LowOrderSeries, path: SeriesPath, size: int, regular: bool) -> None:
-    """Copy the Taylor coefficients of the accelerations at one time to `path`; NaN above order 0 unless `regular`.
+    """Copy the Taylor coefficients of the accelerations at one time to `path`.
 
-    `size` is the number of elements of one order.
+    Unless `regular`, coefficients above order 0 are set to NaN. `size` is the number of elements of one order.
     """
     row, order = path.counts.row, series.order
     for k in range(order):

@@ -61,13 +61,13 @@ class LowOrderSeries(NamedTuple):
 
     Attributes
     ----------
-    bodies : coefficients of all bodies, one order after the other, two orders more than those of accelerations
-    rows : coefficients of the rows, from order 1 on, one order after the other; order 0 is in `Workspace.G`
+    bodies : coefficients of all bodies, order by order, with two orders more than those of accelerations
+    rows : coefficients of the rows from order 1 on, order by order; order 0 is in `Workspace.G`
     multipliers : (order 8 K,) coefficients of the multipliers
     terms : scratch array for one node
     relations : relations (constraint functions) compiled for higher orders
     address : (1,) address of a function that computes applied loads of higher orders, or 0
-    requested_order : (1,) order of the loads that this function must compute
+    requested_order : (1,) order of the loads to be computed by the function at `address`
     order : number of coefficients of accelerations
     """
 
@@ -92,8 +92,8 @@ def next_rows(nodes: Nodes, series: LowOrderSeries, work: Workspace, t: float, s
     """Compute the right-hand sides -(k + 1) (k + 2) Phi_(k+2) for order k, and the next coefficient of the rows.
 
     Phi are the residuals; right-hand sides are written to work.rhs. The coefficient of the rows is k + 1, unless k is
-    the last order; for k = 0 order 0 is written to work.G, too. t is the time (s), and `size` is the number of elements
-    of one order of series.bodies.
+    the last order; for k = 0, order 0 is also written to work.G. t is the time (s), and `size` is the number of
+    elements of one order of series.bodies.
     """
     length = work.G.shape[0]
     for n in range(nodes.rows.shape[0]):
@@ -165,9 +165,9 @@ def node_rows(nodes: Nodes, n: int, series: LowOrderSeries, order: int, G: np.nd
 def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, size: int, k: int, o: int) -> None:
     """Compute the right-hand sides and the next Taylor coefficient of the rows of relation r; see `next_rows`.
 
-    A relation is a constraint given by a function. The right-hand sides are written to work.rhs, from element o on. The
-    function computes derivatives of the residuals up to series.order + 1, and of the gradient up to series.order - 1.
-    Unknown coefficients of the motion are set to zero.
+    A relation is a constraint given by a function. The right-hand sides are written to work.rhs, beginning at element
+    o. The function computes derivatives of the residuals up to series.order + 1, and of the gradient up to series.order
+    - 1. Unknown coefficients of the motion are set to zero.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1

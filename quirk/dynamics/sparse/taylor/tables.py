@@ -3,9 +3,9 @@
 A form is a list of operations shared by elements of equal structure. A program is a part of these operations, for one
 order. A guard is a quantity whose sign changes when a force law switches its branch.
 
-Compiled functions also take two arrays of Taylor coefficients. `bodies` holds for each block of eight bodies one order
-after the other, in the layout of kinematics (`quirk.dynamics.model.layout`), with the quaternion and J omega in place
-of the metric. `carried` holds the auxiliary states, one order after the other, padded to a multiple of eight.
+Compiled functions also take two arrays of Taylor coefficients. `bodies` contains, for each block of eight bodies, the
+coefficients order by order, in the layout of kinematics (`quirk.dynamics.model.layout`) with the quaternion and J omega
+in place of the metric. `carried` contains the auxiliary states order by order, padded to a multiple of eight.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TaylorElements(NamedTuple):
     motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
     arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles in the same memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
-    full_blocks : number of leading blocks up to the last one with more than four bodies
+    full_blocks : number of leading blocks up to the last block with more than four bodies
     guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
     orders : number of coefficients

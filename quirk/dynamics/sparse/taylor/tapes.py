@@ -66,7 +66,7 @@ class Form:
     ----------
     inputs : source of each input, by its line number
     outputs : line number and destination of each output
-    guards : lines of quantities that change sign where the function switches its branch
+    guards : lines of quantities whose sign changes when the function switches its branch
     level : POSE_ROWS, VELOCITY_ROWS or LAW
     frames, motions, rows : numbers of frames, prescribed motions and constraint rows
     of_user : whether the tape includes a user function
@@ -97,7 +97,7 @@ FORMS = SharedCode[Form]()
 
 
 class _Recording:
-    """A tape (list of operations) during the recording of a function."""
+    """A tape (list of operations) on which a function is being recorded."""
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -105,9 +105,9 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, index: int = 0, frame: int = 0) -> Recorded:
-        """Return the input with a given source, creating it at its first use.
+        """Return the input with a given source; it is created at first use.
 
-        The source is given by its kind, index and frame.
+        `kind`, `which` and `frame` are the kind, the index and the frame of the source.
         """
         source = kind, index, frame
         number = self._numbers.setdefault(source, len(self._numbers))
@@ -179,8 +179,8 @@ def _of_body(recording: _Recording, frame: int, o: int, terms: int) -> Recorded:
     """Return input `o` of a function among the inputs of a frame that depend on the motion of its body.
 
     These inputs are the position and its time derivatives, the rotation matrix, angular velocity and quaternion of the
-    body. Origin and axes of the frame, which are constant, do not count. `terms` is the number of vectors for the
-    position, including its time derivatives.
+    body. The constant origin and axes of the frame are not included in the index `o`. `terms` is the number of vectors
+    for the position, including its time derivatives.
     """
     if o < 3 * terms:
         return recording.input(BODY if o < 3 else BODY_RATE, POSITION_TERM + o % 3, frame)
@@ -203,8 +203,8 @@ def law_form(element: ForceElement, layout: LawLayout, working: bool) -> Form:
 def prints_of(element: ForceElement) -> tuple[Any, ...] | None:
     """Return fingerprints of the functions of a force element, or None if its machine code cannot be shared.
 
-    Elements of equal structure and fingerprints share machine code. The exceptions are user-defined elements, and
-    functions whose behavior may change.
+    Elements of equal structure and fingerprints share machine code, except user-defined elements and functions whose
+    behavior may change.
     """
     functions = [value.function for value in element.functions]
     if isinstance(element, OfSlip):
@@ -245,7 +245,7 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
     """Append guards to a tape; return their line numbers.
 
     A guard is a quantity whose sign changes when a line of the tape switches its branch. Branches arise from
-    comparisons, the sign under a root, the turns of an angle, and rounding.
+    comparisons, the sign of radicands, the full turns of angles, and rounding.
     """
     guards: set[int] = set()
     for place in tape.needed(places):
@@ -266,7 +266,7 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
 
 
 class _Smooth(DualCall):
-    """Call of a user function in a recorded force law; the function must not branch."""
+    """Call of a user function without branches in a recorded force law."""
 
     def __init__(self, value: Value, tape: Tape) -> None:
         super().__init__(value)

@@ -1,11 +1,11 @@
 """Variations of a state over one collocation step, in compiled code.
 
-The step is solved again together with its variations: derivatives of the state along directions.
+The step is solved again together with its variations, which are derivatives of the state along directions.
 
 The variations dZ of the increments Z = h A f(y + Z) satisfy dZ = h A (J (dy + dZ) + f_p), with the derivatives J and
 f_p at each point. Both are computed by the same iterations with the same factorized matrices: Newton's method also
-converges to the derivatives of its solution, as each iteration uses the tangent at its present points. The axes rotate
-as in the steps of the run; their angular velocities are not varied.
+converges to the derivatives of its solution, because each iteration uses the tangent at the current points. The axes
+rotate as in the steps of the run; their angular velocities are not varied.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ImplicitVariation(NamedTuple):
     ----------
     failed : (1,) time of a step with variations that did not converge, s, or NaN
     y : (size,) state at the start of the step
-    clock, counts, pieces : times and counters of the step, as in `RunState`
+    clock, counts, pieces : times, counters and intervals of the step, as in `RunState`
     slope, stage, rotating_state : (size,) scratch arrays
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
@@ -170,7 +170,7 @@ def correct_changes(
 ) -> int:
     """Correct the variations of the increments in iteration n; return the number of converged variations.
 
-    The number is negative if a variation is not finite. No variation counts as converged before the state itself has
+    The number is negative if a variation is not finite. No variation counts as converged until the state has converged
     (`state_converged`). h is the step size, s.
     """
     s, size, found = stepper.points, variation.y.shape[0], 0

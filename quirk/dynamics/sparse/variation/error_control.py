@@ -4,7 +4,7 @@ The error of the motion determines the step sizes of a run. Variations may grow 
 motion, or while the system is at rest. Their error in a step is estimated from their rates at the stages, like the
 error of the state. A step that is too long for the variations is divided into substeps.
 
-Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Subdivision(Fields):
     Attributes
     ----------
     length : length of the next substep, s
-    coarse : time from which even the shortest substeps were too long, s
+    coarse : first time at which even the shortest substeps were too long, s
     smallest_pivot, largest_pivot : minimum and maximum, over the stages of a substep, of the smallest pivot of the
         constraint rows
     worst : largest estimated ratio of error to tolerance of an undivided step
@@ -78,7 +78,7 @@ class Resolution(NamedTuple):
     ----------
     tolerance : allowed ratio of the error to the largest variation, 0 for no control
     subdivision : subdivision of steps
-    ignored_error : (8,) pose errors that are ignored in each direction, in characteristic lengths of the system or rad
+    ignored_error : (8,) pose errors that are ignored in each direction, relative to the characteristic length or in rad
     largest : (8 KINDS,) largest variation so far
     error, second_error : (8 KINDS,) two error estimates of the step
     previous_error : (8 KINDS,) error per time in the previous attempt, 1/s
@@ -98,10 +98,10 @@ class Resolution(NamedTuple):
 
 
 def resolution_of(rtol: float, sizes: np.ndarray) -> Resolution:
-    """Return the error control of the state variations of a run with relative tolerance `rtol`, 0 for none.
+    """Return the error control of the state variations of a run with relative tolerance `rtol`; 0 for no control.
 
-    `sizes` (D,) are the magnitudes of D parameters, 0 if unknown: variations are not controlled if even doubling the
-    parameter has no visible effect.
+    `sizes` (D,) are the magnitudes of D parameters, 0 if unknown. The error of a variation is ignored if even doubling
+    the parameter would have no visible effect.
     """
     tolerance = max(OVER_RTOL * rtol, LEAST_TOLERANCE) if rtol > 0 else 0.0
     least = np.zeros(WIDTH)
@@ -120,10 +120,10 @@ def larger(a: float, b: float) -> float:
 
 @kernel
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
-    """Write the largest components of a variation of each kind to KINDS elements of `out`, from element `o` on.
+    """Write the largest components of a variation of each kind to KINDS elements of `out`, beginning at element `o`.
 
     The kinds are poses, velocities and internal variables; linear components of poses and velocities are divided by
-    `length`. If `grows`, an element keeps its old value if that is larger.
+    `length`. If `grows`, an element keeps its previous value if it is larger.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -211,7 +211,7 @@ def begin_pivots(resolution: Resolution) -> None:
 
 @kernel
 def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
-    """Record the smallest pivot of the constraint rows at a stage, which must have been evaluated last."""
+    """Record the smallest pivot of the constraint rows at a stage, where the last evaluation must have been."""
     pivot = pivots(mechanism)[2]
     resolution.subdivision.smallest_pivot = min(pivot, resolution.subdivision.smallest_pivot)
     resolution.subdivision.largest_pivot = max(pivot, resolution.subdivision.largest_pivot)
@@ -219,7 +219,7 @@ def note_pivot(mechanism: Mechanism, resolution: Resolution) -> None:
 
 @kernel
 def holds_singular(resolution: Resolution) -> bool:
-    """Return whether a substep contains a singular configuration; such a step must not be subdivided.
+    """Return whether a substep contains a singular configuration, so that the step must not be subdivided.
 
     Derivatives are not defined at the singular configuration. The stages of the original step do not coincide with it,
     but the end of a substep might.
@@ -230,9 +230,9 @@ def holds_singular(resolution: Resolution) -> bool:
 
 @kernel
 def must_not_divide(resolution: Resolution) -> bool:
-    """Return whether a substep must not be shortened further.
+    """Return whether a substep must not be shortened any further.
 
-    This holds if it contains a singular configuration, or if the shortest substep was already too long.
+    The result is true if it contains a singular configuration, or if the shortest substep was already too long.
     """
     return holds_singular(resolution) or resolution.subdivision.coarse < np.inf
 
@@ -243,7 +243,7 @@ def accept_substep(
 ) -> bool:
     """Return whether a substep of length h (s) is accepted, and set the length of the next substep.
 
-    `error` is the ratio of error to tolerance; it is proportional to h to the power 1 / `exponent`. `begin` is the
+    `error` is the ratio of error to tolerance, which is proportional to h^(1 / `exponent`). `begin` is the
     start of the substep (s), and `step_size` the length of the undivided step (s).
     """
     if must_not_divide(resolution):

@@ -1,13 +1,12 @@
 """State variations in eight directions over the steps of an explicit run, in compiled code.
 
-Variations are derivatives of the state along directions of the initial state and of parameters.
+Variations are derivatives of the state along directions of the initial state and of parameters. The steps of the run
+are repeated, and at each stage the derivatives of the accelerations are computed with the factorization of the stage.
+Variations are propagated by the linearized Runge-Kutta step, projection and continuous extension. The result is the
+derivative of the computed states at fixed steps; a step that is too long for the variations is subdivided, see
+`accept_substep`.
 
-The steps of the run are repeated, and at each stage the derivatives of the accelerations are computed with the
-factorization of the stage. Variations are propagated by the linearized Runge-Kutta step, projection and continuous
-extension. The result is the derivative of the computed states at fixed steps; a step that is too long for the
-variations is subdivided, see `accept_substep`.
-
-Terms: the pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
+The pivot of a row is its squared distance from the span of the rows before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -259,9 +258,9 @@ def propagate_step(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the variations through a step, subdivided as needed, from the start of `part` to the state y_end.
+    """Propagate the variations over a step, subdivided as needed, from the start of `part` to the state y_end.
 
-    `part` holds the step at first and is advanced to the start of each substep.
+    Initially `part` contains the step; it is advanced to the start of each substep.
     """
     whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
     begin_attempts(resolution)
@@ -287,7 +286,7 @@ def propagate_step(
 
 @entry(needed_by="sensitivities need", effort=8)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
-    """Propagate the variations of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run over the steps `first` to `last`, or until `stop` (1,) is set.
 
     Before step 0 the variations are projected onto the constraints.
     """

@@ -23,7 +23,7 @@ class ImplicitCourse:
 
     Attributes
     ----------
-    stages : number of evaluations per step, for the estimate of the cost
+    stages : number of evaluations per step, for an estimate of the cost
     judges : whether the method estimates the error of the variations
     """
 
@@ -33,7 +33,7 @@ class ImplicitCourse:
         self.stages, self.judges = 2 * RADAU_IIA9.points, True
 
     def new_data(self, common: dict[str, Any]) -> ImplicitVariation:
-        """Return new data of the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
+        """Return new arrays for the variations of a run; `common` are the fields shared with `ExplicitVariation`."""
         solver, size, of_all = self._solver, self._solver.size, common["directions"] * self._solver.size
         self._stepper.record.step_data.fill(np.nan)
         return ImplicitVariation(
@@ -54,7 +54,7 @@ class ImplicitCourse:
         )
 
     def propagate(self, variation: Any, first: int, last: int) -> None:
-        """Compute the state variations through the steps `first` to `last` - 1.
+        """Propagate the state variations over the steps `first` to `last` - 1.
 
         Raises
         ------

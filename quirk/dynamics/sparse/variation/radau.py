@@ -160,7 +160,7 @@ def propagate_substep(
     ends: bool,
     previous_h: float,
 ) -> float:
-    """Propagate the variations over a substep; return the ratio of error to tolerance, or infinity without convergence.
+    """Propagate the variations over a substep; return the ratio of error to tolerance, infinite without convergence.
 
     `begins` is true if the substep begins the run, `ends` if it ends the step; `previous_h` is the length of the
     previous attempt, s.
@@ -191,7 +191,7 @@ def propagate_step(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the variations through a step, subdivided as needed, to the state y_end at its end time `end`, s."""
+    """Propagate the variations over a step, subdivided as needed, to the state y_end at its end time `end`, s."""
     part, clock, resolution = variation.part, variation.clock, variation.resolution
     whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
     begin_attempts(resolution)
@@ -236,7 +236,7 @@ def vary_along_radau(
     first: int,
     last: int,
 ) -> None:
-    """Propagate the variations of a run through steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run over the steps `first` to `last`, or until `stop` (1,) is set.
 
     Before step 0 the variations are projected onto the constraints.
     """

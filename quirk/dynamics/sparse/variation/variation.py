@@ -1,7 +1,7 @@
 """State variations of a run in directions of its initial state and of parameters: Python interface.
 
-Terms: a relation is a constraint given by a function; the pivot of a row is its squared distance from the span of the
-rows before it, in the order of elimination.
+A relation is a constraint given by a function; the pivot of a row is its squared distance from the span of the rows
+before it, in the order of elimination.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class ChangedMotion:
 
     Attributes
     ----------
-    of_relation : whether the motion belongs to a relation; if not, it belongs to a force law
+    of_relation : True if the motion belongs to a relation, False if it belongs to a force law
     element : index of the relation or force law in the model
-    place : index of the first input of the relation or force law that holds the motion
+    place : index of the first input of the relation or force law that contains the motion
     direction : index of the direction
     motion : derivative of the motion with respect to the parameter, as a function of time
     """
@@ -87,7 +87,7 @@ class ExplicitCourse:
         self.stages, self.judges = self._weights.buffers, self._weights.errors > 0
 
     def new_data(self, common: dict[str, Any]) -> ExplicitVariation:
-        """Return new data of the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
+        """Return new arrays for the variations of a run; `common` are the fields shared with `ImplicitVariation`."""
         size = self._solver.size
         return ExplicitVariation(
             weights=self._weights,
@@ -98,12 +98,14 @@ class ExplicitCourse:
         )
 
     def propagate(self, variation: Any, first: int, last: int) -> None:
-        """Compute the state variations through the steps `first` to `last` - 1."""
+        """Propagate the state variations over the steps `first` to `last` - 1."""
         vary_along(self._solver.mechanism, self._differential.tangents, variation, first, last)
 
 
 class Varied:
-    """State variations of a run in D directions; no other object may use the solver at the same time.
+    """State variations of a run in D directions.
+
+    The solver must not be used by another object at the same time.
 
     Parameters
     ----------
@@ -115,7 +117,7 @@ class Varied:
     rank : number of independent rows
     extents : (D, steps) norm of the pose variations at the end of each step
     pivots : (steps,) smallest pivot of the constraint rows at the end of each step
-    coarse : time from which even the shortest substeps did not resolve the variations, s
+    coarse : first time at which even the shortest substeps did not resolve the variations, s
     worst : largest estimated relative error of the variations in an undivided step
     cuts : whether a step may have been subdivided
     """
@@ -174,7 +176,7 @@ class Varied:
         outputs: tuple[np.ndarray, np.ndarray],
         sizes: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the variations in up to eight directions, from direction `first` on.
+        """Return the variations in up to eight directions, beginning with direction `first`.
 
         The results are the variations at output times and at the end, and the norms of the pose variations at the ends
         of the steps.
@@ -209,9 +211,9 @@ class Varied:
     def _arrays(
         self, steps: Steps, outputs: tuple[np.ndarray, np.ndarray], count: int, table: MotionTable, moved: np.ndarray
     ) -> dict[str, Any]:
-        """Return the members that the records of all methods have, for variations in `count` directions.
+        """Return the fields that the records of all methods have in common, for variations in `count` directions.
 
-        `outputs` are output times and states, and `table` and `moved` the variations of prescribed motions.
+        `outputs` are the output times and states, and `table` and `moved` the variations of prescribed motions.
         """
         solver, slots, size, steps_taken = self.solver, self.solver.slots, self.solver.size, len(steps.trail)
         nt = len(outputs[0])
@@ -261,10 +263,11 @@ class Varied:
 def moved_by(
     differential: Differential, motions: Sequence[ChangedMotion], first: int
 ) -> tuple[MotionTable, list[object], np.ndarray]:
-    """Return the table of varied motions, the owners of its functions, and the indices of their inputs.
+    """Return the table of varied motions, the owners of its functions, and the indices of the inputs of the motions.
 
-    The owners must exist as long as the table is in use. The third result holds integers for each motion, among them
-    the index of its first input. `first` is the index of the first of the eight directions that are computed together.
+    The owners must exist while the table is in use. The third result contains integers for each motion, including the
+    index of its first input. `first` is the index of the first of the eight directions that are computed
+    simultaneously.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

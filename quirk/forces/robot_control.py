@@ -192,7 +192,10 @@ class ComputedTorque(TreeControl):
         return self.with_values({**dict.fromkeys(motions), **constants, "parameters": names})
 
     def motion_changes(self, name: str, change: Motion) -> dict[str, Motion]:
-        """Return the derivatives of motions with respect to a parameter of one motion; see `ForceElement`."""
+        """Return derivatives, by name, of the motions that change with a parameter of the motion `name`.
+
+        `change` is the derivative of that motion. A speed changes with its target unless speeds are given.
+        """
         kind, _, k = name.partition("_")
         follows = kind == "target" and not self.own_rates
         return {name: change, **({f"speed_{k}": derivative_of(change)} if follows else {})}

@@ -53,7 +53,7 @@ def bounded(instructions: int) -> Iterator[None]:
 
 @contextmanager
 def exactly() -> Iterator[None]:
-    """Context manager for bit-identical results with Python: no fused operations, and signed zeros."""
+    """Context manager for results bit-identical to those of Python: no fused operations, and signed zeros."""
     before, TracedValue.flags = TracedValue.flags, ()
     try:
         yield

@@ -2,7 +2,7 @@
 
 A is the matrix of constraint rows, M the mass matrix and S = A M^-1 A^T. The arrays of a solver are in `work`:
 work.wrench contains the sum of loads on each body, work.x the multipliers, work.goal the required value of A M^-1 w for
-the loads w in work.wrench, and work.rest the residual, goal minus present value. A pass is one solve with the
+the loads w in work.wrench, and work.residual the residual, goal minus present value. A pass is one solve with the
 factorized rows; further passes refine its result. The residual is computed from rows and accelerations instead of S.
 Therefore the condition number of S, the square of that of A, slows refinement but does not reduce accuracy (Bjorck,
 Numerical Methods for Least Squares Problems (1996), 6.6.5). Loads of all rows are summed for each body: for light
@@ -189,7 +189,7 @@ def add_terms(mechanism: Mechanism, first: bool) -> None:
 
 @kernel
 def residual_within(mechanism: Mechanism, tolerance: float) -> bool:
-    """Return whether the residual work.rest is at most a fraction `left` of the terms of each independent row.
+    """Return whether the residual is at most a fraction `tolerance` of the terms of each independent row.
 
     Rows that the factorization by reflections detected as dependent are ignored.
     """

@@ -153,7 +153,7 @@ def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.
     """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
 
     A front is the dense matrix in which a node is eliminated. `top` is the top of the stack of remaining rows, and the
-    new top is returned. Rows for joints come first, then rows for hubs; their numbers are stored in `left`.
+    new top is returned. Rows for joints come first, then rows for hubs; their numbers are stored in `remaining`.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.remaining
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):

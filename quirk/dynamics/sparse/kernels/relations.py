@@ -65,7 +65,7 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, index: int) -> int:
-        """Return entry `which` in the table of integers of relation r, for calls from Python."""
+        """Return entry `index` in the table of integers of relation r, for calls from Python."""
         return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:

@@ -269,7 +269,7 @@ def compute_basis(samples: FunctionSamples, theta: float) -> None:
 def deviates(samples: FunctionSamples, ins: Arrays, outs: Arrays, p: int, time: float) -> bool:
     """Return whether the outputs of function p, with interpolated inputs, differ too much from their interpolant.
 
-    The function is called at time `time` (s); asked.basis must contain the interpolation weights for this time.
+    The function is called at time `time` (s); samples.basis must contain the interpolation weights for this time.
     """
     e, nodes = SAMPLE_SIZE * p, samples.stages.shape[0]
     inputs, returned = ins[samples.entries[e + KIND]], outs[samples.entries[e + KIND]]

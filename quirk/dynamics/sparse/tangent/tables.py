@@ -86,7 +86,7 @@ class FrictionInputs(NamedTuple):
     slots : (2 C,) slots of bodies i and j of the joint
     grounded : (C,) whether body j is the ground
     axes, points : (C,) indices, in the inputs of relations, of the derivatives of the axis in body i (the first of
-        three components that are 24 apart) and of the joint point in body j
+        three components, at intervals of 24 elements) and of the joint point in body j
     changes : (72 C,) filled by compiled code: derivatives at constant multipliers of the axis of each joint, and of
         force and torque on body j at the joint point, inertial frame
     magnitudes : (8 C,) filled by compiled code: derivatives of the magnitudes

@@ -119,7 +119,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
     """Compute the Taylor coefficients of the accelerations at all times of `path`.
 
-    At most `most_steps` steps are taken per call. Returns one of the codes ARRIVED to STOPPED.
+    At most `most_steps` steps are taken per call. Returns ARRIVED, AGAIN, STUCK, SINGULAR or STOPPED.
     """
     work = mechanism.work
     size = path.present.shape[0]

@@ -107,7 +107,7 @@ class _Recording:
     def input(self, kind: int, index: int = 0, frame: int = 0) -> Recorded:
         """Return the input with a given source; it is created at first use.
 
-        `kind`, `which` and `frame` are the kind, the index and the frame of the source.
+        `kind`, `index` and `frame` are the kind, the index and the frame of the source.
         """
         source = kind, index, frame
         number = self._numbers.setdefault(source, len(self._numbers))

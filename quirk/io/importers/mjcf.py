@@ -89,6 +89,8 @@ def load_mjcf(
         connect(stack, bodies, names, with_limits, left_out, made)
     others = [*made.parts, *relations(model, bodies, made, names, left_out)]
     others += _gravity_compensation(model, bodies, names, gravity)
+    for cable in model.cables:
+        others += cable.couplings(bodies, names)
     if wanted:
         others += touching.contacts(candidates(model, wanted == "ground"), bodies, names, left_out)
     _note_omissions(model, left_out, bool(wanted))

@@ -14,6 +14,7 @@ from quirk.bodies import rotation
 from quirk.errors import InputError
 
 from .markup import LARGEST, parse, shortened
+from .mjcf_cables import expand_cables, text_of
 from .mjcf_expansion import check_expansion
 from .pose import Pose
 
@@ -40,6 +41,7 @@ class MjcfModel:
     mujoco : the module
     m, d : model and state, MuJoCo's MjModel and MjData
     file : name of the file, for messages
+    cables : elastic cables of the file
     """
 
     def __init__(self, path: Path, keyframe: int | str | None) -> None:
@@ -48,9 +50,11 @@ class MjcfModel:
         if root.tag not in ("mujoco", "mujocoinclude"):
             raise root.error("an MJCF file starts with <mujoco>")
         check_expansion(path, root)
+        has_cables, self.cables = expand_cables(root)
         with _quiet(self.mujoco) as warnings:
             try:
-                self.m = self.mujoco.MjModel.from_xml_path(str(path))
+                make = self.mujoco.MjModel
+                self.m = make.from_xml_string(text_of(root)) if has_cables else make.from_xml_path(str(path))
                 self.d = self.mujoco.MjData(self.m)
                 self._start(keyframe)
             except InputError:

@@ -215,7 +215,7 @@ def righted(system: System, start: State) -> State:
 def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
     """Return the joint with the largest misalignment of its frames, and the angle (rad).
 
-    None if it is below 90 degrees.
+    Returns None if the largest angle is below 90 degrees.
     """
     aligned = [(joint, ij, c) for joint, ij in system.model.joint_bodies for c in joint.aligned_axes]
     if not aligned:

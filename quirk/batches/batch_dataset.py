@@ -70,7 +70,7 @@ def dataset_of(
     varied : parameters that differ between members; they become coordinates, and vectors get an additional dimension
     outcomes : data of each member
     times : (nt,) output times, s
-    duration : s
+    duration : duration of the runs, s
     """
     from ..sweeps.dataset import RUN, dataset
 

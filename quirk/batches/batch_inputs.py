@@ -62,7 +62,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         return np.concatenate([np.zeros(0), *(np.ravel(values[k]) for values in self._values.values())])
 
     def put(self, name: str, values: np.ndarray) -> None:
-        """Set the input `name` of all members to `values` (count, ...), which are not validated."""
+        """Set the input `name` of all members to `values` (count, ...), which must already be validated."""
         self._values[name][...] = values
 
     def __getitem__(self, name: str) -> np.ndarray:

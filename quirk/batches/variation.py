@@ -68,7 +68,7 @@ def checked_variation(system: System, count: int, vary: Any) -> list[VariedNumbe
     Raises
     ------
     InputError
-        If a name is unknown, or an array has not the shape (count, ...).
+        If a name is unknown, or the shape of an array is not (count, ...).
     """
     if not isinstance(vary, Mapping):
         raise InputError(

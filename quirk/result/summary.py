@@ -47,7 +47,7 @@ def _remarks(remarks: Sequence[str]) -> str:
 def _segments(result: Result) -> list[str]:
     """Return a line, in a list, with the number of constraint rows in each segment of a run.
 
-    Empty for a single segment.
+    The list is empty for a single segment.
     """
     if len(result.segments) < 2:
         return []

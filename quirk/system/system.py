@@ -159,7 +159,7 @@ class System(Renamed):
     def closure(self) -> Closure | None:
         """Closure errors of redundant loops absorbed by `assemble`, by constraint and row.
 
-        None unless `assemble` was called with `closure_tolerance`.
+        The value is None unless `assemble` was called with `closure_tolerance`.
         """
         return self._closure
 

@@ -72,7 +72,9 @@ class Equilibrium(State):
     ----------
     time : time at which loads and drivers are evaluated, s
     touching : names of the closed unilateral constraints that carry a load
-    residual : largest acceleration relative to the accelerations that uncanceled loads would cause; 0 without loads
+    residual : largest acceleration relative to the accelerations that the loads would cause without mutual
+    cancellation;
+        0 without loads
     system : System with the constraints in `touching` closed
     """
 
@@ -90,7 +92,7 @@ class Equilibrium(State):
     def loads(self) -> dict[str, JointLoad]:
         """Force and torque of every active constraint by name, as returned by `System.joint_loads`.
 
-        Zero for open gaps.
+        The loads of open gaps are zero.
         """
         found = self.system.joint_loads(self, self.time)
         none = (

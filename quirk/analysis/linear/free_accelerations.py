@@ -21,7 +21,7 @@ LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return a bound of the accelerations along free coordinates that uncanceled loads would cause, kg^(1/2) m/s^2."""
+    """Return a bound of the accelerations along free coordinates without cancellation of loads, kg^(1/2) m/s^2."""
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 

@@ -54,7 +54,7 @@ class PathPoint:
     ----------
     value : value of the parameter
     free : basis of free coordinates at the state
-    size : norm of the accelerations that uncanceled loads would cause at this state
+    size : norm of the accelerations that the loads would cause at this state without mutual cancellation
     loaded : largest value of `size` along the path so far, the reference for residuals where all loads vanish
     """
 

@@ -126,7 +126,7 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the typical rate (1/s) of the motion that uncanceled loads would cause.
+    """Return the typical rate (1/s) of the motion that the loads would cause without mutual cancellation.
 
     It is the square root of the largest acceleration divided by the characteristic length of the system.
     """

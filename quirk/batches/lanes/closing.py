@@ -105,7 +105,7 @@ def close_row(
 
 @kernel
 def unit(zero: Any, component: int) -> Any:
-    """Return the unit vector along an inertial axis in all lanes; `zero` is the zero of all lanes."""
+    """Return the unit vector along an inertial axis in all lanes; `zero` is a SIMD vector of zeros."""
     one = zero + 1.0
     if component == 0:
         return one, zero, zero

@@ -96,8 +96,8 @@ def applied_in_lanes(
     ----------
     inputs, sides : inputs of the laws of the eight members, and integers of the frames of the laws
     settled : true at the end of a step, where the reference angles for counting full turns are updated
-    probes : records of user functions; `group` is the index of the group of members, `stage` that of the stage, and
-        `before` the start time of the step, s; see `probe`
+    probes : records of user functions; `group` is the index of the group of members, `stage` the index of the stage,
+        and `before` the start time of the step, s; see `probe`
     notes : flags, in which ABRUPT is set if a user function may have jumped in the step
     """
     for block in range(kin.shape[0] // KIN):

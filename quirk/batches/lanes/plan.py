@@ -149,9 +149,9 @@ def _forest(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, list[int]]]]:
     """Return the integers and the primitives of each joint of a spanning forest, from the ground outward.
 
-    `n` is the number of bodies. The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as
-    in `LanePlan.rows`. Joints in `trees` that would close a loop are added to `loops`. A body without a path of joints
-    to the ground is connected with it by a joint without rows, which has six degrees of freedom.
+    The integers are CHILD to ROTATIONS (`quirk.batches.lanes.records`), the primitives as in `LanePlan.rows`. Joints in
+    `trees` that would close a loop are added to `loops`. A body without a path of joints to the ground is connected
+    with it by a joint without rows, which has six degrees of freedom.
     """
     n = len(model.mass)
     left, reached = list(trees), {n}

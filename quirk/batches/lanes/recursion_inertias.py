@@ -8,7 +8,7 @@ point are
 
     M a + H alpha + f,   H^T a + J alpha + m.
 
-Accelerations of points are relative to free fall; the acceleration of the ground is minus the gravitational one.
+Accelerations of points are relative to free fall; the ground has minus the gravitational acceleration.
 
 Index arguments are the elements of flat arrays at which the data of a link begin: n in `numbers`
 (constants), o in `links` (work), k and p in `kin` (kinematics of the body and of the parent), l in `load_` (applied

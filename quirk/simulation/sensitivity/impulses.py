@@ -92,8 +92,8 @@ def after_impulse(
 def _refuse_friction(system: System, before: Stretch, after: Stretch) -> None:
     """Raise an InputError if a contact that closes has friction.
 
-    Its impulses depend on the slip, even if they are zero. `before` and `after` are the intervals of steps at the
-    event.
+    Variations across its impulses depend on the slip, even if the impulses are zero. `before` and `after` are the
+    intervals of steps at the event.
     """
     names = {guard.key[0] for guard in before.hit if isinstance(guard.key, tuple)} | {*after.resting.pushing}
     for force in system.forces:

@@ -29,7 +29,7 @@ class BeamView:
     ----------
     of : Beam
     arc_length : (N + 1,) unloaded arc length of the nodes, m
-    middle_arc_length : (N,) unloaded arc length of the middles of the segments, m
+    middle_arc_length : (N,) unloaded arc length of the midpoints of the segments, m
 
     Examples
     --------
@@ -77,9 +77,9 @@ class BeamView:
 
     @cached_property
     def strains(self) -> np.ndarray:
-        """Strains (nt, N, 6): extension and shear along y and z, dimensionless.
+        """Strains (nt, N, 6): extension and shear along y and z, dimensionless, then twist and curvatures, 1/m.
 
-        Twist and curvatures about y and z, 1/m.
+        Curvatures are about y and z.
         """
         return self._coordinates(0)
 

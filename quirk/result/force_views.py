@@ -275,9 +275,9 @@ class FrictionView(ForceView):
         return np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
 
     def _redundant_in(self, segment: Segment) -> bool:
-        """Whether a joint sticks without a constraint row, because other friction and constraints already hold it.
+        """Whether a joint sticks in a segment without a constraint row, because other constraints already hold it.
 
-        The force law is not active in the segment, and the element has no constraint row.
+        The constraints may be rows of other friction elements. The force law is not active in the segment.
         """
         enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
         return enabled and not isinstance(self.of.on, Unilateral) and self.of.on.name in segment.active

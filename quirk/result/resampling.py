@@ -128,8 +128,8 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `inner` are the indices of the times that lie between outputs. Where outputs are
-    closely spaced, the interpolants use accelerations only, because jerk and snap are expensive with force elements.
+    `inner` are the indices of the times that lie between outputs. Where outputs are closely spaced, the interpolants
+    use accelerations only, because jerk and snap are expensive with force elements.
     """
     if not len(inner):
         return

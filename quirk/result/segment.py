@@ -178,10 +178,7 @@ class Segment:
 
     @cached_property
     def derivatives(self) -> VelocityDerivatives:
-        """Accelerations and their time derivatives, up to snap if available for all constraints.
-
-        See `Differentiator`.
-        """
+        """Accelerations and their time derivatives, up to snap if these are available for all constraints."""
         return self._differentiator().along(self.time, self.flat, self.angles_read)
 
     @cached_property

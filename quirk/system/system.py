@@ -579,7 +579,7 @@ class System(Renamed):
         Returns
         -------
         SliderMechanism
-            `.state` is the pose after dragging, for ``simulate(initial_state=...)`` or `assemble`.
+            View with the present state, `.state`, which can be passed to ``simulate(initial_state=...)`` or `assemble`.
 
         Raises
         ------

@@ -237,7 +237,10 @@ def components(friction: StickSlip) -> list[tuple[SlipComponent, int]]:
 
 
 def _ahead(friction: StickSlip, rub: SlidingContact, level: float) -> Reading | SlipAhead:
-    """Return the watched quantity "slip in the direction of sliding minus `level`", m/s; `rub` is the sliding state."""
+    """Return the watched quantity of an event: the slip in the direction of sliding minus `level`, m/s.
+
+    `rub` is the sliding state of the friction element.
+    """
     if friction.takes == CONSTANT:
         return SlipAhead(friction, rub.direction[0], -level)
     return Reading(friction, "ahead", None, level)

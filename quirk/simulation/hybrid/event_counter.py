@@ -15,7 +15,7 @@ class EventCounter:
 
     Parameters
     ----------
-    sources : number of events and contacts, each of which may occur a few times at one time
+    sources : number of events and contacts; each may occur a few times at the same instant
 
     Attributes
     ----------

@@ -73,8 +73,7 @@ class Equilibrium(State):
     time : time at which loads and drivers are evaluated, s
     touching : names of the closed unilateral constraints that carry a load
     residual : largest acceleration relative to the accelerations that the loads would cause without mutual
-    cancellation;
-        0 without loads
+        cancellation; 0 without loads
     system : System with the constraints in `touching` closed
     """
 

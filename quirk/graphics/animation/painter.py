@@ -90,7 +90,7 @@ class Painter:
     half : half width of the image, m
     arrows : half the length scale of arrows and coils, m
     box : lowest and highest corner (3,) of the displayed box, relative to the anchor, m; it bounds planes fixed to
-    bodies
+        bodies
     """
 
     def __init__(self, ax: Any, scene: Scene, camera: Camera, half: float, arrows: float, box: Box) -> None:

@@ -18,7 +18,7 @@ class LeftOut:
         self._found.setdefault(omission, {})[location] = None
 
     def note_unread(self, root: Element, reasons: Mapping[str, str]) -> None:
-        """Record all elements and attributes of a file that were not read as omissions.
+        """Record as omissions all elements and attributes of a file that were not read.
 
         `reasons` are explanations by tag.
         """

@@ -114,7 +114,7 @@ class SdfJoints:
             yield self._short(parent), self._short(child)
 
     def note_apart(self) -> None:
-        """Record joints whose declared parent frame differs from the joint frame as omissions."""
+        """Record as omissions the joints whose declared parent frame differs from the joint frame."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
             parent = frames.full(element, scope, element.needed("parent").word())

@@ -48,7 +48,7 @@ def between_links(
 ) -> Iterator[Candidate]:
     """Yield pairs of geometries that can be in contact, each with its coefficient of friction or None.
 
-    The geometries of a pair are on different bodies, which are not connected by a joint, and in different groups.
+    The geometries of a pair are on different bodies, which are not connected by a joint, and not in the same group.
 
     Parameters
     ----------

@@ -3,10 +3,10 @@
 MuJoCo before version 4 expands <composite type="cable"> to a chain of n - 1 bodies between n vertices, with the x axis
 of each body along its edge. Here the chain is written into the file before MuJoCo reads it. The plugin applies a torque
 K (w0 - w) / L between neighbors, where w is the rotation vector from one body to the next, w0 its value in the file, L
-the length of the first of both, and K = diag(G J, E I_y, E I_z) with the moduli G (`twist`) and E (`bend`).
+the length of the first body, and K = diag(G J, E I_y, E I_z) with the moduli G (`twist`) and E (`bend`).
 
-A bushing has the same stiffness, and an energy; for large rotations about several axes between neighbors the torque of
-the plugin has none, and differs from that of the bushing in the second order of the rotation.
+A bushing of the same stiffness replaces it. Its torque is conservative. The torque of the plugin is not, if neighbors
+rotate about several axes; the two differ by terms of second order in the rotation.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PARALLEL = 1e-14
 
 @dataclass(frozen=True)
 class Cable:
-    """Elasticity of a cable.
+    """Torsional and bending elasticity of a cable between neighboring bodies.
 
     Attributes
     ----------
-    links : names of its n - 1 bodies
-    stiffness : (n - 2, 3) torsional stiffness about x, y and z between neighbors, N m/rad
-    rest : (n - 2, 3) rotation vector from each body to the next without load, rad
+    links : names of the n - 1 bodies, n being the number of vertices
+    stiffness : (n - 2, 3) rotational stiffness about x, y and z between neighbors, N m/rad
+    rest : (n - 2, 3) unloaded rotation vector from each body to the next, rad
     """
 
     links: list[str]
@@ -50,7 +50,7 @@ class Cable:
     rest: np.ndarray
 
     def couplings(self, bodies: Bodies, names: DescriptionNames) -> Iterator[Bushing]:
-        """Yield the elastic elements between neighbors."""
+        """Yield a bushing for each pair of neighboring bodies."""
         for (one, two), stiffness, rest in zip(pairwise(self.links), self.stiffness, self.rest, strict=True):
             (body_i, i), (body_j, j) = bodies.place(one), bodies.place(two)
             yield Bushing(
@@ -60,7 +60,13 @@ class Cable:
 
 
 def expand_cables(root: Element) -> tuple[bool, list[Cable]]:
-    """Replace cables by chains of bodies in an MJCF file, and return whether there are any, and which are elastic."""
+    """Replace the cables of an MJCF file by chains of bodies.
+
+    Returns
+    -------
+    expanded : whether the file has cables
+    cables : elasticity of each elastic cable
+    """
     composites = [element for element in root.walk() if element.tag == "composite" and element.get("type") == "cable"]
     if not composites:
         return False, []
@@ -73,13 +79,13 @@ def expand_cables(root: Element) -> tuple[bool, list[Cable]]:
 
 
 def text_of(element: Element) -> str:
-    """Return an element as XML text."""
+    """Return an element as an XML string."""
     attributes = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
     return f"<{element.tag}{attributes}>{''.join(map(text_of, element.children))}</{element.tag}>"
 
 
 def _plugin_instances(root: Element) -> dict[str, Element]:
-    """Remove the cable plugin from the extensions of the file; return its instances by name."""
+    """Remove the cable plugin from the extensions of a file and return its instances by name."""
     found = {}
     for extension in root.all("extension"):
         for plugin in [plugin for plugin in extension.all("plugin") if plugin.get("plugin") == PLUGIN]:
@@ -89,7 +95,7 @@ def _plugin_instances(root: Element) -> dict[str, Element]:
 
 
 def _make_absolute(root: Element) -> None:
-    """Make the paths in the file absolute, because MuJoCo gets its text without a folder."""
+    """Make all paths in a file absolute, because MuJoCo reads the file from a string, without a folder."""
     compiler = Element(root.file, "compiler", {"assetdir": ""}, root.line, root)
     root.children.insert(0, compiler)
     for element in root.walk():
@@ -100,11 +106,11 @@ def _make_absolute(root: Element) -> None:
 
 
 class _Chain:
-    """The bodies of one cable.
+    """Chain of bodies that replaces a cable.
 
     Parameters
     ----------
-    composite : its element
+    composite : <composite> element of the cable
     instances : instances of the cable plugin by name
     """
 
@@ -158,7 +164,7 @@ class _Chain:
         return vertices
 
     def _section_moments(self) -> np.ndarray:
-        """Return the torsion constant and both second moments of area (3,), m^4, of the cross section."""
+        """Return the torsion constant and the second moments of area about y and z of the cross section (3,), m^4."""
         kind, size = self._geom.get("type"), (self._geom.get("size") or "").split()
         if kind in ("capsule", "cylinder") and size:
             r = float(self._geom.vector("size", len(size))[0])
@@ -174,7 +180,7 @@ class _Chain:
         )
 
     def _elasticity(self, instances: dict[str, Element]) -> Cable | None:
-        """Return the elasticity of the cable, or None if it has none."""
+        """Return the elasticity of the cable, or None without the cable plugin."""
         plugin = self._of.one("plugin")
         if plugin is None:
             return None
@@ -192,14 +198,14 @@ class _Chain:
         return Cable([self._name("B_", k) for k in range(len(self._lengths))], stiffness, np.reshape(rest, (-1, 3)))
 
     def _relative(self, k: int) -> np.ndarray:
-        """Return the orientation (4,) of body k in body k - 1."""
+        """Return the unit quaternion (4,) of body k relative to body k - 1."""
         return rotation.multiply(rotation.conjugate(self._turns[k - 1]), self._turns[k])
 
     def _name(self, kind: str, k: int) -> str:
         return f"{self._prefix}{kind}{self._numbers[k]}"
 
     def replace(self, composite: Element) -> None:
-        """Put the bodies in place of the element, and exclude contacts of neighbors."""
+        """Replace the element `composite` by the bodies, and exclude contacts between neighbors."""
         parent, root = composite.parent, composite.root
         assert parent is not None
         bodies = [self._body(k) for k in range(len(self._lengths))]
@@ -212,7 +218,7 @@ class _Chain:
         root.children.append(contact)
 
     def _body(self, k: int) -> Element:
-        """Return the element of body k."""
+        """Return the <body> element of body k."""
         last = len(self._lengths) - 1
         if k == 0:
             turn = self._of.vector("quat", 4, [1.0, 0.0, 0.0, 0.0])
@@ -259,10 +265,10 @@ class _Chain:
 
 
 def _orientations(tangents: np.ndarray) -> list[np.ndarray]:
-    """Return the orientations (4,) of bodies with x along the unit tangents (k, 3).
+    """Return unit quaternions (4,) of bodies whose x axes are along the unit tangents (k, 3).
 
-    The y axis of the first body is in the plane of its edge and the next one, and is transported along the curve
-    without twist. If these edges are parallel, each body has an orientation that depends on its own tangent only.
+    The y axis of the first body is in the plane of the first two edges, and is transported along the curve without
+    twist. If the two edges are parallel, the orientation of each body depends on its tangent only.
     """
     binormal = np.cross(tangents[0], tangents[1]) if len(tangents) > 1 else np.zeros(3)
     if np.linalg.norm(binormal) <= PARALLEL:
@@ -280,7 +286,7 @@ def _orientations(tangents: np.ndarray) -> list[np.ndarray]:
 
 
 def _along(tangent: np.ndarray) -> np.ndarray:
-    """Return an orientation (4,) with the x axis along a unit vector."""
+    """Return the unit quaternion (4,) of a frame whose x axis is along a unit vector."""
     x, y, z = tangent
     q = np.array([1.0 + x, 0.0, -z, y]) if x > 0 else np.array([y, z, 0.0, 1.0 - x])
     return q / np.linalg.norm(q)

@@ -193,9 +193,9 @@ def _gravity_compensation(
 
 
 def _note_omissions(model: MjcfModel, left_out: LeftOut, with_contacts: bool) -> None:
-    """Record as omissions all other properties of the MuJoCo model that affect the motion.
+    """Record parts of a MuJoCo model that are not imported, such as nonlinear springs, sensors and fluid forces.
 
-    `with_contacts` is whether contacts are imported.
+    Contacts of geoms are recorded unless `with_contacts`, which is whether they are imported.
     """
     m, name = model.m, model.name
     for what, array, kind in (

@@ -148,7 +148,10 @@ def _check_violation(
 
 
 def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentStateError:
-    """Return an InconsistentStateError whose message consists of the violation, its possible cause, and the remedy."""
+    """Return an InconsistentStateError from the parts of its message.
+
+    `violation` states what is violated, `placed` the possible cause, and `remedy` what to correct.
+    """
     error = InconsistentStateError(f"{violation}{placed}{remedy}, {CURE}")
     error.violation = violation + remedy
     return error

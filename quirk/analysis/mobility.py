@@ -214,10 +214,10 @@ def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
 def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
     """Return the number of null motions (f, n, 6) that are blocked by the constraints at second order.
 
-    `idle` (k, m) are the null multipliers, which exert no load. A velocity z extends to a finite motion only if A a =
-    b(z) has a solution, that is, if lambda . b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J.
-    Discrete Math. 9 (1996)). Each condition is a quadratic form in z. If a form has no negative eigenvalue, z must be
-    orthogonal to the eigenvectors with positive eigenvalues.
+    `solver` evaluates the constraints at a state and time t, s. `idle` (k, m) are the null multipliers, which exert no
+    load. A velocity z extends to a finite motion only if A a = b(z) has a solution, that is, if lambda . b(z) = 0 for
+    all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each condition is a quadratic
+    form in z. If a form has no negative eigenvalue, z must be orthogonal to the eigenvectors with positive eigenvalues.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
@@ -254,7 +254,7 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
 
 
 def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
-    """Return the names of motors whose coordinate is constant in all allowed motions (f, n, 6)."""
+    """Return the names of motors whose coordinate is constant in all f allowed `motions` (f, n, 6) of n bodies."""
     moving = [Kinematics.of(replace(state, velocity=m[:, :3], angular_velocity=m[:, 3:])) for m in motions]
     motors = [(force, rows) for force, rows in model.forces if isinstance(force, Actuated | Controller)]
 

@@ -66,7 +66,7 @@ class Batch:
 
     Attributes
     ----------
-    system : System
+    system : system common to all members, as passed by the caller
     count : number of members
     state : BatchState
         Present states: arrays (count, n, ...), which may be written to.

@@ -41,6 +41,12 @@ OF_TURNS = ("angle", "rotation", "")
 class BatchObservation:
     """Function without arguments that returns the present values (count, k) of k quantities of all members.
 
+    Parameters
+    ----------
+    batch : Batch
+    names : names of the quantities
+    alike : whether joint frames are equal in all members, so that all members are evaluated together
+
     Attributes
     ----------
     names : tuple of str, names of the quantities

@@ -49,7 +49,7 @@ class BuiltMembers:
     system : one of the systems
     plan : tables for the computation of this system in SIMD lanes
     solver : compiled solver of the system
-    runs : LaneRuns, integrator of all lanes
+    runs : integrator of all lanes
     """
 
     def __init__(self, system: System, plan: LanePlan, solver: Any, runs: LaneRuns) -> None:

@@ -35,7 +35,7 @@ class LaneMembers:
     ----------
     solver : compiled solver of the system of the batch
     numbers : parameters of all members
-    runs : LaneRuns, integrator of all lanes
+    runs : integrator of all lanes
     axes : (count, k, 2, 3) aligned axes of the joints of each member, or (1, k, 2, 3) for all; see `aligned_axes`
     """
 

@@ -15,7 +15,7 @@ class TurnTracker:
 
     Parameters
     ----------
-    joints : CountedJoints
+    joints : the K joints with their bodies and frames
     states : (m, n, 13) initial states of n bodies
     angles : angles (m, 3), rad, of joints by name; the initial numbers of turns are those nearest to these angles
     step : size of the steps, s; the change of an angle in a step must be within half a turn of its linear extrapolation

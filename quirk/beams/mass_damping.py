@@ -19,7 +19,9 @@ class MassDamping(ForceElement):
     Parameters
     ----------
     name : str
+        Unique in a system.
     body : Body
+        The damped body.
     rate : float
         Ratio of the load to the momentum, 1/s.
     """

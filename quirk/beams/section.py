@@ -55,10 +55,13 @@ class Section(Immutable):
     Attributes
     ----------
     stiffness, inertia : (6, 6)
+        Stiffness matrix K and mass matrix per unit length, as full matrices.
     mass : float
+        Mass per length, kg/m.
     center : (3,)
         Center of mass of the section relative to the beam's axis, m.
     outline : (k, 2)
+        Corners of the outline (y, z), m.
 
     Raises
     ------

@@ -37,7 +37,9 @@ class BeamSegment(ForceElement):
     Parameters
     ----------
     name : str
+        Unique in a system.
     body_i, body_j : Body
+        Bodies at the start and at the end of the segment.
     frame_i, frame_j : Frame
         Nodes at the ends of the segment, in body coordinates, with x along the beam.
     length : float

@@ -144,7 +144,10 @@ class Quantity(ForceElement):
         return *super().structure, *coordinates, *(frame_numbers(frame).tobytes() for frame in frames)
 
     def as_law(self, traced: bool) -> Quantity:
-        """Return the quantity itself, because `coordinate` already calls a compilable copy of a user function."""
+        """Return the quantity itself, because `coordinate` already calls a compilable copy of a user function.
+
+        `traced` is unused.
+        """
         return self
 
     def __str__(self) -> str:
@@ -156,7 +159,7 @@ class Gap(ForceElement):
 
     Parameters
     ----------
-    constraint : Unilateral
+    constraint : the unilateral constraint
     number : index of the gap in the constraint
     slack : offset that is added to the gap, m or rad
     relation : gap function that replaces the constraint's, for one face or edge of a bounded surface; or None
@@ -228,7 +231,10 @@ class Gap(ForceElement):
         return [] if self.of_source is None else [self.of_source]
 
     def as_law(self, traced: bool) -> Gap:
-        """Return the quantity itself, because the gap function already is a compilable copy of a user function."""
+        """Return the quantity itself, because the gap function already is a compilable copy of a user function.
+
+        `traced` is unused.
+        """
         return self
 
     def __str__(self) -> str:

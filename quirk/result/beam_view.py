@@ -27,7 +27,7 @@ class BeamView:
 
     Attributes
     ----------
-    of : Beam
+    of : the beam
     arc_length : (N + 1,) unloaded arc length of the nodes, m
     middle_arc_length : (N,) unloaded arc length of the midpoints of the segments, m
 

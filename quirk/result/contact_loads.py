@@ -57,7 +57,7 @@ class ContactLoads:
     ----------
     system : System
     gaps : all gaps and slip components of the system
-    segment : Segment
+    segment : segment of the result in which the loads are evaluated
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ class ForceView:
 
     Attributes
     ----------
-    of : the force element
+    of : the force element of the system; events may replace it during the run
     """
 
     def __init__(self, result: Result, element: ForceElement) -> None:
@@ -90,14 +90,15 @@ class ForceView:
     def force(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the force (nt, 3), N, on the body of one end of the element, by default the last.
 
-        `frame` selects its axes: "inertial", or "i" or "j" for the axes of body i or j.
+        `end` is the index of the body among the bodies on which the element acts. `frame` selects the axes: "inertial",
+        or "i" or "j" for the axes of body i or j.
         """
         return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame on this body.
 
-        `frame` is as for `force`; `end` is by default the last.
+        `frame` and `end` are as for `force`; by default the body is the last.
         """
         end = self._end(end)
         load = self.exerted.loads[:, end, 0]

@@ -40,7 +40,7 @@ def hermite_interpolants(
 
 
 def _basis(k: int, n: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a basis polynomial of Hermite interpolation, and its derivative, at points x.
+    """Return a basis polynomial of Hermite interpolation, and its derivative, at points x from 0 to 1.
 
     The polynomial has degree 2 n - 1; its k-th derivative is 1 at x = 0, and all other derivatives below n are zero at
     x = 0 and 1. The polynomial is x^k / k! (1 - x)^n (1 + n x + ... + C(n + j - 1, j) x^j + ...), j < n - k.

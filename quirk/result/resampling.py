@@ -34,7 +34,7 @@ class ResampledResult(Result):
     Attributes
     ----------
     run : Result
-        The original run.
+        The result of the run from which this result is interpolated.
     uncertainty : (nt,)
         Estimated interpolation error of positions, m, or of rotations, rad, times the characteristic length of the
         system; zero at recorded times. It is the difference from an interpolation with one derivative less.
@@ -96,8 +96,8 @@ def at(run: Result, t: Any, side: str = "after") -> ResampledResult:
 def _rows(output_times: np.ndarray, times: np.ndarray, side: str) -> np.ndarray:
     """Return the index (nt,) of the last output at or before each of `times`.
 
-    At an event there are two outputs; `side` selects the one "before" or "after" it. `output_times` are the output
-    times.
+    At an event there are two outputs; `side` selects the one "before" or "after" it. `output_times` are the times
+    of all outputs, s.
     """
     last = np.searchsorted(output_times, times, side="right") - 1
     first = np.searchsorted(output_times, times, side="left")

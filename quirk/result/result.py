@@ -79,7 +79,7 @@ class Result(Renamed, ResultOutput):
 
     Attributes
     ----------
-    system : System
+    system : the simulated system
     segments : consecutive time intervals, each with a constant set of active parts
     statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"

@@ -85,7 +85,7 @@ class StickingLoads:
     ----------
     system : System
     gaps : all gaps and slip components of the system
-    segment : Segment
+    segment : segment of the result in which the loads are evaluated
     contacts : loads of its contacts, or None for systems without contacts
     """
 
@@ -160,8 +160,9 @@ class StickingLoads:
     ) -> tuple[list[int], list[int], np.ndarray]:
         """Return the rows without a row of the model, and the multipliers that balance a unit force along each.
 
-        The rows are given by their indices among all r rows and among all gaps and slip components; the multipliers are
-        (d, m) for d such rows.
+        `lanes` is the state, in the solver's memory layout, at time t (s); `opening` contains the force directions of
+        all gaps and slip components. The rows are given by their indices among all r rows and among all gaps and slip
+        components; the multipliers are (d, m) for d such rows.
         """
         rows = [
             (number, own) for member in self._members for number, own in zip(member.numbers, member.own, strict=True)
@@ -204,8 +205,9 @@ class StickingLoads:
     def _least(self, members: Sequence[_Member], present: np.ndarray, ways: np.ndarray) -> np.ndarray:
         """Return the forces (d,) along the rows of a group without a row of the model.
 
-        All forces along the r rows of its members, `present` (r,) + `ways` (r, d) z, have least norm within the limits
-        of friction or, if none are within the limits, least norm.
+        `present` (r,) are the forces along the r rows of its members without the forces z (d,), and `ways` (r, d) the
+        changes per unit of each. The sum `present` + `ways` z has least norm within the limits of friction or, if none
+        is within the limits, least norm.
         """
         scale, row = np.ones(len(present)), 0
         places, coefficients, limits = list[int](), list[float](), list[float]()

@@ -28,7 +28,8 @@ class Environment(gymnasium.Env):
     Attributes
     ----------
     run : Run of the present episode
-    observation_space, action_space : gymnasium.spaces.Box
+    observation_space : Box of unbounded float64 observations
+    action_space : Box of float32 actions, with the bounds of the inputs
     """
 
     def __init__(

@@ -112,7 +112,7 @@ def gym_environment(
 
 
 def checked_bounds(system: System, actions: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return lower and upper bounds of each input, by name."""
+    """Return lower and upper bounds of each input by name, from the argument `actions` of `gym_environment`."""
     if isinstance(actions, str) or not isinstance(actions, Iterable):
         raise InputError(f'{OWNER}: actions must be bounds by name, such as {{"drive": (-10, 10)}}; got {actions!r}')
     given = actions if isinstance(actions, Mapping) else dict.fromkeys(actions)
@@ -126,7 +126,10 @@ def checked_bounds(system: System, actions: Any) -> dict[str, tuple[np.ndarray, 
 
 
 def _bounds(entry: LoopInput, bounds: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper bounds of an input, as arrays of its shape."""
+    """Return lower and upper bounds of an input, as arrays of its shape.
+
+    `bounds` is the pair passed by the user, or None for the limits of the actuator.
+    """
     argument = f"the bounds of {entry.element} in actions"
     if bounds is None:
         bounds = entry.limits

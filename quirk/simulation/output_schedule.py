@@ -23,7 +23,7 @@ FEWEST_STEPS, MOST_STEPS = 100, 1e10
 def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
     """Return the output times (s), or None if all steps are stored.
 
-    `output` is the user's argument: an interval, s, a list of times, or None.
+    `output` is the user's argument: an interval, s, a list of times, or None. The run is from `start` to `end`, s.
     """
     if output is None:
         return None
@@ -44,7 +44,8 @@ def output_times(output: Any, start: float, end: float) -> np.ndarray | None:
 def checked_step(owner: str, method: str, step: Any, rtol: Any, atol: Any, duration: float) -> float | None:
     """Return the fixed step size (s), or None if steps are adaptive.
 
-    `step`, `method`, `rtol` and `atol` are the user's arguments, and `duration` (s) is the duration of the run.
+    `step`, `method`, `rtol` and `atol` are the user's arguments, `duration` (s) is the duration of the run, and `owner`
+    the name of the caller in errors.
 
     Raises
     ------
@@ -76,7 +77,8 @@ def checked_breaks(
 ) -> Breaks:
     """Return the times at which steps must end, with the largest step size; the duration (s) may be infinite.
 
-    `breaks` and `max_step` are the user's arguments.
+    `breaks` and `max_step` are the user's arguments, `start` is the initial time, s, `step` the fixed step size, s, or
+    None, and `owner` the name of the caller in errors.
     """
     longest = np.inf
     if max_step is not None:

@@ -85,7 +85,7 @@ class Run:
 
     Attributes
     ----------
-    system : System
+    system : the simulated system, with force elements whose inputs can be set
 
     Raises
     ------

@@ -109,6 +109,8 @@ def place_of(element: ForceElement, argument: str) -> int:
 def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> list[LoopInput]:
     """Return the inputs called `names`; inputs of the same force element refer to the same object.
 
+    `owner` is the name of the caller in errors.
+
     Raises
     ------
     InputError
@@ -154,7 +156,7 @@ def _example(part: Any) -> str:
 
 
 def checked_input(system: System, name: Any, owner: str = "Run") -> LoopInput:
-    """Return the input called `name`; an InputError is raised if there is no such input."""
+    """Return the input called `name`; an InputError that names the caller `owner` is raised if there is none."""
     return checked_inputs(system, [name], owner)[0]
 
 

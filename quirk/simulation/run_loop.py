@@ -68,10 +68,11 @@ def computed(
     system : System
     state : initial state
     factory : factory of run objects, one for each set of active constraints and forces
+    sampler : calls of the system's sampled functions
     checkpoint : checkpoint from which the run is continued, or None
     progress : whether a progress line is shown; None for the default
     varied : parameters of sensitivities or, with an objective, of its gradient
-    objective : Objective, or None
+    objective : scalar function of the run whose gradient is computed, or None for no gradient
     """
     course = _SimulatedRun(system, state, factory, sampler, checkpoint)
     try:

@@ -105,7 +105,7 @@ def _turns(quantity: Quantity | Gap, joints: Any) -> tuple[int, int, float, floa
     """Return the index of a joint, an axis, a sign, a factor and an offset for a quantity with counted turns.
 
     The joint angle about the axis is the sum (sign 1) or the difference (sign -1) of the joint's two polar angles; the
-    quantity is the factor times this angle, plus the offset.
+    quantity is the factor times this angle, plus the offset. `joints` are the joints with counted turns.
     """
     factor, offset = 1.0, 0.0
     if isinstance(quantity, Gap):

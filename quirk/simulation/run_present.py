@@ -33,7 +33,7 @@ class Present:
     Parameters
     ----------
     system : System
-    run : HybridRun
+    run : the run whose state is read
     observers : solvers for derived quantities at the present inputs
     """
 
@@ -72,7 +72,7 @@ class SampledState:
 
     Parameters
     ----------
-    present : Present
+    present : state of the run as a result with a single time
     """
 
     def __init__(self, present: Present) -> None:

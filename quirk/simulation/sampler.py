@@ -80,7 +80,7 @@ class Sampler:
 
         Parameters
         ----------
-        run : HybridRun
+        run : the run to which the inputs belong
         serve : function that connects a solver to the inputs
         functions : user functions called by the run in addition to those of the model
         """

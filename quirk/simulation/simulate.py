@@ -185,7 +185,7 @@ def simulate(
 
 
 def _with_output(breaks: Any, times: np.ndarray | None, objective: Any) -> Any:
-    """Return the times at which steps must end: the user's breaks and, with an objective, the output times."""
+    """Return the times at which steps must end: the user's breaks and, with an objective, the output `times`, s."""
     if objective is None:
         return breaks
     if not isinstance(objective, Objective):

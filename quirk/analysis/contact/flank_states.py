@@ -88,8 +88,9 @@ class FlankStates:
 def _side(flanks: Flanks, before: int, crossed: Mapping[tuple[str, str], int], x: float, rate: float) -> int:
     """Return the flank in contact after events: 1 or -1, or 0 in the free play.
 
-    `before` is the flank in contact before the events, and `crossed` are the crossings of event functions. `x` is the
-    coordinate (deviation from the middle of the play), and `rate` its rate.
+    `before` is the flank in contact before the events. `crossed` contains, for each event function that crosses zero,
+    the flank to which it belongs, by name of the element and kind of event. `x` is the coordinate, rad or m (deviation
+    from the middle of the play), and `rate` its rate.
     """
     if (flanks.name, MEETS) in crossed:
         return crossed[flanks.name, MEETS]

@@ -251,8 +251,8 @@ class Gaps:
     ) -> np.ndarray:
         """Return the second time derivatives of gaps and the rates of slip components, (c,).
 
-        `which` are the c indices among all gaps and slip components. `accelerations` (n, 6) are linear, m/s^2, in the
-        inertial frame, and angular, rad/s^2, in body axes.
+        `t`, `y` and `angles` are as for `at`. `which` are the c indices among all gaps and slip components.
+        `accelerations` (n, 6) are linear, m/s^2, in the inertial frame, and angular, rad/s^2, in body axes.
         """
         model = self._system.model
         kin = Kinematics.of(model.carried.state(y))

@@ -124,7 +124,7 @@ class RopeStates:
 
 
 class _Instant:
-    """Tensions and slip of a rope at one time, which determine its new contact state."""
+    """Tensions and slip of an elastic rope at a state and time t, s, which determine its new contact state."""
 
     def __init__(self, system: System, rope: ElasticRope, t: float, state: State) -> None:
         self.rope, self._t = rope, t
@@ -136,7 +136,10 @@ class _Instant:
         self._fastest = float(np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max())
 
     def quantities(self, states: tuple[int, ...]) -> dict[str, tuple[float, float]]:
-        """Return value and rate of each coordinate of the rope, by name, if its stops have the given states."""
+        """Return value and rate of each coordinate of the rope, by name, if its stops have the given states.
+
+        A state is STICKS, AHEAD, BACK or FREE, one for each stop with friction.
+        """
         acts = exerted(self.rope.in_state(states), self._rows, self._moving, self._t, 0, {}, self._internal)
         return {
             name: (float(x[0]), float(x[1])) for name, x in zip(self.rope.coordinates, acts.coordinates, strict=True)
@@ -148,7 +151,10 @@ class _Instant:
         return self.quantities((STICKS,) * len(self.rope.sections.stops))["stretch"][0]
 
     def check(self, states: tuple[int, ...]) -> None:
-        """Raise a SwitchingError if friction cannot balance the initial tensions."""
+        """Raise a SwitchingError if friction cannot balance the initial tensions.
+
+        `states` contains the state of each stop, as for `quantities`.
+        """
         now = self.quantities(states)
         for stop in self.rope.sections.stops:
             one, two = self._tensions(now, stop)

@@ -30,7 +30,13 @@ NO_PUSH = 1e-9
 
 
 class ContactForce(Gap):
-    """Force of a unilateral constraint along one of its gaps, as an internal variable with rate zero."""
+    """Force of a unilateral constraint along one of its gaps, as an internal variable with rate zero.
+
+    Parameters
+    ----------
+    constraint : the unilateral constraint
+    number : index of the gap in the constraint
+    """
 
     internal = ("push",)
     aside: tuple[str, ...] = ("title", "turned_joint", "label", "constraint", "number")
@@ -45,11 +51,14 @@ class ContactForce(Gap):
     number: int
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return the contact force along the gap, N or N m."""
+        """Return the contact force along the gap, N or N m.
+
+        It does not depend on the time `t`, s, nor on the gap `x` and its `rate`.
+        """
         return self.push
 
     def internal_rates(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return zero: the contact force is constant during a motion."""
+        """Return zero: the contact force is constant during a motion; arguments as for `along`."""
         return 0.0
 
 
@@ -120,7 +129,8 @@ class Pushes:
     def closed(self, system: System, x: np.ndarray) -> System:
         """Return a copy of `system` in which the gaps with a positive contact force in `x` (c,) are kept closed.
 
-        These gaps become rows of bilateral constraints. `system` is the system without elements for contact forces.
+        The forces are in N or N m. These gaps become rows of bilateral constraints. `system` is the system without
+        elements for contact forces.
         """
         rows = {
             one.constraint.name: one.constraint.closed[one.number]

@@ -25,7 +25,8 @@ def units_of(A: np.ndarray, poses: int, velocities: int, rate: float) -> np.ndar
     ----------
     A : (F, F) over poses, velocities and internal variables, in this order
     poses, velocities : numbers of these states
-    rate : typical rate, 1/s; derivatives of accelerations much smaller than its square count as round-off
+    rate : order of magnitude of angular frequencies and growth rates of the system, 1/s; derivatives of accelerations
+        much smaller than its square count as round-off
     """
     free = poses + velocities
     units = np.ones(len(A))
@@ -42,7 +43,8 @@ def units_between(effect_on_variables: np.ndarray, effect_of_variables: np.ndarr
     """Return units (k,) of k internal variables that balance their couplings with the other states.
 
     `effect_on_variables` (k,) is the size of the effect of the other states on each variable, and `effect_of_variables`
-    (k,) the size of the effect of each variable on the other states; `rate` is a typical rate, 1/s.
+    (k,) the size of the effect of each variable on the other states. `rate`, 1/s, is the order of magnitude of angular
+    frequencies and growth rates of the system; it determines the unit if only one of the two effects is present.
     """
     alike = np.sqrt(
         np.divide(

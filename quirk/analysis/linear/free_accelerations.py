@@ -21,14 +21,17 @@ LONGEST_STEP = 0.3
 
 
 def size_of_loads(point: Point) -> float:
-    """Return a bound of the accelerations along free coordinates without cancellation of loads, kg^(1/2) m/s^2."""
+    """Return an upper bound of the accelerations along free coordinates, kg^(1/2) m/s^2.
+
+    It is the value that the loads at the operating point would cause without mutual cancellation.
+    """
     return float(load_rate(point) ** 2 * point.model.length * np.sqrt(point.model.mass.max()))
 
 
 def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return accelerations along free coordinates and rates of internal variables, with their derivatives.
 
-    The last `pushes` internal variables are contact forces.
+    `free` is the basis of the free coordinates at the state. The last `pushes` internal variables are contact forces.
 
     Returns
     -------

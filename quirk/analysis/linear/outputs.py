@@ -33,7 +33,7 @@ class Named:
     Attributes
     ----------
     name : name of the quantity
-    of : function that computes it
+    of : definition of the quantity: a coordinate of a force element, a gap, or a load or energy
     owner : name of the caller in errors
     """
 
@@ -109,7 +109,7 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
     """Return the indices of the bodies on which an element depends.
 
-    The ground has the index n, the number of bodies.
+    `element` is a coordinate or a gap. The ground has the index n, the number of bodies.
     """
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)

@@ -53,7 +53,9 @@ class PathPoint:
     Attributes
     ----------
     value : value of the parameter
+    state, system : the state, and the system for this value of the parameter
     free : basis of free coordinates at the state
+    g, K : (f,) accelerations and (f, f) their derivatives along free coordinates, with internal variables at the end
     size : norm of the accelerations that the loads would cause at this state without mutual cancellation
     loaded : largest value of `size` along the path so far, the reference for residuals where all loads vanish
     """
@@ -84,7 +86,7 @@ class PathFollower:
 
     Parameters
     ----------
-    build : the user's function of the parameter
+    build : the user's function of the parameter, which returns the system, or the system and a starting state
     span : signed range of the parameter, negative if it decreases
     """
 
@@ -105,7 +107,10 @@ class PathFollower:
         return system, system.initial_state() if state is None else system.checked(state)
 
     def operating_point(self, value: float, state: State, system: System | None = None) -> Point:
-        """Return the operating point for a value of the parameter, at the state projected onto the constraints."""
+        """Return the operating point for a value of the parameter, at the state projected onto the constraints.
+
+        `system` is the system for this value; by default it is built.
+        """
         system = self.system_at(value)[0] if system is None else system
         plant, solver, parts = system.plant, system.plant.solver(), state.parts
         if system.model.rows:
@@ -122,7 +127,8 @@ class PathFollower:
     ) -> PathPoint:
         """Return the `PathPoint` of a state at a value of the parameter.
 
-        `largest_size` is the largest value of `PathPoint.size` so far.
+        `system` is the system for this value; by default it is built. `largest_size` is the largest value of
+        `PathPoint.size` along the path so far.
         """
         point = self.operating_point(value, state, system)
         free = NullSpaceBasis.at(point)
@@ -144,7 +150,7 @@ class PathFollower:
         """Return the unit tangent of the path at the point `place`.
 
         The tangent points along the `previous` tangent or, if this is None, toward the end of the range. `slope` is the
-        derivative g_p.
+        derivative g_p of the accelerations with respect to the parameter.
         """
         along = np.linalg.svd(self._derivatives(place, slope))[2][-1]
         sign = float(along[-1]) if previous is None else float(self.row(place, previous) @ along)
@@ -205,7 +211,7 @@ class PathFollower:
     def corrected(self, predicted: PathPoint, tangent: Tangent, slope: Slope) -> PathPoint:
         """Return the point of the path nearest to `predicted`, by Newton corrections perpendicular to a tangent.
 
-        `slope` is the derivative g_p, which is kept constant.
+        `slope` is the derivative g_p of the accelerations with respect to the parameter, which is kept constant.
 
         Raises
         ------
@@ -266,7 +272,7 @@ class PathFollower:
 
 
 def path_error(place: PathPoint, reason: Any) -> ConvergenceError:
-    """Return the error that the path cannot be continued beyond its last point `place`."""
+    """Return the error that the path cannot be continued beyond its last point `place`; `reason` ends its message."""
     message = f"{OWNER}: the path cannot be followed beyond {place.value:g}: {reason}"
     return ConvergenceError(message, state=place.state)
 
@@ -279,9 +285,15 @@ def _jump_of(elements: Sequence[ForceElement]) -> str:
 
 @dataclass(frozen=True)
 class PathStep:
-    """Step along a path of equilibria: both end points, its length, the tangent at its start and g_p at its end.
+    """Step along a path of equilibria.
 
-    g_p is the derivative of the accelerations with respect to the parameter.
+    Attributes
+    ----------
+    follower : predictor and corrector of the path
+    here, there : points at the start and at the end of the step
+    tangent : unit tangent of the path at the start
+    slope : derivative g_p of the accelerations with respect to the parameter, at the end
+    length : length of the step along the tangent
     """
 
     follower: PathFollower

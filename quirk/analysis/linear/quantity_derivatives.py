@@ -134,7 +134,10 @@ class QuantityDerivatives:
         return loads, moved, float(outputs[0][layout.energy]), changes[layout.energy]
 
     def joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque (6,) on body j at its joint point, inertial frame, and their derivatives (6, D)."""
+        """Return force and torque (6,) on body j at its joint point, and their derivatives (6, D).
+
+        They are in the inertial frame, N and N m.
+        """
         if constraint.name not in self._held:
             self._held[constraint.name] = self._joint_load(constraint)
         return self._held[constraint.name]
@@ -216,7 +219,8 @@ class QuantityDerivatives:
     def _rows(self, number: int, placed: PlacedRelation, body: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the r rows of a constraint for one body, (r, 6), and their derivatives (r, 6, D).
 
-        The six columns are linear and angular motion in the inertial frame.
+        The six columns are linear and angular motion in the inertial frame. `number` is the index of the constraint
+        among the relations of the model, `placed` the constraint with its bodies, and `body` the index of the body.
         """
         point, count = self.point, self._count
         layout = layout_of(placed.relation, len(placed.bodies), 2)

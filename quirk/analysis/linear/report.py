@@ -114,7 +114,8 @@ def _uniqueness(equilibrium: Equilibrium) -> str:
 def _table(title: str, values_title: str, rows: Sequence[tuple[str, str]], omitted: str) -> list[str]:
     """Return lines with names and values; the last line states the number of omitted entries.
 
-    `title` and `values_title` are the titles of both columns, `omitted` is the noun for the omitted entries.
+    `rows` are pairs of name and value as text, `title` and `values_title` are the titles of both columns, and `omitted`
+    is the noun for the omitted entries.
     """
     shown = rows[:MOST_LINES]
     width = max(len(title), *(len(name) for name, _ in shown))

@@ -69,8 +69,9 @@ def _note(
 ) -> None:
     """Evaluate several directions at once, and add the results to the entries of the Jacobians.
 
-    In each direction the coordinates `parts` of many bodies are varied. `owners` contains, for each body, internal
-    variable and row, the index of the varied body on which it depends, -1 for none.
+    In each direction the coordinates `parts` (indices 0 to 11) of many bodies are varied. `entries` are lists of the
+    nonzero entries of each Jacobian by name, which are extended. `owners` contains, for each body, internal variable
+    and row, the index of the varied body on which it depends, -1 for none.
     """
     accelerations, tangent = _free_accelerations(point, directions)
     bodies, internal, rows = owners
@@ -78,7 +79,8 @@ def _note(
     def add(name: str, values: np.ndarray, owner: np.ndarray, size: int) -> None:
         """Add derivatives (count, size, directions) of `count` vectors to the entries called `name`.
 
-        `owner` contains, for each vector, the index of the varied body on which it depends, -1 for none.
+        `size` is the number of components of a vector. `owner` contains, for each vector, the index of the varied body
+        on which it depends, -1 for none.
         """
         moved = np.flatnonzero(owner >= 0)
         row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
@@ -92,7 +94,7 @@ def _note(
 
 
 def _note_internal(point: Point, entries: dict[str, Any]) -> None:
-    """Add the derivatives with respect to each internal variable to the entries of the Jacobians."""
+    """Add the derivatives with respect to each internal variable to the `entries` of the Jacobians, by name."""
     for number in range(point.internal):
         directions = Directions.none(point.model, 1)
         directions.internal[number] = 1.0

@@ -66,8 +66,8 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float) -> Found:
     """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
 
-    `count` - 2 eigenvalues are returned; `rate` is a typical rate of the system, 1/s. `local` are the Jacobians, and
-    `steady` is the steady motion.
+    `count` - 2 eigenvalues are returned. `rate`, 1/s, is the order of magnitude of the angular frequencies, from
+    `_rate`; `local` are the Jacobians, and `steady` is the steady motion.
     """
     from scipy.sparse import diags_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, splu
@@ -104,7 +104,7 @@ def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return units of the rows and columns of F for which its entries have similar magnitudes.
 
-    `rate` is a typical rate of the system, 1/s.
+    `rate`, 1/s, is the order of magnitude of the angular frequencies of the system; it is the unit of velocities.
     """
     from scipy.sparse import diags_array
 
@@ -133,7 +133,8 @@ def _largest(A: Any, axis: int) -> np.ndarray:
 def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: float) -> bool:
     """Return whether the modes at one point of a steady motion are also modes at `later`, a time `tau` (s) afterward.
 
-    `rate` is a typical rate, 1/s, the unit in which rates are compared.
+    `rate`, 1/s, is the order of magnitude of the angular frequencies of the system, in proportion to which eigenvalues
+    may differ. `steady` is the steady motion.
     """
     values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
@@ -208,9 +209,10 @@ def _of_velocities(point: Point) -> np.ndarray:
 
 
 def _rate(local: Local, length: float) -> float:
-    """Return a typical rate of the system (1/s) from its stiffness, or from its damping if it has no stiffness.
+    """Return the order of magnitude of the angular frequencies of a system, 1/s.
 
-    `length` is the characteristic length of the system, m. `local` are the Jacobians.
+    It is the median over all bodies and axes of the square root of stiffness over mass or, without stiffness, of
+    damping over mass. `length` is the characteristic length of the system, m, and `local` are the Jacobians.
     """
     from scipy.sparse import csr_array, diags_array
 

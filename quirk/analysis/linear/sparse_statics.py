@@ -164,7 +164,10 @@ class LinearizedStatics:
         return cls(point, K, csr_array(diags_array(1.0 / lengths) @ B), float(np.abs(K.data).max(initial=0.0)))
 
     def factors(self, shift: float) -> Any:
-        """Return the factors of [K - shift, B^T; B, 0], or None if the matrix is singular up to round-off."""
+        """Return the factors of [K - shift, B^T; B, 0], or None if the matrix is singular up to round-off.
+
+        `shift` is in 1/s^2.
+        """
         from scipy.sparse import block_array, eye_array
         from scipy.sparse.linalg import LinearOperator, onenormest, splu
 
@@ -226,7 +229,8 @@ class LinearizedStatics:
     def below(self, shift: float) -> bool:
         """Whether all eigenvalues of the symmetric part of K, restricted to allowed motions, are below `shift`.
 
-        Excluded motions are penalized by an added stiffness; if this is too small, False may be returned wrongly.
+        `shift` is in 1/s^2. Excluded motions are penalized by an added stiffness; if this is too small, False may be
+        returned wrongly.
         """
         from scipy.linalg import LinAlgError, cholesky_banded
         from scipy.sparse import csr_array, eye_array

@@ -194,7 +194,10 @@ def _upper_bounds(point: Point, chosen: list[Named], moved: np.ndarray) -> np.nd
 
 
 def _independent(rates: np.ndarray, count: int) -> list[int]:
-    """Return the indices of the first `count` independent rows among `rates` (c, v)."""
+    """Return the indices of the first `count` independent rows of `rates` (c, v).
+
+    The rows are the rates of c coordinates for v free velocities.
+    """
     found: list[int] = []
     left = rates.copy()
     for k, row in enumerate(left):

@@ -126,20 +126,25 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the typical rate (1/s) of the motion that the loads would cause without mutual cancellation.
+    """Return the rate (1/s) of the motion that the loads would cause without mutual cancellation.
 
-    It is the square root of the largest acceleration divided by the characteristic length of the system.
+    It is the square root of a / L, with the largest acceleration a and the characteristic length L of the system, or of
+    the largest angular acceleration.
     """
     return _scales(point)[0]
 
 
 def rate_of(point: Point) -> float:
-    """Return a typical rate of the system, 1/s: the larger of the rates of the loads and of the motion."""
+    """Return the order of magnitude of angular frequencies and growth rates at an operating point, 1/s.
+
+    It is the larger of the rate of the loads, see `load_rate`, and the rate of the motion: the largest angular
+    velocity, or velocity divided by the characteristic length of the system.
+    """
     return max(_scales(point))
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return the typical rates, 1/s, of the loads and of the motion."""
+    """Return the rate of the loads, see `load_rate`, and the rate of the motion, see `rate_of`, both in 1/s."""
     linear, angular = gross_accelerations(point.model, point.kin, point.laws)
     length = point.model.length
     state = point.state

@@ -58,8 +58,8 @@ def close_row(
 ) -> None:
     """Compute loop-closing constraint row c: the loads of its unit multiplier, inertial axes, and its right-hand side.
 
-    The integers of the row are read from `closing` and its constants from `numbers`; `y` are the states and `kin` the
-    kinematics of the bodies. The force, the moments and the right-hand side are written to `work`.
+    The kind and the bodies of the row are read from `closing` and its constants from `numbers`; `y` are the states and
+    `kin` the kinematics of the bodies. The force, the moments and the right-hand side are written to `work`.
     """
     e, n, o = ROW_ENTRIES * c, 8 * CLOSING_NUMBERS * c, 8 * CLOSING_WORK * c
     i, j, kind = at(closing, e + BODY_I), at(closing, e + BODY_J), at(closing, e + KIND)

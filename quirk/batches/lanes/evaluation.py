@@ -94,7 +94,10 @@ def applied_in_lanes(
 
     Parameters
     ----------
-    inputs, sides : inputs of the laws of the eight members, and integers of the frames of the laws
+    forces : force laws, and working arrays for one member
+    inputs : inputs of the laws of the eight members
+    sides : for each frame of the laws, the offsets of its body in arrays of states and of kinematics
+    y, kin : states and kinematics of the bodies
     settled : true at the end of a step, where the reference angles for counting full turns are updated
     probes : records of user functions; `group` is the index of the group of members, `stage` the index of the stage,
         and `before` the start time of the step, s; see `probe`
@@ -135,7 +138,8 @@ def applied_in_lanes(
 def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
     """Compute the inertia of body b and its bias load, both in inertial axes, and write them to `inertia` and `load_`.
 
-    The bias load is minus the sum of weight, applied loads and gyroscopic torque.
+    The bias load is minus the sum of weight, applied loads and gyroscopic torque. `constants` and `moments` are masses
+    and moments of inertia of the bodies, `y` their states, and `kin` their kinematics and applied loads.
     """
     xx, xy, xz, yy, yz, zz = (load(moments, MOMENTS * b + 8 * k) for k in range(6))
     J = (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
@@ -147,7 +151,10 @@ def begin_body(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, loa
 
 @traced
 def begin_principal(constants: Any, moments: Any, y: Any, kin: Any, inertia: Any, load_: Any, b: Any) -> None:
-    """Compute the inertia and bias load of body b, as `begin_body`, for body axes that are principal axes."""
+    """Compute the inertia and bias load of body b for body axes that are principal axes.
+
+    The arguments are as for `begin_body`.
+    """
     J = tuple(load(moments, MOMENTS * b + 8 * k) for k in (0, 3, 5))
     R = [load3(kin, KIN * b + 8 * (ROTATION + 3 * row)) for row in range(3)]
     unlike = tuple(load(constants, CON * b + 8 * (UNLIKE + k)) for k in (0, 4, 8))
@@ -179,7 +186,10 @@ def _begin(
 
 @traced
 def body_rates(y: Any, kin: Any, motion: Any, ydot: Any, b: Any) -> None:
-    """Write the time derivatives of the state of body b to `ydot`, from its accelerations in `motion`."""
+    """Write the time derivatives of the state of body b to `ydot`, from its accelerations in `motion`.
+
+    `y` and `kin` are the states and the kinematics of all bodies.
+    """
     s, k, f = STATE * b, KIN * b, BODY * b
     store3(ydot, s + 8 * POSITION, load3(y, s + 8 * VELOCITY))
     store3(ydot, s + 8 * VELOCITY, load3(motion, f))
@@ -281,8 +291,9 @@ def rows_of_group(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: n
 def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level: int, length: float) -> Any:
     """Add displacements of all bodies to their poses or, at level 1, to their velocities.
 
-    Returns the largest squared displacement in each lane; translations are divided by `length`. `kin` holds the
-    rotation matrices with which rotations are converted to body axes.
+    `y` are the states, and `motion` the displacements: translations and rotations, inertial axes. Returns the largest
+    squared displacement in each lane; translations are divided by `length`, the characteristic length, m. `kin` holds
+    the rotation matrices with which rotations are converted to body axes.
     """
     largest = splat(0.0)
     for b in range(y.shape[0] // STATE - 1):
@@ -370,7 +381,10 @@ def steps_of_group(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, y: np.ndarray, group: int, probes: LaneProbes,
 ) -> None:  # fmt: skip
-    """Advance the states y of a group of eight members by `count` steps, in place, starting after step `first`."""
+    """Advance the states y of a group of eight members by `count` integration steps, in place.
+
+    `first` is the number of steps taken before, and `group` the index of the group.
+    """
     size = y.shape[0]
     constants = numbers.constants[CON * (size // STATE) * group : CON * (size // STATE) * (group + 1)]
     for n in range(first, first + count):
@@ -410,10 +424,10 @@ def march_in_lanes(
     tables: LaneTables, numbers: LaneNumbers, work: LaneWork, forces: Forces, weights: Weights, steps: LaneSteps,
     first: int, count: int, begin: int, end: int, states: np.ndarray, notes: np.ndarray, probes: LaneProbes,
 ) -> None:  # fmt: skip
-    """Advance the states of groups `begin` to `end` - 1 by `count` steps, in place, starting after step number `first`.
+    """Advance the states of groups `begin` to `end` - 1 by `count` integration steps, in place.
 
-    If `count` is 0, the states are projected onto the constraints instead. `notes` receives the results of the checks
-    of each group.
+    `first` is the number of steps taken before. If `count` is 0, the states are projected onto the constraints instead.
+    `notes` receives the results of the checks of each group.
     """
     size, room = work.stage.shape[0], work.notes.shape[0]
     for group in range(begin, end):

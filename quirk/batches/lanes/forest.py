@@ -4,9 +4,10 @@ The articulated inertia I of a body, in inertial axes, is the inertia of the bod
 the forest, which move relative to it as their joints allow. The degrees of freedom n of each joint are eliminated one
 after the other: U = I n, I <- I - U U^T / (n . U), as in `quirk.dynamics.sparse.kernels.articulated`.
 
-Names of arguments in this file: t is the index of a joint of the forest. An index such as o, f or `rest` is the element
-of a flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in
-some functions), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
+Names of arguments in this file: t is the index of a joint of the forest. The integers of a joint, in `joints`, are its
+bodies and the motions that it restricts; `numbers` are constants. An index such as o, f or `rest` is the element of a
+flat array at which data begin: o for a joint and f for a degree of freedom, both in `work` (called `joints` in some
+functions), and `rest` for an inertia. The layout of the arrays is in `quirk.batches.lanes.records`.
 """
 
 from __future__ import annotations

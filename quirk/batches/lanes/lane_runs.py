@@ -41,7 +41,7 @@ class LaneRuns:
     Parameters
     ----------
     solver : compiled solver of the system, with its force laws
-    plan : LanePlan
+    plan : tables for the computation of the system in SIMD lanes
     method : name of an explicit method
     step : size of the steps, s
     threads : number of threads
@@ -58,7 +58,7 @@ class LaneRuns:
     def outputs_at_steps(self, start: float, end: float, times: np.ndarray) -> np.ndarray | None:
         """Return the number of steps before each output time; None if an output time lies within a step.
 
-        All times are in s.
+        The run is from `start` to `end`, and `times` (nt,) are the output times, all in s.
         """
         total = step_count(start, end, self.step)
         steps = np.rint((times - start) / self.step)
@@ -89,7 +89,7 @@ class LaneRuns:
         numbers : parameters of the members, from `packed`
         states : (count, n, 13) initial states
         start, end : initial and final time, s
-        steps : number of steps before each output
+        steps : number of integration steps before each output
         follow : function that is called with the states (count, n, 13) after each step
         """
         count = len(states)

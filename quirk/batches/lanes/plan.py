@@ -38,7 +38,7 @@ class LanePlan:
 
     Attributes
     ----------
-    tables : LaneTables
+    tables : structure and settings that all members have in common
     rows : indices of the primitive constraints of each joint of the spanning forest: its coincidence, -1 for none, and
         its rotation rows
     closing : index of the primitive constraint of each loop-closing row
@@ -185,7 +185,8 @@ def _reached(forest: Sequence[tuple[int, ...]], closing: Sequence[Sequence[int]]
     """Return for each loop-closing row and each joint of the forest whether the load of the row reaches the joint.
 
     LOADED: the joint transmits the load; MOVED: its child moves, but it carries no load; AT_REST: its child does not
-    move. `forest` holds the integers of the joints from the roots to the tips, `closing` the two bodies of each row.
+    move. `forest` holds the integers of the joints (CHILD to ROTATIONS) from the roots to the tips, `closing` the two
+    bodies of each row.
     """
     table = []
     for bodies in closing:

@@ -41,7 +41,7 @@ class LaneProbes(NamedTuple):
     samples : working record of one member's functions, to which the data of each member are copied
     memory : (members, size) changes, inputs and outputs of the functions of each member, see `FunctionSamples`
     gap : maximum interval between two calls of a function, s
-    stages : number of stages of a step
+    stages : number of stages of an integration step
     nothing : (0,) empty array in place of the arrays of gap functions, which are not used
     """
 

@@ -69,11 +69,12 @@ class LaneTables(NamedTuple):
 
     Attributes
     ----------
-    joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips
-    closing : (ROW_ENTRIES C,) integers of each row that closes a loop
+    joints : (JOINT_ENTRIES T,) integers of each joint of the spanning forest, from the roots to the tips: its bodies,
+        and which motions it restricts, CHILD to ROTATIONS
+    closing : (ROW_ENTRIES C,) integers of each row that closes a loop: its kind and its bodies, KIND to BODY_J
     reached : (C T,) effect of the load of each closing row on each joint: AT_REST, MOVED or LOADED
-    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds (`joints` and `closing`
-        are then empty); empty for other systems
+    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds: kind of its joint, its
+        bodies, and indices of its sums (`joints` and `closing` are then empty); empty for other systems
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
     """
@@ -138,7 +139,7 @@ class LaneNumbers(NamedTuple):
     closing : (C, CLOSING_NUMBERS) constants of each loop-closing row
     links : (n, LINK_NUMBERS) constants of each link of a forest of hinges, ball joints and welds, otherwise empty
     inputs : inputs of the force laws, member after member
-    sides : integers of each frame of the laws, as in `Forces`, for lane 0
+    sides : for each frame of the laws, the offsets of its body in arrays of states and of kinematics, for lane 0
     principal : whether body axes are principal axes in all members
     """
 

@@ -60,7 +60,10 @@ def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> Non
 
 @kernel
 def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_: np.ndarray) -> None:
-    """Copy the applied loads on all bodies from `kin` to `load_`, as forces and moments about the joint points."""
+    """Copy the applied loads on all bodies from `kin` to `load_`, as forces and moments about the joint points.
+
+    `entries_` are the integers of the links, and `numbers` their constants.
+    """
     for t in range(entries_.shape[0] // LINK_ENTRIES):
         body = at(entries_, LINK_ENTRIES * t + BODY)
         take_load(numbers, kin, load_, 8 * LINK_NUMBERS * t, KIN * body, MOTION * body)

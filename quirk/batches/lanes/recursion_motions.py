@@ -185,8 +185,8 @@ def combine_body(
 ) -> None:
     """Set the state of one body in `after` to its state in `before` plus h times a weighted sum of the `slopes`.
 
-    The weights of the slopes of all stages are in row `row` of the tableau; s is the element at which the state of the
-    body begins.
+    h is the step size, s. The weights of the slopes y' of all stages are in row `row` of the tableau; s is the element
+    at which the state of the body begins.
     """
     size = after.shape[0]
     for o in range(s, s + STATE // FOUR * FOUR, FOUR):
@@ -203,8 +203,10 @@ def follow_links(
 ) -> None:  # fmt: skip
     """Compute the accelerations of all links from the roots to the tips, and write the rates y' to `ydot`.
 
-    If `row` is not negative, `after` is then set to `before` plus h times the sum of the `slopes` with the weights in
-    this row of the tableau. This is done body by body, while the slopes are in the processor's cache.
+    `entries_` are the integers of the links, y and `kin` states and kinematics of the bodies. If `row` is not negative,
+    the state `after` is then set to the state `before` plus the step size h (s) times the sum of the `slopes` of all
+    stages with the weights in this row of the tableau. This is done body by body, while the slopes are in the
+    processor's cache.
     """
     count, ground = entries_.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     store3(motion, ground, times(load3(gravity, 0), -1.0))

@@ -158,8 +158,8 @@ def lock_links(
 ) -> None:  # fmt: skip
     """Compute displacements of all links with locked joints that remove the constraint violations of state y.
 
-    `level` is 0 for poses and 1 for velocities. `kin` are the kinematics of the factorization, `kin_new` those of y.
-    Displacements are stored in `locked`, and their inertia loads in `load_`.
+    `entries` are the integers of the links. `level` is 0 for poses and 1 for velocities. `kin` are the kinematics of
+    the factorization, `kin_new` those of y. Displacements are stored in `locked`, and their inertia loads in `load_`.
     """
     count = entries.shape[0] // LINK_ENTRIES
     zero = splat(0.0)
@@ -224,8 +224,9 @@ def move_links(
 ) -> Any:  # fmt: skip
     """Displace all bodies in the state y so that they satisfy the linearized constraints.
 
-    `locked` holds the displacements with locked joints; `level`, `kin` and `kin_new` are as in `lock_links`. Returns
-    the largest squared displacement in each lane; translations are divided by `length`.
+    `locked` holds the displacements with locked joints, and `motion` those due to the inertia loads; `entries`,
+    `level`, `kin` and `kin_new` are as in `lock_links`. Returns the largest squared displacement in each lane;
+    translations are divided by `length`, the characteristic length, m.
     """
     count, ground = entries.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     zero = largest = splat(0.0)

@@ -139,7 +139,7 @@ class Contacts:
     def head(self, plant: CompiledModel, resting: ContactState) -> None:
         """Set the direction of each sliding friction element in the solver to the present direction of slip.
 
-        `resting` is the contact state.
+        The solver is that of the compiled model `plant`; `resting` is the contact state.
         """
         if resting.rubbing:
             head(self._factory.solver_of(plant), resting.rubbing)

@@ -168,7 +168,7 @@ class ImpactSettling:
                 )
 
     def _settled_smoothly(self, moment: Moment, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
-        """Return the outcome of impacts without friction."""
+        """Return the outcome of impacts without friction at the gaps `closed`; `y` is the state vector before them."""
         numbers, speeds, t, solver = closed.numbers, closed.speeds, moment.t, moment.solver
         opening, smooth = closed.opening.of(numbers), self._frictionless
         W = response(opening, solver, t, y)
@@ -194,7 +194,8 @@ class ImpactSettling:
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
         """Return the outcome of sequential impacts at closed gaps.
 
-        `strike` is a function that returns the outcome of simultaneous impacts at some of the gaps; see `in_sequence`.
+        `y` is the state vector before the impacts, and `strike` a function that returns the outcome of simultaneous
+        impacts at some of the gaps; see `in_sequence`.
         """
 
         def rates(y: np.ndarray) -> np.ndarray:
@@ -213,7 +214,8 @@ class ImpactSettling:
     ) -> ImpactOutcome:
         """Return the outcome of impacts with the active friction elements `acting`.
 
-        `hit` are the keys of the event functions that are zero, and `resting` is the contact state before.
+        `hit` are the keys of the event functions that are zero; `y` and `resting` are the state vector and the contact
+        state before the impacts.
         """
         speeds = closed.speeds
         struck = self._struck_with_friction(moment, y, closed, acting)
@@ -265,7 +267,8 @@ class ImpactSettling:
 
         The rates of gaps that stay closed with a load, and of slip that ends, are set to zero. `numbers` are the
         indices of the closed gaps, `parting` is a mask of the closed gaps whose load has just fallen to zero, and
-        `acting` are the active friction elements.
+        `acting` are the active friction elements. `hit` are the keys of the event functions that are zero, and
+        `resting` is the contact state before the impact.
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)

@@ -58,7 +58,8 @@ class Frictional:
         Newton's law applies to each gap with an approach speed above its limit in `limits` (c,), and Coulomb's law to
         the friction impulses of contacts; impulses of joint friction are neglected. Slip with infinite friction
         coefficient is stopped even if no gap closes. Coefficients of restitution are reduced by a common factor so that
-        no energy is gained. The rates of the outcome are (r,).
+        no energy is gained. `restitution` (c,) are these coefficients; rates below `noise`, m/s or rad/s, are
+        round-off. The rates of the outcome are (r,).
         """
         rates, c = rows.opening.rate, rows.contacts
         grips = [grip for grip in rows.grips if grip.contact is not None]
@@ -146,6 +147,7 @@ class Frictional:
 
         Parameters
         ----------
+        angles : (K, 3) 1-2-3 angles of K joints, rad
         rates : (r,) rates of the rows
         slow : (r,) slip, m/s, below which friction counts as not slipping
         limits : names of friction elements known to be at the limit of sticking

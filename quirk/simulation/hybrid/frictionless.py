@@ -83,10 +83,11 @@ class Frictionless:
     ) -> ContactState:
         """Return the contact state: the contacts that stay closed, and those of them that carry a load.
 
-        W (c, c) are the accelerations of the gaps due to unit forces. Contacts whose gaps accelerate by no more than
-        the round-off of the bodies' accelerations stay closed without load, except those in the mask `parting` (c,),
-        whose load has just fallen to zero. Loaded contacts get constraint rows; if there are any, so do closed contacts
-        without load that are not in `parting`.
+        `closed` are the indices of the closed gaps, `angles` (K, 3) the 1-2-3 angles of K joints, rad, and W (c, c) the
+        accelerations of the gaps due to unit forces. Contacts whose gaps accelerate by no more than the round-off of
+        the bodies' accelerations stay closed without load, except those in the mask `parting` (c,), whose load has just
+        fallen to zero. Loaded contacts get constraint rows; if there are any, so do closed contacts without load that
+        are not in `parting`.
         """
         if not closed:
             return ContactState()

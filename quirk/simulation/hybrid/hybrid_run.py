@@ -133,7 +133,8 @@ class HybridRun:
     def _begin(self, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue with the active constraints and forces from a state vector y that satisfies the constraints.
 
-        `pace` contains the step size and the cost statistics for method switching.
+        `angles` (K, 3) are the joint angles, rad; `pace` contains the step size and the cost statistics for method
+        switching.
         """
         configuration = self._contacts.configured(self._base, self._resting)
         plant = self._system.plant_for(configuration)
@@ -157,7 +158,8 @@ class HybridRun:
     ) -> Any:
         """Return the run of a configuration, prepared to continue from a state vector y.
 
-        The run is created on first use. `pace` contains the step size and the cost statistics for method switching.
+        The run is created on first use. `angles` (K, 3) are the joint angles, rad; `pace` contains the step size and
+        the cost statistics for method switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
@@ -170,7 +172,10 @@ class HybridRun:
         return current
 
     def _make_run(self, key: Any, plant: CompiledModel) -> None:
-        """Create the run of a configuration, and store it under `key`; the least recently used one is discarded."""
+        """Create the run of a configuration, and store it under `key`; the least recently used one is discarded.
+
+        `key` identifies the configuration and the contact state, and `plant` is the compiled model of both.
+        """
         self._contacts.check_watched(self._factory.guards, self._resting)
         self._factory.warn_of_state(plant)
         current: Any = self._factory.make(plant, self._contacts.guards(self._base, self._resting))
@@ -181,7 +186,10 @@ class HybridRun:
             self._runs.popitem(last=False)
 
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
-        """Store one state as a segment of a configuration, for errors that occur before its run is started."""
+        """Store one state as a segment of a configuration, for errors that occur before its run is started.
+
+        `y` is the state vector at time t (s), and `angles` (K, 3) are the joint angles, rad.
+        """
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
         changes = self._base.since(self._system.configuration)
@@ -268,7 +276,10 @@ class HybridRun:
         return self._completed.configurations
 
     def restart_is_due(self, steps: int) -> bool:
-        """Whether at least `steps` steps have been taken since the last restart point, and no step is in progress."""
+        """Whether `steps` or more integration steps have been taken since the last restart point.
+
+        The result is False while a step is in progress.
+        """
         return self._current.between and self._tried - self._before >= steps
 
     @property
@@ -343,7 +354,7 @@ class HybridRun:
     def proceed(self, steps: int | None = None) -> bool:
         """Advance the run for a fraction of a second of computing time; return False at the end of the run.
 
-        If `steps` is given, the run advances by at most this number of steps beyond the last restart point.
+        If `steps` is given, the run advances by at most this number of integration steps beyond the last restart point.
         """
         more = self._current.proceed(None if steps is None else steps - self._tried + self._before)
         for key, time, direction, energy in self._current.events():
@@ -448,7 +459,8 @@ class HybridRun:
     def _update_contacts(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
-        `keys` are the keys of the contacts' event functions that are zero, and `now` is the state before.
+        `keys` are the keys of the contacts' event functions that are zero, `now` is the state before, and `angles` (K,
+        3) are the joint angles, rad.
         """
         before = total_energy(self._system, now)
         now = self._settle_contacts(now, angles, keys)
@@ -467,7 +479,7 @@ class HybridRun:
     def _internal(self, key: tuple[str, int, str]) -> bool:
         """Whether a zero of an event function only changes the set of monitored functions.
 
-        It is then not reported to the user.
+        It is then not reported to the user. `key` is the key of the event function.
         """
         if key[2] == "border":
             return self._resting.closed(key[0])
@@ -478,7 +490,8 @@ class HybridRun:
     def _settle_contacts(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
         """Return the state after the impacts of all closed contacts, and store the new contact state.
 
-        `now` is the state before the impacts, and `hit` are the keys of the event functions that are zero.
+        `now` is the state before the impacts, `angles` (K, 3) are the joint angles, rad, and `hit` are the keys of the
+        event functions that are zero.
         """
         try:
             settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
@@ -490,7 +503,7 @@ class HybridRun:
     def _execute(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
         """Execute an action, or the actions returned by a user function, and return the state after them.
 
-        `now` is the state before the action.
+        `now` is the state before the action, and `angles` (K, 3) are the joint angles, rad.
         """
         if isinstance(action, After):
             for inner in action.actions if self._counter.occurrences[event.name] >= action.count else ():

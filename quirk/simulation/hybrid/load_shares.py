@@ -59,7 +59,10 @@ class Shares:
         self._patches = [group for group in self._patches if not any({*group} <= {*region} for region in mixed)] + mixed
 
     def _sticks(self, group: Sequence[int]) -> bool:
-        """Whether all rows of a group belong to sticking contacts, or to sticking joints with constant friction."""
+        """Whether all rows of a group belong to sticking contacts, or to sticking joints with constant friction.
+
+        `group` contains the indices of the rows.
+        """
         elements = list(zip(self._rows.grips, self._found.sliding, strict=True))
         grips = [grip for grip, _ in elements if grip.rows[0] in group]
         sliding = any(e is not None and not {grip.contact, grip.rows[0]}.isdisjoint(group) for grip, e in elements)
@@ -140,7 +143,10 @@ class Shares:
         )
 
     def of(self, row: int, level: float) -> Shared:
-        """Return the force along a row as a monitored quantity; an event occurs when it reaches `level`."""
+        """Return the force along the row with index `row` as a monitored quantity.
+
+        An event occurs when the force reaches `level`, N or N m.
+        """
         weights, offset = self._terms([row])
         return Shared(
             None, "share", None, level, self._names, tuple(offset.tolist()), tuple(map(tuple, weights.tolist()))
@@ -171,7 +177,8 @@ class Shares:
     def load(self, contact: int) -> tuple[tuple[str, int, float], ...]:
         """Return the rows whose multipliers determine the normal load of a contact.
 
-        Each item consists of the name of the constraint, the index of the row, and its weight.
+        `contact` is the index of the contact's normal row. Each item consists of the name of the constraint, the index
+        of the row, and its weight.
         """
         weights = self._sharing.weights[contact]
         terms = zip(self._names, weights.tolist(), strict=True)
@@ -180,7 +187,8 @@ class Shares:
     def returns(self, row: int) -> Shared | None:
         """Return the monitored load of a closed contact without load, next to sliding contacts.
 
-        The contact becomes loaded again when this load is positive. Returns None if the load stays zero.
+        `row` is the index of its row. The contact becomes loaded again when this load is positive. Returns None if the
+        load stays zero.
         """
         W, sharing = self._rows.W, self._sharing
         others = [c for c in np.flatnonzero(self._found.held[: self._rows.contacts]) if c in self._sliding]

@@ -28,7 +28,7 @@ class SteppedRun:
     Parameters
     ----------
     solver : Solver
-    steps : function of a time, a state and a resume point (with the step size) that yields steps
+    steps : function of a time, s, a state vector and a resume point (with the step size) that yields integration steps
     settings, asked, statistics : settings, requested output times and statistics, as in `CompiledRun`
 
     Attributes

@@ -43,7 +43,10 @@ class RestartPoint:
 
 
 def steps_between_restarts(bodies: int, compiled: bool) -> int:
-    """Return the number of steps between restart points, for a number of bodies and compiled or Python steps."""
+    """Return the number of integration steps between two restart points.
+
+    `bodies` is the number of bodies; `compiled` is False if steps are taken in Python.
+    """
     if not compiled:
         return PYTHON_STEPS
     return max(LEAST_STEPS, min(COMPILED_STEPS // max(bodies, 1), MOST_STEPS))

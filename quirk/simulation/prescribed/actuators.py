@@ -146,7 +146,8 @@ def over_time(times: np.ndarray, values: np.ndarray) -> Effort:
 def costs(actuators: Sequence[Actuation], weights: Any, length: float) -> np.ndarray:
     """Return the weights (k,) of the squares of k efforts in the minimized sum.
 
-    By default a weight is 1 for a force and 1 / length^2 for a torque; `length` is in m.
+    `weights` is the user's argument. By default a weight is 1 for a force and 1 / length^2 for a torque, with `length`
+    in m.
     """
     if weights is None:
         return np.array([length**-2.0 if actuation.torque else 1.0 for actuation in actuators])

@@ -190,7 +190,10 @@ class _Problem:
             raise InputError(self._unreached(pushes, trouble)) from None
 
     def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
-        """Return an error message that names the motions that cannot be produced by any actuator."""
+        """Return an error message that names the motions that cannot be produced by any actuator.
+
+        `pushes` are the loads of the actuators for unit efforts, and `trouble` is the error of the computation.
+        """
         row = trouble.row
         t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
         said = (

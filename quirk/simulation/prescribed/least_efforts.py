@@ -49,7 +49,8 @@ def inertia_loads(model: Model, state: State, linear: np.ndarray, angular: np.nd
 def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Sequence[str] = ()) -> np.ndarray:
     """Return the sum of gravity and of the loads of all force elements, (nt, n, 6) on n bodies, inertial frame.
 
-    `count` is the number nt of times. Elements named in `but` are omitted.
+    `forces` are the loads of the force elements by name. `count` is the number nt of times. Elements named in `but` are
+    omitted.
     """
     total = np.zeros((count, len(model.mass) + 1, 6))
     total[:, :-1, :3] = model.mass[:, None] * model.gravity
@@ -83,6 +84,11 @@ class Push:
 class ActuatorMap:
     """Solver for the actuator efforts that produce required loads along a motion.
 
+    Parameters
+    ----------
+    plant : compiled model with the passive constraints
+    times, flat : (nt,) times, s, and state vectors of the motion at these times
+
     Attributes
     ----------
     rank : number of independent rows of the passive constraints
@@ -97,7 +103,8 @@ class ActuatorMap:
         """Return k efforts (nt, k) with the least weighted sum of squares that produce the required loads (nt, n, 6).
 
         Loads are in the inertial frame. The difference between the required loads and the loads of the actuators is
-        carried by the constraints. `pushes` are the loads of the actuators for unit efforts.
+        carried by the constraints. `pushes` are the loads of the actuators for unit efforts, and `weights` (k,) the
+        weights of the squared efforts.
 
         Raises
         ------

@@ -89,7 +89,7 @@ def gradient_of(
     stretches : intervals of steps of the run
     factory : factory of run objects, one for each set of active constraints and forces
     parameters : parameters of the gradient
-    objective : Objective
+    objective : scalar function of the run that is differentiated
     """
     changes = [change for parameter in parameters for change in parameter.changes]
     first, backwards = stretches[0], Backwards(result.system, stretches, factory, changes)
@@ -182,7 +182,8 @@ def _start(stretch: Stretch, changes: Sequence[ParameterChange]) -> np.ndarray:
 def _check(stretch: Stretch, factory: RunFactory, changes: Sequence[ParameterChange]) -> None:
     """Raise an InputError if redundant rows contradict the independent rows initially when a parameter varies.
 
-    `stretch` is the first interval of the run, and `changes` are the derivatives of the system.
+    `stretch` is the first interval of the run, `factory` the factory of its run objects, and `changes` are the
+    derivatives of the system.
     """
     if not changes:
         return

@@ -180,7 +180,10 @@ class Backwards:
 
 
 def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
-    """Return the steps up to the one that ends at time t (s), at least the first step."""
+    """Return the steps up to the one that ends at time t (s), at least the first step.
+
+    `parts` are the steps in groups with the same method, and `slots` is the memory layout of their states.
+    """
     needed = [steps for n, steps in enumerate(parts) if n == 0 or steps.trail[0, STEP_START] < t]
     if needed:
         trail = needed[-1].trail
@@ -194,7 +197,7 @@ def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
 def _with_rows(parts: Sequence[Steps], times: np.ndarray) -> list[tuple[Steps, np.ndarray]]:
     """Return groups of steps, each with the output index at the end of each step, -1 for no output.
 
-    The output `times` (s) must be distinct.
+    `parts` are the groups of steps. The output `times` (s) must be distinct.
     """
     with_rows, left = [], 0
     for steps in parts:

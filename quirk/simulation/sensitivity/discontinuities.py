@@ -58,7 +58,10 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
 
 
 def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
-    """Return the start times (k,), s, of the k steps in which accelerations jump."""
+    """Return the start times (k,), s, of the k steps in which accelerations jump.
+
+    `slots` is the memory layout of the states in `steps`.
+    """
     start, end = steps.trail[:, STEP_START], steps.trail[:, STEP_END]
     if len(start) < FEWEST:
         return np.zeros(0)
@@ -113,7 +116,8 @@ def _accelerations(solver: Solver, y: np.ndarray, t: float) -> np.ndarray:
 def _velocities(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
     """Return the velocities of n bodies at both ends of all s steps, (s + 1, 6 n), 1/s.
 
-    Linear velocities are divided by the characteristic length of the system.
+    Linear velocities are divided by the characteristic length of the system. `slots` is the memory layout of the states
+    in `steps`.
     """
     end = steps.end[: STATE_SIZE * slots.bodies].reshape(1, -1, STATE_SIZE)
     rows = np.concatenate([slots.body_states(steps.trail[:, STEP_HEAD:])[..., 7:], end[..., 7:]])

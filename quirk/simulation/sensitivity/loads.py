@@ -43,7 +43,8 @@ class SegmentLoads:
 
     Parameters
     ----------
-    found : (nt, D, 13 n + k) derivatives of the state vectors
+    system, segment : system and segment of the result
+    variations : (nt, D, 13 n + k) derivatives of the state vectors
     changes : derivatives of the system and its initial state with respect to each parameter
 
     Attributes
@@ -124,8 +125,8 @@ class SegmentLoads:
     def _at(self, loads: np.ndarray, body: int, origin: np.ndarray, moved: np.ndarray) -> np.ndarray:
         """Return loads with their derivatives (nt, 6, 1 + D), with moments about a point of the body.
 
-        The moments in `loads` are about the center of mass. The point has the coordinates `origin` (3,) in the body,
-        with derivatives `moved` (3, D).
+        The moments in `loads` are about the center of mass; `body` is the index of the body. The point has the
+        coordinates `origin` (3,) in the body, with derivatives `moved` (3, D).
         """
         count = len(self._variations)
         if body == len(self._model.mass):

@@ -95,7 +95,8 @@ def checked_parameters(
 ) -> list[Parameter]:
     """Return the parameters for the user's list of pairs (part, parameter).
 
-    If `judged`, the run must support the gradient of an objective, which is computed by the adjoint method.
+    `start` is the initial state; `method`, `solver` and `checkpoint` are arguments of `simulate`. If `judged`, the run
+    must support the gradient of an objective, which is computed by the adjoint method.
 
     Raises
     ------
@@ -203,7 +204,8 @@ def _of_inertia(system: System, body: Body) -> tuple[tuple[int, ...], list[Param
 def _center_moved(system: System, start: State, body: Body, row: int, axis: np.ndarray) -> ParameterChange:
     """Return the derivatives for a displacement of the center of mass along a body axis, with all other points fixed.
 
-    Loads applied at the center of mass move with it. `row` is the index of the body.
+    Loads applied at the center of mass move with it. `start` is the initial state, `row` the index of the body, and
+    `axis` (3,) the direction of the displacement, body axes.
     """
     R, omega = rotation.matrix(start.orientation[row]), start.angular_velocity[row]
     moved = np.concatenate([R @ axis, np.zeros(3), R @ np.cross(omega, axis), np.zeros(3)])

@@ -169,7 +169,8 @@ def derivative(function: Callable[[float], Numbers], size: float) -> dict[Key, n
 def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> list[dict[Key, np.ndarray]]:
     """Return difference quotients for the steps h, h/2, h/4 and so on.
 
-    If the first two are equal, the function is linear, and only these two are returned.
+    `difference` returns the difference quotients, by key, for the step with which it is called. If the first two are
+    equal, the function is linear, and only these two are returned.
     """
     table = [difference(h), difference(0.5 * h)]
     if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):

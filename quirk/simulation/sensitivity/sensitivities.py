@@ -36,8 +36,8 @@ class Sensitivities:
 
     Attributes
     ----------
-    result : Result
-    parameters : keys of the parameters
+    result : result whose motion is differentiated
+    parameters : keys of the parameters: pairs (part, parameter), or "gravity"
     """
 
     def __init__(

@@ -165,7 +165,10 @@ def step_error(
 def starting_step(
     f: Function, t: float, y: np.ndarray, slope: np.ndarray, end: float, order: int, tolerance: Tolerance
 ) -> float:
-    """Return an initial step size for a method of order `order`, from the norms of y, y', y'' (Hairer et al., II.4)."""
+    """Return an initial step size for a method of order `order`, from the norms of y, y', y'' (Hairer et al., II.4).
+
+    `slope` is y' at time t, and `end` the end time of the run.
+    """
     size, speed = tolerance.norm(y, y, y), tolerance.norm(slope, y, y)
     h = min(1e-6 if size < 1e-5 or speed < 1e-5 else 0.01 * size / speed, end - t)
     bend = tolerance.norm(f(t + h, y + h * slope) - slope, y, y) / h if h > 0 else np.inf
@@ -180,7 +183,8 @@ def collapsed(
     """Return the IntegrationError for a step size that has become too small at time t and state y.
 
     The slopes `stages` (s, N) of the last attempt determine the component of y that the error reports. For an
-    `explicit` method the message mentions stiffness.
+    `explicit` method the message mentions stiffness. With `breaks`, the error may instead report that floating-point
+    numbers near time t are too coarse for such steps.
     """
     bad = np.flatnonzero(~np.isfinite(stages).all(axis=0))
     if bad.size:

@@ -75,7 +75,7 @@ def weights_of(tableau: Tableau) -> Weights:
 def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, out: np.ndarray) -> None:
     """Set `out` (N,) to y + h times the weighted sum of the slopes, with the weights in row `row` of the tableau.
 
-    `y` is (N,), and the flat array `k` holds the N components of each slope consecutively.
+    h is the step size, `y` is (N,), and the flat array `k` holds the N components of each slope consecutively.
     """
     size = out.shape[0]
     whole = size - size % FOUR
@@ -93,7 +93,7 @@ def combine(weights: Weights, row: int, k: np.ndarray, h: float, y: np.ndarray, 
 def combine_error(weights: Weights, estimate: int, k: np.ndarray, h: float, out: np.ndarray) -> None:
     """Set `out` (N,) to the error estimate with index `estimate`: h times a weighted sum of the slopes.
 
-    The flat array `k` holds the N components of each slope consecutively.
+    h is the step size. The flat array `k` holds the N components of each slope consecutively.
     """
     size, row = out.shape[0], weights.buffers + estimate
     whole = size - size % FOUR

@@ -34,7 +34,7 @@ class Change(NamedTuple):
 
 
 def locate_change(value: Values, start: float, stop: float) -> Change | None:
-    """Return the narrow interval in which most of the change of a function between two times occurs.
+    """Return the narrow interval in which most of the change of the function `value` between two times occurs.
 
     Returns None if the change is spread over the whole interval, or if the function has NaN values.
     """
@@ -61,7 +61,7 @@ def locate_change(value: Values, start: float, stop: float) -> Change | None:
 def _is_jump(value: Values, before: float, after: float, low: np.ndarray, high: np.ndarray) -> bool:
     """Whether a function is nearly constant on either side of a suspected jump between the times `before` and `after`.
 
-    `low` and `high` are its values at these two times.
+    `value` is the function, `low` and `high` are its values at these two times.
     """
     unit = BESIDE_ULPS * np.spacing(max(abs(before), abs(after)))
     jump = SIDEWAYS * _size(high - low)

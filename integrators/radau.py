@@ -21,8 +21,8 @@ class RadauIIA:
 
     Attributes
     ----------
-    name : str
-    points : int, odd
+    name : str, name of the method
+    points : int, odd number s of points
     a : (s, s) coefficients A of the tableau
     nodes : (s,) points c
     back, forth, of_slopes : (s, s)

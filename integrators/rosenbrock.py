@@ -22,7 +22,7 @@ class Rosenbrock:
 
     Attributes
     ----------
-    name : str
+    name : str, name of the method
     order, error_order : int
         Orders of the method and of the embedded method; the error estimate is of order h^(error_order + 1).
     gamma : float, coefficient of the Jacobian J

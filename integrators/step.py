@@ -72,9 +72,9 @@ class Statistics:
 
     Attributes
     ----------
-    steps, rejected : numbers of accepted and rejected steps
+    steps, rejected : numbers of accepted and rejected time steps
     evaluations : number of evaluations of y' = f(t, y)
-    corrections : number of projection steps onto the constraints
+    corrections : number of iterations in all projections onto the constraints
     factorisations : number of factorizations for projections; each evaluation requires one more
     wall_time : wall time of the run, s
     in_python : for each function that compiled code called in Python, by name, the number of calls and total time, s
@@ -104,7 +104,10 @@ def rk_step(f: Function, t: float, y: np.ndarray, h: float, tableau: Tableau, k:
 
 @dataclass
 class Step:
-    """An accepted step of a Runge-Kutta method from (t, y) to (t_new, y_new), with its stages `k` for dense output."""
+    """An accepted step of a Runge-Kutta method from (t, y) to (t_new, y_new), with its stages `k` for dense output.
+
+    The array `k` (buffers, N) contains the slopes y' at the stages, see `Tableau.buffers`; N is the size of y.
+    """
 
     f: Function
     t: float

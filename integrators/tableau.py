@@ -47,8 +47,8 @@ class Tableau:
 
     Attributes
     ----------
-    name : str
-    order : int
+    name : str, name of the method
+    order : int, order of y_new
     c : (s,) nodes
     a : (s, s) strictly lower triangular
     b : (s,) weights

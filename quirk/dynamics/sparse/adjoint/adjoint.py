@@ -98,7 +98,7 @@ class Reversed:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     tableau : coefficients of the Runge-Kutta method
     baumgarte : Baumgarte's rates (alpha, beta), 1/s
     projects : whether the run is projected onto the constraints

@@ -35,7 +35,7 @@ def compiled_pointer(function: Any, sizes: tuple[int, ...]) -> Any:
     """Return the address of a C function that calls a user's numba function.
 
     The C function is compiled once per process. The result is None if the function cannot be compiled for arguments of
-    the given sizes, or if its result is not numeric.
+    the given sizes (numbers of components), or if its result is not numeric.
     """
     wrapper = {OF_BODY: _of_body, OF_JOINT: _of_joint}.get(sizes)
     try:

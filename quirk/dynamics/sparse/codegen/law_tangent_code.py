@@ -69,7 +69,7 @@ def _generated(fill: Fill, inputs: int, outputs: int, keep: bool) -> Native:
     """Return machine code for a function of dual numbers with the given numbers of inputs and outputs.
 
     Dual numbers have a value and eight derivatives. The derivatives of time follow the derivatives of the inputs. If
-    `keep` is true, the code is cached on disk.
+    `keep` is true, the code is cached on disk. `fill` is the function, which writes its outputs to an array.
     """
 
     def write(t: Any, dual_inputs: Any, dual_outputs: Any) -> None:

@@ -29,7 +29,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
     """Compute and factorize the matrix of an implicit step at a state y.
 
     `e` is the step size (s) times a coefficient of the method; `parts` are the arrays of the matrix: one, or two for
-    the real and imaginary parts.
+    the real and imaginary parts. `constants` are those of the bodies.
     """
     coupling, blocks = implicit.coupling, implicit.blocks
     for o in range(0, implicit.turn, 8):
@@ -65,7 +65,7 @@ def assemble(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: 
 def assemble_side(implicit: ImplicitTables, side: int, parts: Any) -> None:
     """Write the blocks of one side of a relation: its constraint rows over one body, and its loads on this body.
 
-    The loads are those of unit multipliers. `parts` are the arrays of the matrix.
+    `side` is the index of the side. The loads are those of unit multipliers. `parts` are the arrays of the matrix.
     """
     blocks, moved = implicit.blocks, implicit.turn + 2 * PAIR * implicit.blocks.side_slot[side]
     upper, lower = blocks.side_upper[side], blocks.side_lower[side]
@@ -86,7 +86,8 @@ def turns(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
     """Compute the matrices e^2 E W and e W of each body, which map its scaled acceleration to pose and velocity.
 
     (W W^T)^-1 is the mass matrix of the body, e the step size times a coefficient of the method, and E maps an angular
-    velocity to the rate of the rotation vector. The state is y, and `parts` are the arrays of the matrix.
+    velocity to the rate of the rotation vector. The state is y, and `parts` are the arrays of the matrix. `constants`
+    are those of the bodies.
     """
     zero = multiple(e, 0.0)
     for slot in range(implicit.blocks.body_node.shape[0]):

@@ -22,7 +22,8 @@ def couplings(
 ) -> tuple[BodyCoupling, CouplingBlocks, int]:
     """Return the couplings of the nodes, the positions of their blocks in the matrix, and the number of its elements.
 
-    The nodes of the elimination are the bodies and the relations (constraint functions).
+    The nodes of the elimination are the bodies and the relations (constraint functions). `slots` are the positions of
+    the bodies in the arrays.
     """
     n, ends = len(model.mass), [placed.bodies for placed in relations]
     groups = [[b for b in rows if b < n] for rows in [*(of for _, of in model.forces), *ends]]
@@ -66,8 +67,9 @@ def _coupling(
     """Return the couplings of the nodes, the first element of each block by (row, column), and the number of elements.
 
     A block has eight elements in each of its rows. The blocks of a node are contiguous, in the order of elimination, so
-    that memory is read sequentially. `later` contains, for each node, the nodes that are coupled with it and eliminated
-    after it.
+    that memory is read sequentially. `order` lists the nodes in the order of elimination, and `later` contains, for
+    each node in this order, the nodes that are coupled with it and eliminated after it. `place` is the position of each
+    node in the order, and `sizes` its number of rows.
     """
     size = sizes[order] if len(order) else np.zeros(0, dtype=np.int64)
     neighbours = [sorted(int(place[neighbour]) for neighbour in others) for others in later]

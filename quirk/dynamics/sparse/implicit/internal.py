@@ -69,7 +69,7 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
     """Compute the matrix K of each force element, and add the effect of internal variables to the system's matrix.
 
     K = (I - e g_s)^-1, with the derivatives g_s of the rates of internal variables with respect to the variables, and
-    the step size times a coefficient of the method, e.
+    the step size times a coefficient of the method, e. `parts` are the arrays of the matrix.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -99,7 +99,8 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Compute the derivatives of internal variables with respect to the scaled acceleration of the body of frame g.
 
-    The force element has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1.
+    The force element has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1. `e` and `parts`
+    are as for `condense`.
     """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
@@ -120,8 +121,9 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
     """Add the derivatives of loads through internal variables to the block that couples a pair of bodies.
 
-    The loads act on the body of frame f of a force element with `count` internal variables. The derivatives of these
-    variables must have been computed by `follow`.
+    `pair` is the index of the pair, and `parts` are the arrays of the matrix. The loads act on the body of frame f of a
+    force element with `count` internal variables. The derivatives of these variables must have been computed by
+    `follow`.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -139,7 +141,8 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
     """Compute the variations of the internal variables of one force element in an implicit step.
 
     They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
-    variables of all elements begin at index `first`.
+    variables of all elements begin at index `first`. `element` is the index of the force element; e and `parts` are as
+    for `condense`.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -168,7 +171,8 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
     """Add the loads due to variations of internal variables at constant accelerations to the right-hand side.
 
-    r is the residual of the implicit step, in which the internal variables begin at index `first`.
+    r is the residual of the implicit step, in which the internal variables begin at index `first`. e and `parts` are as
+    for `condense`.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -193,7 +197,8 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    They are computed from the variations of all poses and velocities, and from the right-hand side r.
+    They are computed from the variations of all poses and velocities, and from the right-hand side r. In the latter the
+    internal variables begin at index `first`; e and `parts` are as for `condense`.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

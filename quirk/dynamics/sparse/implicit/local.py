@@ -100,7 +100,7 @@ def differentiate(mechanism: Mechanism, implicit: ImplicitTables, t: float, y: n
 def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: np.ndarray, t: float) -> None:
     """Add the derivatives of the loads of all force laws to the blocks of the pairs of bodies that they couple.
 
-    t is the time, s; `kin` holds the kinematics of all bodies.
+    t is the time, s; `constants` and `kin` hold the constants and the kinematics of all bodies.
     """
     elements, blocks, half = implicit.tangents.laws, implicit.blocks, implicit.moving.shape[0] // 2
     for e in range(elements.entries.shape[0] // ELEMENT):
@@ -131,7 +131,8 @@ def laws(implicit: ImplicitTables, forces: Forces, constants: np.ndarray, kin: n
 def variables(implicit: ImplicitTables, constants: np.ndarray, kin: np.ndarray, t: float, e: int) -> None:
     """Compute the derivatives of the loads of force law e and of the rates of its internal variables.
 
-    The derivatives are those with respect to the internal variables.
+    The derivatives are those with respect to the internal variables. `constants` and `kin` hold the constants and the
+    kinematics of all bodies at time t, s.
     """
     elements, o = implicit.tangents.laws, ELEMENT * e
     begin, end = elements.entries[o + SIDE], elements.entries[o + SIDE_END]
@@ -167,7 +168,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
     """Set the derivatives of the inputs of frame g of a force law to the derivatives of the motion of its body.
 
     The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`.
+    beginning at element `first`. The integers of the law begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -220,7 +221,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
     """Set the derivatives of the inputs of frame g of a relation to the derivatives of the motion of its body.
 
     The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`.
+    beginning at element `first`. The integers of the relation begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -266,7 +267,9 @@ def keep_rows(
 ) -> None:
     """Store the rows of relation r, scaled to bodies of unit mass and inertia and to rows of unit length.
 
-    A relation is a constraint given by a function. Its gradients begin at element `gradient` of `outputs`.
+    A relation is a constraint given by a function. Its gradients begin at element `gradient` of `outputs`. A row has
+    one block for each body (side) of the relation, with the indices `begin` to `end` - 1; `rows` is the number of rows.
+    `constants` and `kin` hold the constants and the kinematics of all bodies.
     """
     for row in range(rows):
         square = 0.0
@@ -305,7 +308,8 @@ def add_loads(
     """Add the derivatives of a load on the first body of a pair to the block of the pair.
 
     The derivatives begin at element `place` of `outputs`; the load is in the inertial frame and is scaled to an
-    acceleration. `level` selects derivatives with respect to poses or velocities of the second body.
+    acceleration. `level` selects derivatives with respect to poses or velocities of the second body. `pair` is the
+    index of the pair; `constants` and `kin` hold the constants and the kinematics of all bodies.
     """
     array = implicit.by_pose if level == POSES else implicit.by_velocity
     add_scaled(array, PAIR * pair, constants, kin, implicit.blocks.pair_row[pair], outputs, place)
@@ -324,7 +328,7 @@ def add_scaled(
     """Add the eight derivatives of each component of a load to six rows of `array`, beginning at element o.
 
     The derivatives begin at element `place` of `outputs`. The load acts on the body at position `slot` of the arrays,
-    and is scaled to an acceleration.
+    and is scaled to an acceleration. `constants` and `kin` hold the constants and the kinematics of all bodies.
     """
     force, moment = load3(outputs, place), load3(outputs, place + 24)
     c, k = slot // 8 * CON + slot % 8, slot // 8 * KIN + slot % 8
@@ -337,6 +341,7 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
     """Add the derivatives of gyroscopic moments, and of applied moments due to the rotation of the body axes.
 
     Moments are in body axes, so that a moment that is constant in the inertial frame varies with the pose of the body.
+    `constants` and `kin` hold the constants and the kinematics of all bodies at state y, with y' in `ydot`.
     """
     half = implicit.seeds.shape[0] // 2
     for slot in range(implicit.blocks.diagonal_pair.shape[0]):
@@ -358,13 +363,19 @@ def inertia(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, kin:
 
 @traced
 def scaled_force(constants: Any, c: Any, force: Any) -> Any:
-    """Return a force in the inertial frame, divided by the square root of the body's mass."""
+    """Return a force in the inertial frame, divided by the square root of the body's mass.
+
+    The constants of the body begin at element c of `constants`.
+    """
     return times(force, apply("sqrt", at(constants, c + 8 * INVERSE_MASS)))
 
 
 @traced
 def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
-    """Return W^T times a moment, given in the inertial frame, in body axes; W W^T is the inverse inertia matrix."""
+    """Return W^T times a moment, given in the inertial frame, in body axes; W W^T is the inverse inertia matrix.
+
+    The constants of the body begin at element c of `constants`, and its kinematics at element k of `kin`.
+    """
     return columns_of(constants, c + 8 * FACTOR, back(kin, k, moment))
 
 

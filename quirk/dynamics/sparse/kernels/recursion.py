@@ -85,7 +85,7 @@ class Recursion(NamedTuple):
     joints : (JOINT_NUMBERS (n + 1),) output: numbers of each joint, and of the ground
     articulated : output: articulated inertias, summed over the children of a body; the first is zero
     blocks : output: further numbers of ball joints and free bodies
-    moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_projection`
+    moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_corrections`
     """
 
     entries: np.ndarray

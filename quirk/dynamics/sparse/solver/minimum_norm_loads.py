@@ -43,7 +43,7 @@ class MinimumNormLoads:
     ----------
     model : Model
         The model, whose `row_scale` contains the weights D of the multipliers.
-    tables : Tables
+    tables : tables of the model
 
     Attributes
     ----------
@@ -102,7 +102,8 @@ class MinimumNormLoads:
     def _elements(self, sides: Sequence[tuple[int, int, int]], tables: Tables) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices (2, s, 3, 6) of forces and moments in the array of rows, and the signs (s,) of the forces.
 
-        There are s sides: one for each body of each joint.
+        There are s sides: one for each body of each joint. A side is a tuple: the index of the joint, the index of the
+        body among those of the joint, and the index of the body in the model.
         """
         starts, signs = np.empty((2, len(sides)), dtype=np.int64), np.ones(len(sides))
         for s, (e, side, _) in enumerate(sides):

@@ -308,7 +308,10 @@ class StateEvaluator:
         ydot: np.ndarray = NOTHING,
         baumgarte: tuple[float, float] = (0.0, 0.0),
     ) -> bool:
-        """Perform a task of `at_state` for a state y (size,) at time t (s); return False if it fails."""
+        """Perform a task of `at_state` for a state y (size,) at time t (s); return False if it fails.
+
+        `ydot` receives y' in an evaluation, and `baumgarte` are Baumgarte's rates alpha and beta, 1/s.
+        """
         alpha, beta = baumgarte
         query = StateQuery(
             y, ydot, float(alpha), float(beta), float(self.model.length), int(self.counts.best_rank), self.counts

@@ -145,7 +145,7 @@ class ElementTables:
 
     Attributes
     ----------
-    table : TaylorElements
+    table : the tables, for compiled code
     bodies, carried : arrays with two sets of Taylor coefficients, at the addresses in `table`
     owners : objects that own the memory at all other addresses
     """

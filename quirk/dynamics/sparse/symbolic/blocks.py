@@ -57,7 +57,7 @@ class Blocks:
         return self.of(np.zeros(len(self.rows), dtype=bool))
 
     def of(self, selected: np.ndarray) -> Pattern:
-        """Return the pattern in which only the nodes in the mask `kept` (K,) have rows and blocks."""
+        """Return the pattern in which only the nodes in the mask `selected` (K,) have rows and blocks."""
         if selected.all():
             return self.full
         rows = np.where(selected, self.rows, 0)

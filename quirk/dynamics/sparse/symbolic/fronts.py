@@ -42,7 +42,7 @@ class Orthogonal:
 
     Attributes
     ----------
-    fronts : Fronts
+    fronts : tables of the fronts
     scale : factor of the force of each side: inverse square root of the body's mass, with a sign
     weight : factor of the forces in each product of rows in a coupling with a hub
     pivots : (K,) first element of the diagonal block of each of K nodes in the factor
@@ -81,7 +81,9 @@ def orthogonal(
     neighbours : later nodes coupled with each node
     rows, sign : number of rows and sign of the pivots of each node
     bodies : joints at each body, except at hubs and the ground
-    couplings : products (left, right, left_force, right_force, weight) of each pair of a joint and a hub
+    couplings : for each pair of a joint and a hub, the products of rows whose sum couples them, each as the first
+        elements in G of the moments (left, right) and forces (left_force, right_force) of both factors, and the weight
+        of the forces
     """
     K = len(neighbours)
     first = _pointers(1 + len(later) for later in neighbours)
@@ -167,8 +169,8 @@ def _pairs(
 ) -> list[tuple[int, int, int, int]]:
     """Return the pairs of blocks of node n whose product is subtracted from a block that couples a joint and a hub.
 
-    A hub is a body with many joints. `later` are the later neighbors of the node; the other arguments give the
-    positions of their blocks.
+    A hub is a body with many joints. `later` are the later neighbors of the node; `sign` is 1 for joints and -1 for
+    hubs, `rows` are the numbers of rows of the nodes, and the other arguments give the positions of their blocks.
     """
     joints, hubs = ([c for c in later if sign[c] == kind] for kind in (1.0, -1.0))
     pairs = []
@@ -192,7 +194,9 @@ def _sizes(
 
     The numbers of rows (2 K,) are those for joints (positive sign) and those for hubs (negative sign), which are bodies
     with many joints. The sizes are the number of elements of the largest front, the number of elements of the stack for
-    the remaining rows of fronts, and the largest number of rows.
+    the remaining rows of fronts, and the largest number of rows. `neighbours`, `rows` and `sign` are as for
+    `orthogonal`; `order` lists the nodes in postorder, `children` are those in the elimination tree, and `at_node`
+    contains the bodies assembled at each node.
     """
     K = len(neighbours)
     kinds, counts = (np.asarray(sign) < 0).astype(int).tolist(), rows.tolist()

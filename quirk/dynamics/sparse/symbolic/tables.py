@@ -208,7 +208,7 @@ def _orthogonal(
     """Return the sparsity pattern of the orthogonal factorization.
 
     `at_body` lists the loads of joints on each body, `hubs` the node of each hub, a body with many joints, and
-    `products` gives the couplings of joints with hubs.
+    `products` gives the couplings of joints with hubs. `neighbours`, `rows` and `sign` are as for `orthogonal`.
     """
     root = np.sqrt(model.mass).tolist()
     bodies = [
@@ -229,7 +229,9 @@ def _orthogonal(
 def _products(model: Model, at_body: dict[int, list[Side]], hubs: dict[int, int], units: int) -> Products:
     """Return the products of rows whose sums are the blocks of S = A M^-1 A^T and the couplings with hubs.
 
-    A hub is a body with many joints. There is one product for each body shared by two nodes (joints).
+    A hub is a body with many joints. There is one product for each body shared by two nodes (joints). `at_body` lists
+    the loads of joints on each body, `hubs` is the node of each hub, and `units` the first element in G of the rows of
+    the unit matrix.
     """
     products: Products = {}
     mass = model.mass.tolist()

@@ -93,7 +93,10 @@ def _place_primitives(nodes: Nodes, of: np.ndarray, joints: Sequence[PlacedJoint
 
 @cache
 def _lanes(composition: Composition) -> bytes:
-    """Return the pattern (5, WIDTH) of the rows of a node, in the form used by `kernels.rows`."""
+    """Return the pattern (5, WIDTH) of the rows of a node, in the form used by `kernels.rows`.
+
+    `composition` lists the primitives of the node, each as its kind and its first row.
+    """
     lanes = np.zeros((5, WIDTH))
     for kind, row in composition:
         of_x, of_y = FACTORS[kind]
@@ -108,7 +111,10 @@ def _lanes(composition: Composition) -> bytes:
 
 @cache
 def _kind(composition: Composition) -> int:
-    """Return the kind POINT, HINGE or BILINEAR of a node; the forces of the first two kinds are constant."""
+    """Return the kind POINT, HINGE or BILINEAR of a node; the forces of the first two kinds are constant.
+
+    `composition` lists the primitives of the node, each as its kind and its first row.
+    """
     if composition[0][0] != COINCIDENCE or any(kind != DOT1 for kind, _ in composition[1:]):
         return BILINEAR
     return POINT if len(composition) == 1 else HINGE

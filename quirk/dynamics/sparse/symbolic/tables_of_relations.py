@@ -17,7 +17,8 @@ from ..kernels.relations import ORDER, SIDE_SIZE, Relations
 def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, gradient_order: int = 0) -> Relations:
     """Return the tables of all relations (constraint functions); the addresses of their functions are set later.
 
-    Their rows are stored in the array G of all rows, beginning at element `start`.
+    Their rows are stored in the array G of all rows, beginning at element `start`. `order` and `gradient_order` are the
+    highest time derivatives of the residuals and of their gradients.
     """
     layouts = layouts_of(model, order, gradient_order)
     bodies = [body for placed in model.relations for body in placed.bodies]
@@ -55,5 +56,8 @@ def flat_relations(model: Model, slots: Slots, start: int, order: int = ORDER, g
 
 
 def layouts_of(model: Model, order: int = ORDER, gradient_order: int = 0) -> list[RelationLayout]:
-    """Return the layouts of inputs and outputs of all relations of a model."""
+    """Return the layouts of inputs and outputs of all relations of a model.
+
+    `order` and `gradient_order` are the highest time derivatives of the residuals and of their gradients.
+    """
     return [layout_of(placed.relation, len(placed.bodies), order, gradient_order) for placed in model.relations]

@@ -91,7 +91,8 @@ def share_out(
     """Compute the derivatives of loads minus inertial forces in the first `count` directions, in tangents.wrenches.
 
     The loads are applied loads, constraint loads with constant multipliers, and gravity; inertial forces are
-    differentiated at the current accelerations. y is the state, with the kinematics `kin` and y' in `ydot`.
+    differentiated at the current accelerations. y is the state, with the kinematics `kin` and y' in `ydot`. `constants`
+    are those of the bodies.
     """
     size = constants.shape[0] // CON * WRENCH
     for slot in tangents.occupied:
@@ -128,7 +129,10 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector."""
+    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector.
+
+    The matrix begins at element o of `array`.
+    """
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 8) + v[2] * at(array, o + 16),
         v[0] * at(array, o + 24) + v[1] * at(array, o + 32) + v[2] * at(array, o + 40),
@@ -138,7 +142,10 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector."""
+    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector.
+
+    The matrix begins at element o of `array`.
+    """
     return (
         v[0] * at(array, o) + v[1] * at(array, o + 24) + v[2] * at(array, o + 48),
         v[0] * at(array, o + 8) + v[1] * at(array, o + 32) + v[2] * at(array, o + 56),

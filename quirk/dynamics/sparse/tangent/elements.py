@@ -139,7 +139,8 @@ def write_inputs(laws: TangentElements, o: int, forces: Forces) -> None:
 def write_frames(relations: TangentElements, o: int, y: np.ndarray, kin: np.ndarray, accelerations: np.ndarray) -> None:
     """Write poses, velocities and accelerations of the bodies of a relation to the inputs of its function.
 
-    A relation is a constraint given by a function; its entries in the tables begin at index o.
+    A relation is a constraint given by a function; its entries in the tables begin at index o. y is the state, `kin`
+    contains the kinematics of all bodies, and `accelerations` their accelerations (inertial frame).
     """
     i = relations.entries[o + INPUT] + relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):

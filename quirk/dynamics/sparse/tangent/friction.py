@@ -116,7 +116,7 @@ def wrench_change(tangents: Tangents, k: int, side: int, sign: float) -> None:
 def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray, d: int) -> None:
     """Add the effect of variations of the friction magnitudes to the derivatives in direction d.
 
-    The derivatives of the multipliers are in work.x, and those of the loads in work.wrench.
+    The derivatives of the multipliers are in work.x, and those of the loads in work.wrench. y is the state.
     """
     rubbing, bearings, work = mechanism.frictions, tangents.friction, mechanism.work
     count, rows, bodies = rubbing.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -140,7 +140,7 @@ def add_friction_changes(mechanism: Mechanism, tangents: Tangents, y: np.ndarray
 def normal_change(mechanism: Mechanism, tangents: Tangents, k: int, y: np.ndarray, d: int) -> float:
     """Return the derivative of the normal load N of friction k in direction d, at constant magnitudes.
 
-    The derivatives of the multipliers are in work.x, and the constraint load in the array `present`.
+    The derivatives of the multipliers are in work.x, and the constraint load in the array `present`. y is the state.
     """
     rubbing, changes = mechanism.frictions, tangents.friction.changes
     if rubbing.place[k] < 0:

@@ -41,7 +41,10 @@ def compute_tangents(
 
 @kernel
 def keep_motion(mechanism: Mechanism, tangents: Tangents, ydot: np.ndarray) -> None:
-    """Copy the multipliers and accelerations of the last evaluation to `tangents`."""
+    """Copy the multipliers and accelerations of the last evaluation to `tangents`.
+
+    `ydot` is y' at this evaluation.
+    """
     copy(mechanism.work.x, tangents.multipliers)
     accelerate(tangents, mechanism.work.kin, ydot)
 

@@ -75,7 +75,8 @@ class ChangedRows:
     def _start(self, r: int, placed: PlacedRelation, frame: int) -> int:
         """Return the index of the first derivative of the load of relation r on the body of a frame.
 
-        The index refers to the concatenated outputs of all functions of dual numbers.
+        `placed` is the relation, and `frame` the index of the frame. The index refers to the concatenated outputs of
+        all functions of dual numbers.
         """
         entries = self._elements.entries[ELEMENT * r : ELEMENT * (r + 1)]
         loads = LEVELS * len(placed.relation.labels) + LANES * frame

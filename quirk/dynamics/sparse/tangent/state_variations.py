@@ -27,7 +27,10 @@ from .tables import LEVELS, SEED, Tangents
 
 @kernel
 def seed(constants: np.ndarray, tangents: Tangents, y: np.ndarray, change: np.ndarray, d: int) -> None:
-    """Store the variation `change` of the state y as direction d of the derivatives, in tangents.seeds."""
+    """Store the variation `change` of the state y as direction d of the derivatives, in tangents.seeds.
+
+    `constants` are those of the bodies.
+    """
     for slot in tangents.occupied:
         s, o = slot // 8 * STATE + slot % 8, SEED * slot + d
         q = s + 8 * ORIENTATION
@@ -77,7 +80,7 @@ def keep_units(constants: np.ndarray, y: np.ndarray, change: np.ndarray) -> None
     """Project the quaternion variations in `change` onto the tangent space of unit quaternions of the state y.
 
     The projected variations are perpendicular to the quaternions, so that varied quaternions keep unit norm to first
-    order.
+    order. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
@@ -93,8 +96,8 @@ def project_variations(
 ) -> None:
     """Project `count` variations of the last evaluated state y, at time t (s), onto the linearized constraints.
 
-    The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters.
-    The function `keep_motion` must have been called after the evaluation.
+    The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters. The
+    function `keep_motion` must have been called after the evaluation. `ydot` is y' at this state.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -117,7 +120,7 @@ def project_variations(
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
     """Add M^-1 times the loads `wrench` to the poses or velocities of a variation of the state y.
 
-    M is the mass matrix; `level` selects poses or velocities.
+    M is the mass matrix; `level` selects poses or velocities. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH

@@ -60,7 +60,8 @@ def begin(
     """Compute the Taylor coefficients that follow from a state y and its rates y', `slope`.
 
     The coefficients are those of poses up to order 2 and of angular velocities up to order 1. `orders` is the number of
-    coefficients of each quantity in `bodies`; `kin` contains the kinematics of all bodies.
+    coefficients of each quantity in `bodies`; `kin` contains the kinematics of all bodies. `constants` are those of the
+    bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, at_state = block * STATE, block * KIN * orders, block * CON, block * KIN
@@ -89,7 +90,8 @@ def advance(
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
     angular velocities in the inertial frame are also computed; they are required by force laws only. Only the first
-    `full_blocks` blocks of eight bodies have more than four bodies.
+    `full_blocks` blocks of eight bodies have more than four bodies. `orders` is the number of coefficients of each
+    quantity in `bodies`.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -198,7 +200,10 @@ def spin(bodies: np.ndarray, k: int, order: int) -> None:
 
 @kernel
 def clear_loads(bodies: np.ndarray, orders: int, order: int) -> None:
-    """Set Taylor coefficient `order` of the loads on all bodies to zero."""
+    """Set Taylor coefficient `order` of the loads on all bodies to zero.
+
+    `orders` is the number of coefficients of each quantity in `bodies`.
+    """
     for k in range(order * KIN, bodies.shape[0], orders * KIN):
         for c in range(6):
             store(bodies, k + 8 * (FORCE + c), splat(0.0))
@@ -211,7 +216,8 @@ def release(
     """Add constraint loads to Taylor coefficient `order` of the loads, and the resulting accelerations to the motion.
 
     The constraint loads in `wrench` change coefficient `order` + 2 of the poses. `orders` is the number of coefficients
-    of each quantity; only the first `full_blocks` blocks of eight bodies have more than four bodies.
+    of each quantity; only the first `full_blocks` blocks of eight bodies have more than four bodies. `constants` are
+    those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders
@@ -265,7 +271,10 @@ def turn_further(bodies: np.ndarray, k: int, o: int, theta: object) -> None:
 
 @kernel
 def state_at(bodies: np.ndarray, orders: int, order: int, h: float, y: np.ndarray) -> None:
-    """Compute the state y at time h (s) by the Taylor series: poses up to `order`, velocities up to `order` - 1."""
+    """Compute the state y at time h (s) by the Taylor series: poses up to `order`, velocities up to `order` - 1.
+
+    `orders` is the number of coefficients of each quantity in `bodies`.
+    """
     for block in range(bodies.shape[0] // (KIN * orders)):
         s, k, zero = block * STATE, block * KIN * orders, splat(0.0)
         w = zero

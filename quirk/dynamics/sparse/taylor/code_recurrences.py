@@ -169,7 +169,7 @@ class Recurrences(Storage):
         a, b = operands[0], operands[-1]
 
         def product(x: int, y: int) -> Any:
-            """Return coefficient k of x times coefficient 0 of y; zero if x is a multiplier that is still unknown."""
+            """Return coefficient k of tape line x times coefficient 0 of line y; zero if x is an unknown multiplier."""
             unknown = self.programs.is_multiplier(x) and self.program == LOADS
             return self._filled(0.0) if unknown else self._times(now(x), first(y))
 

@@ -86,7 +86,8 @@ def apply_loads(
 ) -> None:
     """Fill FORCE and TORQUE in `present` with Taylor coefficient k of the applied loads at time t (s) and state y.
 
-    They are set to zero if the motion is `driven`, that is, fully determined by the constraints.
+    They are set to zero if the motion is `driven`, that is, fully determined by the constraints. `present` is the part
+    of the coefficients of bodies for order k.
     """
     if k == 0 and forces.entries.shape[0] > 0 and not driven:
         applied_loads(forces, t, y, present)

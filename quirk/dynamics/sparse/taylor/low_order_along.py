@@ -47,9 +47,9 @@ class PathCounts(Fields):
 
     Attributes
     ----------
-    corrections, factorisations : numbers of steps and factorizations of projections
+    corrections, factorisations : numbers of iterations and factorizations in projections
     row : number of completed times
-    steps, attempts : numbers of steps, and of attempted steps since the last completed time
+    steps, attempts : numbers of time steps, and of attempted steps since the last completed time
     """
 
     corrections: int
@@ -119,7 +119,7 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
     """Compute the Taylor coefficients of the accelerations at all times of `path`.
 
-    At most `most_steps` steps are taken per call. Returns ARRIVED, AGAIN, STUCK, SINGULAR or STOPPED.
+    At most `most_steps` time steps are taken per call. Returns ARRIVED, AGAIN, STUCK, SINGULAR or STOPPED.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -264,7 +264,8 @@ def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bo
 def turn_by(present: np.ndarray, trial: np.ndarray, q: int) -> None:
     """Rotate the orientations of one block of eight bodies by rotation vectors in body axes.
 
-    On entry `trial` contains the rotation vectors in place of the quaternions, beginning at element q.
+    On entry `trial` contains the rotation vectors in place of the quaternions, beginning at element q. `present`
+    contains the initial orientations at the same elements.
     """
     for lane in range(q, q + 8):
         a, b, c = at(trial, lane + 8), at(trial, lane + 16), at(trial, lane + 24)

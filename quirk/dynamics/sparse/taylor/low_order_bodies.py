@@ -37,7 +37,7 @@ from ..kernels.bodies import CON, KIN, STATE, WRENCH, pose
 def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -> None:
     """Set the Taylor coefficients that follow from the state y: order 0 except for loads, and order 1 of positions.
 
-    `size` is the number of elements of one order in `bodies`.
+    `constants` are those of the bodies, and `size` is the number of elements of one order in `bodies`.
     """
     for block in range(constants.shape[0] // CON):
         s, k = block * STATE, block * KIN
@@ -49,7 +49,10 @@ def start(constants: np.ndarray, y: np.ndarray, bodies: np.ndarray, size: int) -
 
 @kernel
 def add_loads(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, present: np.ndarray) -> None:
-    """Add the constraint loads in `wrench` to FORCE and TORQUE of the coefficients `present`, in the inertial frame."""
+    """Add the constraint loads in `wrench` to FORCE and TORQUE of the coefficients `present`, in the inertial frame.
+
+    `constants` are those of the bodies.
+    """
     for block in range(wrench.shape[0] // WRENCH):
         k, f = block * KIN, block * WRENCH
         # The moment is W^T R^T tau.
@@ -64,7 +67,8 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
     """Compute Taylor coefficient `order` of the unconstrained accelerations, and the resulting coefficients.
 
     The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
-    coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2.
+    coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2. `size` is the
+    number of elements of one order in `bodies`.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON

@@ -117,7 +117,10 @@ class ImplicitVariation(NamedTuple):
 def slopes_of_changes(
     mechanism: Mechanism, tangents: Tangents, stepper: Radau, variation: ImplicitVariation, h: float
 ) -> None:
-    """Compute the slopes y' at all collocation points of the step, and their variations."""
+    """Compute the slopes y' at all collocation points of the step, and their variations.
+
+    h is the step size, s.
+    """
     size, s, blocks = variation.y.shape[0], stepper.points, mechanism.constants.shape[0] // CON
     begin_pivots(variation.resolution)
     for i in range(s):
@@ -227,7 +230,10 @@ def solve_step(
     variation: ImplicitVariation,
     h: float,
 ) -> bool:
-    """Solve for the increments of the step and their variations; return False if the iteration does not converge."""
+    """Solve for the increments of the step and their variations; return False if the iteration does not converge.
+
+    h is the step size, s.
+    """
     moved, settled = np.inf, False
     clear(variation.z)
     for n in range(MOST):

@@ -123,7 +123,8 @@ def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, 
     """Write the largest components of a variation of each kind to KINDS elements of `out`, beginning at element `o`.
 
     The kinds are poses, velocities and internal variables; linear components of poses and velocities are divided by
-    `length`. If `grows`, an element keeps its previous value if it is larger.
+    `length`. If `grows`, an element keeps its previous value if it is larger. `blocks` is the number of blocks of eight
+    bodies, and `length` (m) the characteristic length of the system.
     """
     poses = velocities = variables = 0.0
     for slot in range(8 * blocks):
@@ -194,9 +195,9 @@ def worst_error(resolution: Resolution, directions: int, h: float, previous_h: f
 def substep_end(resolution: Resolution, begin: float, end: float, repeated: bool) -> float:
     """Return the end time of the next substep, s.
 
-    The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about `parts.length`
-    seconds. If `repeated` is set because the last substep was rejected, the number of substeps is rounded up, so that
-    no substep is longer than `parts.length`; otherwise it is rounded to the nearest integer.
+    The interval from `begin` to `end` (s), the rest of the step, is divided into equal substeps of about
+    `resolution.subdivision.length` seconds. If `repeated` is set because the last substep was rejected, the number of
+    substeps is rounded up, so that no substep is longer than this; otherwise it is rounded to the nearest integer.
     """
     parts = math.ceil((end - begin) / resolution.subdivision.length - (0.0 if repeated else 0.5))
     return begin + (end - begin) / parts if parts > 1.0 else end

@@ -156,7 +156,9 @@ def between_changes(
 ) -> None:
     """Compute the variations at time t (s) within a step by dense output, in variation.changes_at.
 
-    The additional stages of the dense output are computed if this is the `first` output time of a step.
+    The additional stages of the dense output are computed if this is the `first` output time of a step. `step` holds
+    the times of the step and the state at its start, as in `RunState.trail`; `weights` are the coefficients of the
+    Runge-Kutta method.
     """
     size = variation.stage.shape[0]
     start, y = at(step, STEP_START), step[STEP_HEAD : step.shape[0]]
@@ -187,7 +189,8 @@ def propagate_substep(
 ) -> None:
     """Propagate the variations over the substep `part`, which ends at the state y_new.
 
-    y_new is an input if the substep `ends` the step, and a result otherwise.
+    y_new is an input if the substep `ends` the step, and a result otherwise. `part` has the layout of `RunState.trail`:
+    the times of the substep and the state at its start.
     """
     weights, h = variation.weights, at(part, STEP_END) - at(part, STEP_START)
     start, low, high, y = at(part, STEP_START), at(part, STEP_LOW), at(part, STEP_HIGH), part[STEP_HEAD : part.shape[0]]
@@ -260,7 +263,8 @@ def propagate_step(
 ) -> None:
     """Propagate the variations over a step, subdivided as needed, from the start of `part` to the state y_end.
 
-    Initially `part` contains the step; it is advanced to the start of each substep.
+    Initially `part` contains the step; it is advanced to the start of each substep. `step` is the index of the step,
+    and `end` its end time, s.
     """
     whole, exponent, resolution = end - at(part, STEP_START), variation.weights.exponent, variation.resolution
     begin_attempts(resolution)
@@ -286,7 +290,7 @@ def propagate_step(
 
 @entry(needed_by="sensitivities need", effort=8)
 def vary_along(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, first: int, last: int) -> None:
-    """Propagate the variations of a run over the steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run over the steps `first` to `last` - 1, or until `stop` (1,) is set.
 
     Before step 0 the variations are projected onto the constraints.
     """

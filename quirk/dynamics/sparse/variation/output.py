@@ -19,7 +19,10 @@ from .variations_at_state import project_at
 
 @kernel
 def write_start(variation: Any, start: float) -> None:
-    """Store the variations at the start of a run if the start is an output time."""
+    """Store the variations at the start of a run if the start is an output time.
+
+    `start` is the time, s; `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
+    """
     size, wanted = variation.stage.shape[0], variation.requested_times.shape[0]
     while variation.outputs_done[0] < wanted and variation.requested_times[variation.outputs_done[0]] <= start:
         place = variation.outputs_done[0] * size

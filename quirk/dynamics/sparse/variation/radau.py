@@ -50,7 +50,10 @@ def between_points(
     t: float,
     first: bool,
 ) -> None:
-    """Compute the variations at time t (s) within a step by the collocation polynomial, in variation.changes_at."""
+    """Compute the variations at time t (s) within a step by the collocation polynomial, in variation.changes_at.
+
+    `step` holds the times of the step and the state at its start, as in `RunState.trail`; `first` is not used.
+    """
     s, size, blocks = stepper.points, variation.y.shape[0], mechanism.constants.shape[0] // CON
     start = at(step, STEP_START)
     weigh_points(stepper, (t - start) / (at(step, STEP_END) - start))
@@ -191,7 +194,10 @@ def propagate_step(
     end: float,
     y_end: np.ndarray,
 ) -> None:
-    """Propagate the variations over a step, subdivided as needed, to the state y_end at its end time `end`, s."""
+    """Propagate the variations over a step, subdivided as needed, to the state y_end at its end time `end`, s.
+
+    `step` is the index of the step.
+    """
     part, clock, resolution = variation.part, variation.clock, variation.resolution
     whole, exponent = end - at(part, STEP_START), 0.5 / stepper.points
     begin_attempts(resolution)
@@ -236,7 +242,7 @@ def vary_along_radau(
     first: int,
     last: int,
 ) -> None:
-    """Propagate the variations of a run over the steps `first` to `last`, or until `stop` (1,) is set.
+    """Propagate the variations of a run over the steps `first` to `last` - 1, or until `stop` (1,) is set.
 
     Before step 0 the variations are projected onto the constraints.
     """

@@ -31,7 +31,10 @@ CHANGED_MOTION = 4
 
 @kernel
 def move_motions(tangents: Tangents, variation: Any, t: float) -> None:
-    """Write the variations of prescribed motions at time t (s) to the inputs of force laws and relations."""
+    """Write the variations of prescribed motions at time t (s) to the inputs of force laws and relations.
+
+    `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
+    """
     for m in range(variation.moved.shape[0] // CHANGED_MOTION):
         o = CHANGED_MOTION * m
         order, place = variation.moved[o + ORDER], variation.moved[o + INTO] + variation.moved[o + DIRECTION]
@@ -76,7 +79,10 @@ def differentiate_slope(
 def project_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project the variations of a state y at time t (s) within a step onto the linearized constraints."""
+    """Project the variations of a state y at time t (s) within a step onto the linearized constraints.
+
+    `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
+    """
     ydot = variation.stage
     evaluate(mechanism, t, y, variation.alpha, variation.beta, ydot)
     keep_motion(mechanism, tangents, ydot)
@@ -86,7 +92,10 @@ def project_at(
 
 @kernel
 def note_extents(mechanism: Mechanism, variation: Any, step: int) -> None:
-    """Store the norm of the pose variations and the smallest pivot of the constraint rows at the end of a step."""
+    """Store the norm of the pose variations and the smallest pivot of the constraint rows at the end of a step.
+
+    `step` is the index of the step; `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
+    """
     put(variation.pivots, step, at(mechanism.work.summary, LEAST))
     size = variation.stage.shape[0]
     for d in range(variation.directions):

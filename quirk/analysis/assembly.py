@@ -160,8 +160,8 @@ def _inconsistent(violation: str, placed: str, remedy: str) -> InconsistentState
 def _driver_values(system: System, state: State, t: float, row: int, quantity: str, derivative: int) -> str:
     """Return a sentence for errors with the prescribed and the actual value of a driver at a state and time t, s.
 
-    `derivative` is 0 for the coordinate and 1 for its rate. The string is empty if the constraint row with index `row`
-    does not belong to a driver.
+    `quantity` describes the poses or velocities in the message. `derivative` is 0 for the coordinate and 1 for its
+    rate. The string is empty if the constraint row with index `row` does not belong to a driver.
     """
     for placed in system.model.relations:
         motions = placed.relation.motions

@@ -98,7 +98,7 @@ class _Search:
         self.unit = self.model.residual_scale * np.where(self.model.row_torque, 1.0, self.model.length)
 
     def from_state(self, state: State, max_steps: int, minimize_distance: bool) -> tuple[State, bool]:
-        """Return the state after at most `max_steps` steps from `state`, and whether the rows are satisfied.
+        """Return the state after at most `max_steps` iterations from `state`, and whether the rows are satisfied.
 
         If `minimize_distance`, the steps also reduce the distance to the start; otherwise they only reduce the
         violations.

@@ -43,7 +43,7 @@ class BatchObservation:
 
     Parameters
     ----------
-    batch : Batch
+    batch : the observed batch
     names : names of the quantities
     alike : whether joint frames are equal in all members, so that all members are evaluated together
 

@@ -18,7 +18,8 @@ class TurnTracker:
     joints : the K joints with their bodies and frames
     states : (m, n, 13) initial states of n bodies
     angles : angles (m, 3), rad, of joints by name; the initial numbers of turns are those nearest to these angles
-    step : size of the steps, s; the change of an angle in a step must be within half a turn of its linear extrapolation
+    step : size of the integration steps, s; the change of an angle in a step must be within half a turn of its linear
+        extrapolation
 
     Attributes
     ----------

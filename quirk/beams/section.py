@@ -245,7 +245,10 @@ def _pair(argument: str, value: Any) -> list[float]:
 
 
 def _matrix(argument: str, value: Any) -> np.ndarray:
-    """Return a symmetric positive definite matrix (6, 6); the user's `value` is the matrix or its diagonal."""
+    """Return a symmetric positive definite matrix (6, 6); the user's `value` is the matrix or its diagonal.
+
+    `argument` is the name of the user's argument, for errors.
+    """
     numbers = validate.numbers(value)
     if numbers is None or numbers.shape not in ((6,), (6, 6)):
         raise InputError(f"Section: {argument} must be 6 numbers or a 6 x 6 matrix; got {value!r}")
@@ -260,7 +263,10 @@ def _matrix(argument: str, value: Any) -> np.ndarray:
 
 
 def _inertia(value: Any, mass: Any, stiffness: np.ndarray) -> np.ndarray:
-    """Return the mass matrix (6, 6) per length from the arguments `inertia` and `mass`."""
+    """Return the mass matrix (6, 6) per length, from the arguments `inertia` (here `value`) and `mass` of `Section`.
+
+    `stiffness` (6, 6) determines the default moments of inertia.
+    """
     if mass is None:
         if value is None:
             raise InputError("Section: give mass, kg/m, or inertia, the 6 x 6 mass matrix per length")

@@ -85,7 +85,8 @@ class Quantity(ForceElement):
     def _of_numbers(self, t: Jet, view: StateView) -> Any:
         """Return the value at one state as a jet, a number with derivatives.
 
-        A user function that does not accept jets is evaluated with floats; its rate is then unknown.
+        `view` is the state as seen by the function. A user function that does not accept jets is evaluated with floats;
+        its rate is then unknown.
         """
         if not self.written_by_user:
             return self.function(t, view)
@@ -101,7 +102,10 @@ class Quantity(ForceElement):
         return Jet([float(value)], t.gradient)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, the multiplier for which the loads of this force law are the gradient of the watched value."""
+        """Return 1, the multiplier for which the loads of this force law are the gradient of the watched value.
+
+        The time, the value `x` and its `rate` are unused.
+        """
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:
@@ -197,7 +201,10 @@ class Gap(ForceElement):
         return gap + self.slack
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
-        """Return 1, the multiplier for which the loads of this force law are the gradient of the gap."""
+        """Return 1, the multiplier for which the loads of this force law are the gradient of the gap.
+
+        The time, the gap `x` and its `rate` are unused.
+        """
         return 1.0
 
     def turns_near(self, angles: Mapping[str, Any]) -> list[float]:

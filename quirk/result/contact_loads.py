@@ -181,7 +181,8 @@ class ContactLoads:
     def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> np.ndarray:
         """Return the multipliers of the gaps and slip components of a group of contacts at the output index `row`.
 
-        The last entries are the changes of the sliding friction forces relative to those computed during the run.
+        `opening` contains the force directions there. The last entries are the changes of the sliding friction forces
+        relative to those computed during the run.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
@@ -221,7 +222,10 @@ class ContactLoads:
         return np.concatenate([found, *(change * drag for change, drag in zip(changes, drags, strict=True))])
 
     def _drag(self, contact: ClosedContact, opening: Opening) -> np.ndarray:
-        """Return the friction force (d,) of a sliding contact along its slip components per unit normal load."""
+        """Return the friction force (d,) of a sliding contact along its slip components per unit normal load.
+
+        `opening` contains the slip at the state.
+        """
         sliding, slip = contact.slides, opening.rate[list(contact.rubs)]
         assert sliding is not None
         speed = np.linalg.norm(slip)

@@ -128,8 +128,9 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:
     """Yield interpolants of a segment, each with the indices of the times for which it is used.
 
-    `inner` are the indices of the times that lie between outputs. Where outputs are closely spaced, the interpolants
-    use accelerations only, because jerk and snap are expensive with force elements.
+    `rows` (nt,) are the indices of the last outputs at or before nt times, and `inner` the indices of those times that
+    lie between outputs. Where outputs are closely spaced, the interpolants use accelerations only, because jerk and
+    snap are expensive with force elements.
     """
     if not len(inner):
         return
@@ -148,8 +149,8 @@ def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iter
 def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np.ndarray) -> None:
     """Raise an InputError if the estimated interpolation error at one of p times is too large.
 
-    `place` are the p points between outputs, `times` (p,), s, their times, and `uncertainty` (p,), m, the estimated
-    errors.
+    `segment` is the interpolated segment, `place` are the p points between outputs, `times` (p,), s, their times, and
+    `uncertainty` (p,), m, the estimated errors.
     """
     position = segment.state.position
     moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)

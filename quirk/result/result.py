@@ -81,7 +81,7 @@ class Result(Renamed, ResultOutput):
     ----------
     system : the simulated system
     segments : consecutive time intervals, each with a constant set of active parts
-    statistics : steps, rejected steps, evaluations of the equations of motion and wall time, s
+    statistics : numbers of integration steps, rejected steps and evaluations of the equations of motion; wall time, s
     status : "completed", "stopped" by an event, "interrupted" or "failed"
     events : events in chronological order: see `EventRecord`
     options : arguments of `simulate` for each run in the result
@@ -168,7 +168,7 @@ class Result(Renamed, ResultOutput):
         return self.segments[-1].rank
 
     def _segment_at(self, row: int) -> tuple[Segment, int]:
-        """Return the segment that contains an output index, and the index within this segment."""
+        """Return the segment that contains the output index `row`, and the index within this segment."""
         row += len(self.time) if row < 0 else 0
         for segment in self.segments:
             if row < len(segment.time):
@@ -309,7 +309,7 @@ class Result(Renamed, ResultOutput):
         return of_result(self)
 
     def state_at(self, row: int = -1) -> State:
-        """Return the state at an output index, by default the last; it can be the initial state of another run."""
+        """Return the state at output index `row`, by default the last; it can be the initial state of another run."""
         if not isinstance(row, int | np.integer) or not -len(self.time) <= row < len(self.time):
             raise InputError(f"Result: row must be the index of one of its {len(self.time)} times; got {row!r}")
         segment, own = self._segment_at(int(row))

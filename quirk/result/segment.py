@@ -75,7 +75,7 @@ class Segment:
         return self.angles if self.model.reads_angles else None
 
     def state_at(self, row: int) -> State:
-        """Return the state at an output index, with joint angles and internal variables."""
+        """Return the state at output index `row` of the segment, with joint angles and internal variables."""
         angles = self.turns.angles(self.state.orientation[row], row)
         internal = {name: numbers[row].copy() for name, numbers in self.state.internal.items()}
         named = angles_by_name(self.turns.joints, angles)

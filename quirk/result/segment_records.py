@@ -36,7 +36,10 @@ class LostPartError(InputError):
 
 
 def described(segment: Segment, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return a segment as JSON data: its active constraints and forces, and the changes since the start of the run."""
+    """Return a segment as JSON data: its active constraints and forces, and the changes since the start of the run.
+
+    `events` are all events of the run, whose actions may have replaced parts of the system.
+    """
     model, actions = segment.model, dict(replacing_actions(events))
     acting = {element.name: element for element, _ in model.forces}
     placed = {constraint.name: without_offsets(constraint) for constraint, _ in model.joint_bodies} | acting
@@ -55,7 +58,7 @@ def rebuilt(
 ) -> tuple[Configuration, tuple[dict[str, bool], dict[str, Any]]]:
     """Return the configuration of a segment, and the changes since the start of the run.
 
-    Both are reconstructed from the data of `described`.
+    Both are reconstructed from the data `description` of `described`; `events` are all events of the run.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def rebuilt(
 
 
 def described_configuration(configuration: Configuration, system: System, events: Iterable[Event]) -> dict[str, Any]:
-    """Return the enabled constraints and forces of a configuration as JSON data."""
+    """Return the enabled constraints and forces of a configuration as JSON data; `events` are all events of the run."""
     actions = dict(replacing_actions(events))
     return {
         "active": sorted(configuration.active),
@@ -82,6 +85,8 @@ def described_configuration(configuration: Configuration, system: System, events
 
 def rebuilt_configuration(description: Mapping[str, Any], system: System, events: Iterable[Event]) -> Configuration:
     """Return the configuration from the data of `described_configuration` or `described`.
+
+    `events` are all events of the run.
 
     Raises
     ------

@@ -76,12 +76,12 @@ class Interpolant:
         return segment.plant.solver() if segment.recorded else segment.solver()
 
     def time(self, place: Abscissa) -> np.ndarray:
-        """Return the times (p,) of the points, s."""
+        """Return the times (p,) of the points `place`, s."""
         before, after = self._ends(place, self._time)
         return before + place.x * (after - before)
 
     def uncertainty(self, place: Abscissa) -> np.ndarray:
-        """Return the estimated interpolation error (p,), m.
+        """Return the estimated interpolation error (p,) at the points `place`, m.
 
         Errors of rotations are multiplied by the characteristic length. The estimate is the difference from polynomials
         with one derivative less at both ends.
@@ -96,7 +96,7 @@ class Interpolant:
         return apart
 
     def states(self, place: Abscissa) -> np.ndarray:
-        """Return flat states (p, 13 n + k) at the points; auxiliary states are those of the previous output."""
+        """Return flat states (p, 13 n + k) at the points `place`; auxiliary states are those of the previous output."""
         h = self._lengths(place)
         r, v = hermite_interpolants(*self._ends(place, self._position), place.x, h)
         q, q_dot = hermite_interpolants(*self._ends(place, self._quaternion), place.x, h)
@@ -108,7 +108,7 @@ class Interpolant:
         return self._projected(self.time(place), flat)
 
     def quadrants(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return the counted quarter turns (p, K, 2) of K joints at p points.
+        """Return the counted quarter turns (p, K, 2) of K joints at the p points `place`.
 
         `flat` (p, 13 n + k) are the flat states at the points. The numbers of turns are nearest to those at the outputs
         before and after each point.
@@ -124,7 +124,7 @@ class Interpolant:
         return first + 4 * np.round((near / (0.5 * np.pi) - 0.5 - first) / 4).astype(first.dtype)
 
     def angles(self, place: Abscissa, flat: np.ndarray) -> np.ndarray:
-        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points, with all turns counted.
+        """Return 1-2-3 angles (p, K, 3) of K joints, rad, at the points `place`, with all turns counted.
 
         `flat` (p, 13 n + k) are the flat states at the points.
         """
@@ -147,16 +147,16 @@ class Interpolant:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
-        """Return the index (p,) of the output before each point among the outputs that the interpolant uses."""
+        """Return the index (p,) of the output before each point of `place`, among the outputs of the interpolant."""
         return np.searchsorted(self._rows, place.left)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:
-        """Return the lengths (p,) of the intervals around the points, s."""
+        """Return the lengths (p,) of the intervals around the points `place`, s."""
         before, after = self._ends(place, self._time)
         return after - before
 
     def _ends(self, place: Abscissa, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values at both ends of the interval around each point, (p, ...) each.
+        """Return the values at both ends of the interval around each point of `place`, (p, ...) each.
 
         `values` are given for each output.
         """

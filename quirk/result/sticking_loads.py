@@ -195,7 +195,10 @@ class StickingLoads:
         return z
 
     def _slides(self, answers: np.ndarray) -> bool:
-        """Whether a redistribution changes the load of sliding friction, which is in proportion to it."""
+        """Whether a redistribution changes the load of sliding friction, which is in proportion to it.
+
+        `answers` are as in `_answers`.
+        """
         model = self._segment.model
         rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}
         return any(

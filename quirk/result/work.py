@@ -40,6 +40,7 @@ def is_conservative(
 
     Parameters
     ----------
+    segments : segments of the run
     events, elements : events of the run, and its force elements
     work : work (nt,), J, by name of forces and constraints
     energy_of : function of a name that returns the stored energy (nt,), J, of the force element with this name

@@ -21,7 +21,7 @@ class InputHistory:
 
     Parameters
     ----------
-    inputs : Inputs
+    inputs : inputs whose values are recorded
     start : initial time of the run, s
     keep : whether all values are stored, or only the present ones
     """

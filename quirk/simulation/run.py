@@ -211,7 +211,7 @@ class Run:
 
     @property
     def statistics(self) -> Statistics:
-        """Numbers of steps, rejected steps and evaluations of the equations of motion so far."""
+        """Numbers of integration steps, rejected steps and evaluations of the equations of motion so far."""
         self._run.current.count()
         return self._factory.statistics
 

@@ -19,7 +19,10 @@ OWNER = "Run"
 
 
 def compiled_method(method: Any, step: Any) -> str:
-    """Return the name of an integration method, or raise an InputError if its steps are not compiled."""
+    """Return the name of an integration method, or raise an InputError if its steps are not compiled.
+
+    `method` and `step` are the arguments of `Run`.
+    """
     method = checked_method(OWNER, method, step, "sparse")
     if method in STIFF_METHODS:
         raise InputError(

@@ -29,7 +29,7 @@ class LoopInput:
     Attributes
     ----------
     name : name of the element, or a name such as "control.rates" for a second parameter
-    element : ForceElement
+    element : the force element
     argument : name of the attribute with the parameter
     components : names of the components of a vector; empty for a number
     """

@@ -112,7 +112,7 @@ class _SimulatedRun:
         self._line: ProgressLine | None = None
 
     def completed(self, progress: bool | None) -> Result:
-        """Advance the run to its end, and return its result."""
+        """Advance the run to its end, and return its result; `progress` is as for `computed`."""
         system, factory, sampler, settings = self._system, self._factory, self._sampler, self._factory.settings
         with DeferredInterrupt():
             self.run = run = begun(system, self._state, factory, self._checkpoint)
@@ -132,7 +132,7 @@ class _SimulatedRun:
         return completed
 
     def result(self, status: str) -> Result:
-        """Return the result so far."""
+        """Return the result so far, with the given status, such as "completed"."""
         system, factory, run, statistics = self._system, self._factory, self.run, self._factory.statistics
         statistics.wall_time = self._before + time.perf_counter() - self._started
         if run is None:
@@ -185,7 +185,8 @@ def described_failure(
 ) -> tuple[str, str | None]:
     """Return the error message for a run that cannot continue, and the name of the affected body, or None.
 
-    `last_state` is the last accepted state, and `error` the failure of the integration.
+    `factory` is the factory of the run objects, `last_state` is the last accepted state, and `error` the failure of the
+    integration.
     """
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble

@@ -179,7 +179,8 @@ class Frictions:
     ) -> dict[str, SlidingContact]:
         """Return the friction states with the coordinates at which joints with constant friction stick.
 
-        A joint that already stuck and has not moved keeps its value.
+        `rubbing` are the states of the friction elements, and `before` those before the event, by name. A joint that
+        already stuck and has not moved keeps its value.
         """
         if not self._at_values:
             return dict(rubbing)

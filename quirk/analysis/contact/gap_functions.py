@@ -295,7 +295,8 @@ class Gaps:
     def impulses(self, y: np.ndarray, opening: Opening, which: Sequence[int], x: np.ndarray) -> dict[str, Impulse]:
         """Return the impulses on body j of each contact and friction element, by name.
 
-        `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the state vector.
+        `x` (c,) are the impulses along the gaps and slip components with the indices `which`; `y` is the state vector,
+        and `opening` contains the force directions at this state.
         """
         found: dict[str, Impulse] = {}
         state, n = self._system.model.carried.state(y), len(self._system.bodies)

@@ -67,8 +67,8 @@ class Point:
     ) -> Point:
         """Return the operating point for a state of a motion at time t (s) without a check of the constraints.
 
-        The independent rows must already be selected in `solver`; `angles` (K, 3) are the 1-2-3 angles of K joints,
-        rad.
+        `plant` is the compiled model. The independent rows must already be selected in `solver`; `angles` (K, 3) are
+        the 1-2-3 angles of K joints, rad.
         """
         point: Point = object.__new__(cls)
         point._stand(system, plant, solver, state, t)

@@ -223,8 +223,8 @@ def evaluate_in_lanes(
     """Write the time derivatives y' at time t (s) and states y to `ydot`, for a group of eight members.
 
     `group` is the index of the group; `settled`, `probes`, `stage` and `before` are as in `applied_in_lanes`. If `row`
-    is not negative, `after` is then set to the state `first` plus h times the sum of the slopes with the weights in
-    this row of the tableau.
+    is not negative, `after` is then set to the state `first` plus the step size h (s) times the sum of the slopes of
+    all stages with the weights in this row of the tableau.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1
@@ -311,9 +311,10 @@ def displace_in_lanes(y: np.ndarray, kin: np.ndarray, motion: np.ndarray, level:
 
 @kernel
 def correct(tables: LaneTables, numbers: LaneNumbers, work: LaneWork, y: np.ndarray, group: int, level: int) -> Any:
-    """Take one step of the projection onto the constraints; return the largest squared displacement in each lane.
+    """Take one iteration of the projection onto the constraints; return the largest squared displacement per lane.
 
-    The last factorization of the loop-closing rows is used. `level` is 0 for poses and 1 for velocities.
+    The last factorization of the loop-closing rows is used. `level` is 0 for poses and 1 for velocities, y are the
+    states, and `group` is the index of the group of members.
     """
     joints, closing = tables.joints, tables.closing
     count, rows, ground = joints.shape[0] // JOINT_ENTRIES, closing.shape[0] // ROW_ENTRIES, y.shape[0] // STATE - 1

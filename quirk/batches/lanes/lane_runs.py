@@ -43,7 +43,7 @@ class LaneRuns:
     solver : compiled solver of the system, with its force laws
     plan : tables for the computation of the system in SIMD lanes
     method : name of an explicit method
-    step : size of the steps, s
+    step : size of the integration steps, s
     threads : number of threads
     """
 
@@ -165,8 +165,8 @@ def _shares(groups: int, threads: int, steps: int) -> list[tuple[int, int]]:
     """Return the work items for several threads, as pairs (first group, last group + 1), in the order of computation.
 
     Each idle thread takes the next item. The items become smaller toward the end, so that threads slowed down by other
-    programs compute fewer of them, and all threads end at nearly the same time. `groups` is the number of groups, and
-    `steps` the number of steps.
+    programs compute fewer of them, and all threads end at nearly the same time. `groups` is the number of groups of
+    members, and `steps` the number of integration steps.
     """
     smallest = -(-SMALLEST_SHARE // max(steps, 1))
     bounds = [0]

@@ -106,8 +106,8 @@ def probe(probes: LaneProbes, forces: Forces, member: int, stage: int, before: f
     """Record the inputs and outputs of a member's user functions at a stage, and test for jumps in the step.
 
     The test is made at the end of the step, stage number `stages`. `t` is the time of the stage and `before` the start
-    time of the step, s. The force laws must have been evaluated last for this member. Returns True if a user function
-    may have jumped.
+    time of the step, s. The force laws `forces` must have been evaluated last for this member. Returns True if a user
+    function may have jumped.
     """
     samples = probes.samples
     ins = forces.inputs, forces.outputs, probes.nothing, probes.nothing

@@ -165,8 +165,9 @@ def add_inertia(sums: Any, inertia: Any, added_to: Any, total: Any) -> None:
 def pass_on(sums: Any, vectors: LinkVectors, inertia: Any, force: Any, moment: Any, added_to: Any, total: Any) -> None:
     """Add the transmitted inertia and load of a joint, moved to the joint point of the parent, to the parent's sums.
 
-    The bias accelerations of the joint contribute to the load. The values at element `added_to` of `sums` plus the
-    contributions are stored at element `total`.
+    `vectors` are the vectors of the link; `inertia`, `force` and `moment` refer to its joint point. The bias
+    accelerations of the joint contribute to the load. The values at element `added_to` of `sums` plus the contributions
+    are stored at element `total`.
     """
     M, H, J = inertia
     force = plus(force, plus(matrix_times(M, vectors.shift), matrix_times(H, vectors.turn)))

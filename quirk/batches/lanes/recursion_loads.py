@@ -157,8 +157,8 @@ def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) 
 def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: np.ndarray) -> None:
     """Transmit the loads on all bodies from the tips to the roots, with the last factorization.
 
-    `entries` are the integers of the links. Accelerations relative to fixed parents are stored in `links`, and sums of
-    transmitted loads in `sums`.
+    `entries` are the integers of the links, and `load_` the loads. Accelerations relative to fixed parents are stored
+    in `links`, and sums of transmitted loads in `sums`.
     """
     for t in range(entries.shape[0] // LINK_ENTRIES):
         e, o = LINK_ENTRIES * t, 8 * LINK_WORK * t

@@ -168,7 +168,10 @@ class ImpactSettling:
                 )
 
     def _settled_smoothly(self, moment: Moment, y: np.ndarray, closed: ClosedGaps) -> ImpactOutcome:
-        """Return the outcome of impacts without friction at the gaps `closed`; `y` is the state vector before them."""
+        """Return the outcome of impacts without friction at the gaps `closed`.
+
+        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
+        """
         numbers, speeds, t, solver = closed.numbers, closed.speeds, moment.t, moment.solver
         opening, smooth = closed.opening.of(numbers), self._frictionless
         W = response(opening, solver, t, y)
@@ -192,8 +195,9 @@ class ImpactSettling:
         return ImpactOutcome(struck.y, at_rest, struck.impulse, struck.restitution_kept)
 
     def _in_order(self, moment: Moment, y: np.ndarray, closed: ClosedGaps, strike: Strike) -> Struck:
-        """Return the outcome of sequential impacts at closed gaps.
+        """Return the outcome of sequential impacts at the gaps `closed`.
 
+        `moment` holds the time, joint angles, solver and gaps.
         `y` is the state vector before the impacts, and `strike` a function that returns the outcome of simultaneous
         impacts at some of the gaps; see `in_sequence`.
         """
@@ -212,8 +216,9 @@ class ImpactSettling:
         hit: Sequence[tuple[str, int, str]],
         resting: ContactState,
     ) -> ImpactOutcome:
-        """Return the outcome of impacts with the active friction elements `acting`.
+        """Return the outcome of impacts at the gaps `closed` with the active friction elements `acting`.
 
+        `moment` holds the time, joint angles, solver and gaps.
         `hit` are the keys of the event functions that are zero; `y` and `resting` are the state vector and the contact
         state before the impacts.
         """
@@ -232,7 +237,10 @@ class ImpactSettling:
     def _struck_with_friction(
         self, moment: Moment, y: np.ndarray, closed: ClosedGaps, acting: list[StickSlip]
     ) -> Struck:
-        """Return the outcome of impacts with the active friction elements `acting`; rates of closed gaps come first."""
+        """Return the outcome of impacts with the active friction elements `acting`; rates of closed gaps come first.
+
+        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector before the impacts.
+        """
         rough, t, solver, numbers = self._frictional, moment.t, moment.solver, closed.numbers
         limits, noise = closed.speeds.limits, closed.speeds.noise.max(initial=0.0)
         rows = rough.rows(solver, t, y, closed.opening, numbers, acting, False)
@@ -265,10 +273,11 @@ class ImpactSettling:
     ) -> tuple[np.ndarray, ContactState]:
         """Return the state vector and the contact state after an impact.
 
-        The rates of gaps that stay closed with a load, and of slip that ends, are set to zero. `numbers` are the
-        indices of the closed gaps, `parting` is a mask of the closed gaps whose load has just fallen to zero, and
-        `acting` are the active friction elements. `hit` are the keys of the event functions that are zero, and
-        `resting` is the contact state before the impact.
+        `moment` holds the time, joint angles, solver and gaps; `y` is the state vector. The rates of gaps that stay
+        closed with a load, and of slip that ends, are set to zero. `numbers` are the indices of the closed gaps,
+        `parting` is a mask of the closed gaps whose load has just fallen to zero, and `acting` are the active friction
+        elements. `hit` are the keys of the event functions that are zero, and `resting` is the contact state before the
+        impact.
         """
         rough, t, solver, angles = self._frictional, moment.t, moment.solver, moment.angles
         rows = rough.rows(solver, t, y, moment.opening(y), numbers, acting, True)
@@ -290,7 +299,8 @@ class ImpactSettling:
         """Store in `settled` the tolerated negative gaps of contacts that open slowly or that close by round-off.
 
         A contact closes by round-off if its gap is zero up to round-off, its rate is negative, and there is no impact,
-        or an impact with a speed of round-off. `settled` is the outcome of the impacts.
+        or an impact with a speed of round-off. `settled` is the outcome of the impacts at the gaps `closed`, and
+        `moment` holds the time, joint angles, solver and gaps.
         """
         names = [touch.constraint.name for touch in self._touches]
         values, before = closed.opening.value, closed.opening.rate

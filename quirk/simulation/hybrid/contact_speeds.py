@@ -79,7 +79,7 @@ def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     The limit is the fraction REST of the speed after a free fall over the characteristic length. The acceleration is
     the largest of gravity, the accelerations of the rows, and the accelerations due to friction with a constant limit,
     which may be the only load that decelerates a body. FLOOR times the result is at least the round-off of the fastest
-    body.
+    body. `moment` holds the time, solver and gaps, and `y` is the state vector.
     """
     model = moment.solver.model
     accelerations = moment.accelerations(y, rows.numbers) * model.length / rows.units
@@ -98,8 +98,8 @@ def speed_limits(
 
     The default limit is the fraction REST of the speed after a free fall over the characteristic length, under gravity
     or, without gravity, with the acceleration at which the gap closes. `closed` are the indices of the gaps, `opening`
-    contains their values, `units` (c,) are their characteristic sizes, m or rad, and `rest_speed` (c,) the user's
-    limits, or NaN.
+    contains their values, `moment` holds the time, solver and gaps, `units` (c,) are their characteristic sizes, m or
+    rad, and `rest_speed` (c,) the user's limits, or NaN.
     """
     model = moment.solver.model
     gravity = np.linalg.norm(model.gravity) * np.ones(len(closed)) * units / model.length

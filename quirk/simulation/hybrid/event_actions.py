@@ -261,7 +261,8 @@ class ActionExecutor:
     def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
         """Raise a SwitchingError if a redundant row, omitted by the solver, is violated at the state vector y.
 
-        Poses are checked or, if `before` is given, velocities; `before` is the state vector before a velocity jump.
+        `plant` is the compiled model of the active constraints. Poses are checked or, if `before` is given, velocities;
+        `before` is the state vector before a velocity jump.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
@@ -282,8 +283,9 @@ class ActionExecutor:
     def _free_to_turn(self, plant: CompiledModel, names: Iterable[str]) -> np.ndarray:
         """Return a mask (n,) of the bodies connected by constraints to the bodies of the constraints `names`.
 
-        Connections through other bodies are included. If one of these bodies is connected to the ground, the mask is
-        False everywhere, because angular momentum is not conserved.
+        `plant` is the compiled model of the active constraints. Connections through other bodies are included. If one
+        of these bodies is connected to the ground, the mask is False everywhere, because angular momentum is not
+        conserved.
         """
         n = len(plant.model.mass)
         group = np.arange(n + 1)

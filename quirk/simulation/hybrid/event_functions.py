@@ -46,7 +46,10 @@ def called_beside(system: System, events: Sequence[Event]) -> list[Callable[...,
 
 
 def _probe(system: System, event: Event) -> Callable[[Any], list[str]]:
-    """Return a function that calls a user function once and returns the names of the bodies and joints it has read."""
+    """Return a function that calls a user function once and returns the names of the bodies and joints it has read.
+
+    `event` is the event to which the user function belongs, for errors.
+    """
 
     def probe(function: Any) -> list[str]:
         parts = {part.name: part for part in system if isinstance(part, Body | Constraint)}

@@ -81,7 +81,7 @@ class HybridRun:
     ----------
     happenings : records of events and impacts so far
     stopped : whether an event has ended the run
-    trail : record of all steps and events, for sensitivities, or None
+    trail : record of all integration steps and events, for sensitivities, or None
     """
 
     def __init__(self, system: System, factory: RunFactory, rows: RowFile | None = None) -> None:
@@ -158,8 +158,8 @@ class HybridRun:
     ) -> Any:
         """Return the run of a configuration, prepared to continue from a state vector y.
 
-        The run is created on first use. `angles` (K, 3) are the joint angles, rad; `pace` contains the step size and
-        the cost statistics for method switching.
+        `plant` is the compiled model of the configuration. The run is created on first use. `angles` (K, 3) are the
+        joint angles, rad; `pace` contains the step size and the cost statistics for method switching.
         """
         # Disabled unilateral constraints are not monitored, although the compiled model is the same.
         key = configuration, self._resting.key
@@ -188,7 +188,8 @@ class HybridRun:
     def _keep_start_of(self, plant: CompiledModel, t: float, y: np.ndarray, angles: np.ndarray) -> None:
         """Store one state as a segment of a configuration, for errors that occur before its run is started.
 
-        `y` is the state vector at time t (s), and `angles` (K, 3) are the joint angles, rad.
+        `plant` is the compiled model of the configuration, `y` the state vector at time t (s), and `angles` (K, 3) are
+        the joint angles, rad.
         """
         joints, orientation = plant.model.joints, plant.model.carried.state(y).orientation
         turns = Turns.since(joints, orientation, angles, joints.first_quadrants(orientation).reshape(1, -1))
@@ -501,7 +502,7 @@ class HybridRun:
         return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
     def _execute(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
-        """Execute an action, or the actions returned by a user function, and return the state after them.
+        """Execute an action of `event`, or the actions returned by a user function, and return the state after them.
 
         `now` is the state before the action, and `angles` (K, 3) are the joint angles, rad.
         """

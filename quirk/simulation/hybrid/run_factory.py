@@ -65,7 +65,7 @@ class FactoryMemory:
 
     Attributes
     ----------
-    breaks, statistics : times at which steps must end, and numbers of steps and evaluations
+    breaks, statistics : times at which steps must end, s, and numbers of integration steps and evaluations
     solvers : active constraints and forces, selection of independent rows, and data of each solver
     """
 
@@ -84,12 +84,12 @@ class RunFactory:
     solver : "sparse" or "dense"
     method : name of the integration method
     settings : tolerances, step size and stabilization
-    breaks : times at which steps must end
+    breaks : times at which integration steps must end, s
     asked : requested output times, s, or None to store all steps
-    statistics : numbers of steps and evaluations
+    statistics : numbers of integration steps and of evaluations of the equations of motion
     events : events of the run
     options : arguments of `simulate`, which are stored in the result
-    trailing : whether runs record all steps
+    trailing : whether runs record all integration steps
     pausing : whether runs pause at output times, which may change during the run
     prepare : function that is called with each compiled solver after its creation, before the first evaluation
     """
@@ -135,7 +135,7 @@ class RunFactory:
         return self._solvers[plant]
 
     def warn_of_state(self, plant: CompiledModel) -> None:
-        """Warn if user functions of loads, constraints and motions store values between calls."""
+        """Warn if user functions of a compiled model (loads, constraints and motions) store values between calls."""
         for owner in owners_of(plant.model, self.solver_of(plant).refuse.remembers):
             if owner not in self._warned:
                 self._warned.add(owner)
@@ -203,7 +203,7 @@ class RunFactory:
     def flow(self, plant: CompiledModel, state: State, t: float) -> Flow | SparseFlow:
         """Return the right-hand side of the equations of motion, with the projection onto the constraints.
 
-        `state` is the initial state at time t, s.
+        `plant` is the compiled model, and `state` the initial state at time t, s.
         """
         settings, fixed = self.settings, self.settings.fixed > 0
         on_constraints, rates = settings.interval > 0, (settings.alpha, settings.beta)
@@ -253,7 +253,10 @@ class RunFactory:
         )
 
     def _series(self, plant: CompiledModel) -> Taylor | Tableau:
-        """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method."""
+        """Return the Taylor method; if a load or motion has no Taylor series, warn and return another method.
+
+        `plant` is the compiled model with the loads and motions.
+        """
         method = taylor_for(self.settings.rtol)
         try:
             require_series(plant.model, method.order + 1, self.solver_of(plant).refuse)
@@ -277,15 +280,15 @@ class RunFactory:
     ) -> None:
         """Start or continue a run from a state vector y on the constraints at time t (s).
 
-        The joint angles are `angles` (K, 3), rad, and `pace` contains the step size.
+        The joint angles are `angles` (K, 3), rad, `pace` contains the step size, and `plant` is the compiled model.
         """
         flow: Any = self.flow(plant, plant.model.carried.state(y), t)
         run.enter(flow, t, y, angles, pace)
 
     def steps(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, pace: ResumePoint) -> Iterator[InterpolatedStep]:
-        """Yield steps from time t (s) and state vector y to the end of the run.
+        """Yield integration steps from time t (s) and state vector y to the end of the run.
 
-        `pace` contains the size of the first step.
+        `flow` is the right-hand side of the equations of motion, and `pace` contains the size of the first step.
         """
         settings, method, breaks, statistics = self.settings, self.method, self.breaks, self.statistics
         start, end, rtol, atol = settings.start, settings.end, settings.rtol, settings.atol

@@ -29,7 +29,7 @@ class Stretch:
     Attributes
     ----------
     segment : index of the segment of the result that contains its states
-    plant : CompiledModel
+    plant : compiled model of the active constraints and forces
     base, resting : active constraints and forces without contacts, and contact state
     t : start time, s
     start, end : (13 n + k,) state vectors at the start and at the end
@@ -107,8 +107,8 @@ class StepHistory:
     ) -> None:
         """Begin a new interval at time t (s) and state vector y; `segment` is the index of its segment of the result.
 
-        `base` contains the active constraints and forces without contacts, `resting` is the contact state, and `angles`
-        (K, 3), rad, are the joint angles.
+        `plant` is the compiled model, `base` contains the active constraints and forces without contacts, `resting` is
+        the contact state, and `angles` (K, 3), rad, are the joint angles.
         """
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 

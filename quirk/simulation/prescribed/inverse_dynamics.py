@@ -179,7 +179,8 @@ class _Problem:
     def _remaining_loads(self, segment: Segment, but: Sequence[str] = ()) -> np.ndarray:
         """Return the loads (nt, n, 6), inertial frame, to be exerted on n bodies by actuators and constraints.
 
-        They are the inertial loads minus gravity and the loads of all force elements, except those named in `but`.
+        They are the inertial loads of the motion `segment`, minus gravity and the loads of all force elements, except
+        those named in `but`.
         """
         return self.required_loads - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 

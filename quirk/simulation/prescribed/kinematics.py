@@ -90,8 +90,8 @@ def kinematics(system: System, times: ArrayLike, *, progress: bool = False) -> K
     AssemblyError
         If there is no position at the first time.
     SimulationError
-        If a time cannot be reached from the previous one within the maximum number of steps, or is at a branch point of
-        the mechanism; the error contains the partial result.
+        If a time cannot be reached from the previous one within the maximum number of continuation steps, or is at a
+        branch point of the mechanism; the error contains the partial result.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _unreached_message(system: System, error: UnreachedError, reached: float, ta
 
 
 def _too_fast_message(system: System, error: UnreachedError, reached: float, target: float) -> str:
-    """Return an error message for a time interval that requires too many steps; it names the fastest driver.
+    """Return an error message for a time interval with too many continuation steps; it names the fastest driver.
 
     The interval is from `reached` to `target`, s; `error` is the error of the computation.
     """

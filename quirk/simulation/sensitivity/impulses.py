@@ -157,7 +157,8 @@ def _bounces(
 def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> None:
     """Raise an InputError if a variation of the poses violates constraints enabled by the event.
 
-    `missed` are the variations of the rows' residuals, and `bodies` (n, 12, D) the variations of the bodies.
+    `before` is the interval of steps before the event, `missed` are the variations of the rows' residuals, and `bodies`
+    (n, 12, D) the variations of the bodies.
     """
     if missed.size and np.abs(missed).max() > MISSED * (1e-6 + np.abs(bodies[:, :6]).max()):
         named = ", ".join(guard.title for guard in before.hit)

@@ -77,7 +77,7 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
 
 
 def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
-    """Return a part constructed again with some arguments replaced, and others omitted."""
+    """Return a part constructed again with some `arguments` replaced, and the arguments named in `left_out` omitted."""
     constructed = made_with(part)
     if constructed is None:
         raise InputError(

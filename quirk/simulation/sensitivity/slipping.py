@@ -88,8 +88,8 @@ def _margin_variation(
 ) -> np.ndarray:
     """Return the variation (D,) of the margin of a sticking friction element to its limit, N.
 
-    `cone` is the margin; `limit_variation` and `length_variation` (D,) are the variations of the element's static limit
-    and of its length.
+    `derivatives` contains the derivatives of the motion, and `cone` is the margin; `limit_variation` and
+    `length_variation` (D,) are the variations of the element's static limit and of its length.
     """
     model, weights = derivatives.point.model, np.array(cone.weights).reshape(len(cone.offsets), -1)
     rows = [model.joint_rows[name].start + row for name, row in cone.rows]

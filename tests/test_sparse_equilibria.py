@@ -5,10 +5,11 @@ import pytest
 
 import quirk
 from benchmarks.published.beams import CASES, TIPS, clamp_of, held, tip
-from quirk.analysis.linear import sparse_statics
+from quirk.analysis.linear import equilibrium, sparse_statics
 from quirk.analysis.linear.free_accelerations import accelerations
 from quirk.analysis.linear.null_space import NullSpaceBasis
 from quirk.analysis.linear.operating_point import Point
+from quirk.analysis.linear.sparse_descent import sparse_descent
 from quirk.analysis.linear.sparse_jacobians import Local
 from quirk.analysis.linear.sparse_stability import stability
 from quirk.analysis.linear.sparse_statics import LinearizedStatics, sparse_newton
@@ -107,6 +108,51 @@ def test_unstable_equilibria_count_only_if_nothing_excites_the_growing_motions(s
     assert np.abs(found[0].position[:, :2]).max() < 1e-9
     assert not straight.equilibrium().stable
     assert sparse_newton(aside, aside.initial_state(), 0.0) is None
+
+
+def coiled(system, curvature, points):
+    """The state of a clamped beam along x whose sections turn by `curvature` (rad/m, body axes) times the lengths."""
+    state, R, r, done = system.initial_state(), np.eye(3), np.zeros(3), 0.0
+    for k, x in enumerate(state.position[:, 0].copy()):
+        step = (x - done) / points
+        for _ in range(points):
+            r = r + R @ [step, 0, 0]
+            R = R @ quirk.rotation.matrix(quirk.rotation.exp(np.array(curvature) * step))
+        done = x
+        state.position[k], state.orientation[k] = r, quirk.rotation.from_matrix(R)
+    return state
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_coiled_beam_finds_the_equilibrium_of_the_straight_one(monkeypatch, scale):
+    """By the sparse descent: Newton's method does not find it from there in a hundred steps."""
+    # Lengths times `scale`: at the same sag over length, moduli grow as scale squared where densities remain.
+    section = quirk.Section.rectangle(0.02 * scale, 0.03 * scale, young=7e9 * scale, poisson=0.3, density=2700.0)
+    beam = quirk.Beam("beam", [0, 0, 0], [3 * scale, 0, 0], section=section, elements=16)
+    system = quirk.System([beam, clamp_of(beam)], gravity=[0, 0, -9.81])
+    start = coiled(system, np.array([1.5, 2.0, 1.0]) / scale, 20)
+    assert sparse_newton(system, start, 0.0) is None
+    monkeypatch.setattr(equilibrium, "_dense_search", None)
+    found, straight = system.equilibrium(start), system.equilibrium()
+    assert found.stable and found.residual < 1e-8
+    assert np.abs(found.position - straight.position).max() < 1e-9 * scale
+
+
+def test_a_column_that_buckles_descends_to_the_shape_of_the_dense_search(monkeypatch, sparse):
+    system = column(0.2, 0.02, 12)
+    with monkeypatch.context() as without:
+        without.setattr(equilibrium, "_dense_search", None)
+        found = system.equilibrium()
+    monkeypatch.setattr(sparse_statics, "LARGE", np.inf)
+    dense = system.equilibrium()
+    assert np.abs(found.position - dense.position).max() < 1e-8
+    assert found.position[-1, 0] > 0.1
+
+
+def test_a_beam_that_nothing_holds_is_no_case_for_a_descent(sparse):
+    beam = quirk.Beam("beam", [0, 0, 0], [1, 0, 0], section=STRIP, elements=16)
+    system = quirk.System([beam], gravity=[0, 0, -9.81])
+    assert sparse_descent(system, system.initial_state(), 0.0) is None
 
 
 def damped_column(load, damping, mass_damping, frame="inertial"):

@@ -22,13 +22,14 @@ from quirk.util.misuse import explained
 
 from ..assembly import assemble
 from .contact_statics import INDIFFERENT, Pushes, far_step, near_step
-from .free_accelerations import accelerations, change_along, moved_along, size_of_change, size_of_loads
+from .free_accelerations import NEARBY, accelerations, change_along, moved_along, size_of_change, size_of_loads
 from .linearization import linearize
 from .mixed_newton import mixed_newton
 from .null_space import NullSpaceBasis
 from .operating_point import Point
 from .outputs import value_of
 from .pseudo_transient import followed
+from .sparse_descent import sparse_descent
 from .sparse_stability import stability
 from .sparse_statics import sparse_newton
 
@@ -53,8 +54,6 @@ UNOPPOSED, MOST_FALLING = 0.5, 10
 # Factor by which the maximum step grows per step while the residual decreases, and per step since the best state: the
 # equilibrium may be far away.
 FASTER = 1.1
-# Residual below which the nearest equilibrium is computed even if it is unstable.
-NEAR = 1e-3
 # Increase of damping after a step with a larger residual, relative to the largest derivative.
 SLOWER = 0.1
 # Real parts above this fraction of the largest eigenvalue count as growing.
@@ -138,7 +137,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     system = system.without(*rubbing) if rubbing else system
     pushes = Pushes.of(system)
     state = _at_rest(system, start, t)
-    found, best = (None if pushes.elements else sparse_newton(system, state, t)) or _dense_search(
+    found, best = (None if pushes.elements else _sparse_search(system, state, t)) or _dense_search(
         pushes, system, state, t
     )
     if best > MISSED:
@@ -151,6 +150,18 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
         *own.parts, angles=own.angles, internal=own.internal, bodies=own.bodies,
         time=t, touching=touching, residual=left, system=held,
     )  # fmt: skip
+
+
+def _sparse_search(system: System, state: State, t: float) -> tuple[State, float] | None:
+    """Return an equilibrium of a large system with beams and its residual, or None; see `sparse_statics`.
+
+    If Newton's method fails from `state`, it starts again from the end of a damped descent.
+    """
+    found = sparse_newton(system, state, t)
+    if found is not None:
+        return found
+    floor = sparse_descent(system, state, t)
+    return None if floor is None else sparse_newton(system, floor, t)
 
 
 def _dense_search(pushes: Pushes, system: System, state: State, t: float) -> tuple[State, float]:
@@ -258,7 +269,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         slower = slower if slower > INDIFFERENT * largest else 0.0
         stride = FASTER * stride if left < previous else 1.0
         previous = left
-        alone, near = g - G @ x, missing <= NEAR
+        alone, near = g - G @ x, missing <= NEARBY
         longer = FASTER ** (number - best_step)
         k = 0.0 if near else slower + _descent_damping(point, K, alone, longer, len(x) > 0)
         B = k * np.eye(len(g)) - K

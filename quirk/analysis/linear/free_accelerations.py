@@ -18,6 +18,9 @@ from .steady_motion import load_rate
 
 # Largest rotation, rad, or displacement, in lengths of the system, in one step.
 LONGEST_STEP = 0.3
+# Accelerations, over those that loads alone would cause, below which the nearest equilibrium is computed even if it is
+# unstable.
+NEARBY = 1e-3
 
 
 def size_of_loads(point: Point) -> float:

@@ -99,10 +99,10 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
         size = size_of_change(point, moves, turns, np.inf)
         part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
         strains = now + part * segments.rates(point, moves, turns)
-        moved = _moved(point, part * moves, part * turns)
-        if moved is None:
+        following = moved(point, part * moves, part * turns)
+        if following is None:
             return None
-        point = moved
+        point = following
     if found is None or (best > MISSED and not stands):
         return None
     growing = found[1].growing()
@@ -111,14 +111,13 @@ def _search(system: System, start: State, t: float) -> tuple[State, float] | Non
     return found[0].state, 0.0 if stands else best
 
 
-def _moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
+def moved(point: Point, moves: np.ndarray, turns: np.ndarray) -> Point | None:
     """Return the operating point after displacements of the bodies, projected onto the constraints; None if that fails.
 
     `moves` (n, 3) are translations, m, and `turns` (n, 3) rotations, rad.
     """
     model, solver, state = point.model, point.solver, point.state
-    moved = displaced(state, moves, turns)
-    y = solver.slots.state_to_lanes(model.carried.flat(moved))
+    y = solver.slots.state_to_lanes(model.carried.flat(displaced(state, moves, turns)))
     if not solver.project(y, point.t):
         return None
     placed = State.unpack(solver.slots.state_from_lanes(y)[: STATE_SIZE * point.bodies])

@@ -253,7 +253,7 @@ def _side_of(held: Sticking) -> int:
 
 
 def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """Return the multipliers (r,) of least norm whose resultant A z is nearest to `goal`."""
+    """Return the multipliers z (r,) of least norm whose resultant A z is nearest to `goal` (6 n,)."""
     return np.asarray(np.linalg.lstsq(A, goal, rcond=DEPENDENT)[0])
 
 

@@ -22,7 +22,7 @@ class EventRecord:
     time : time of the event, s
     name : name of the event
     direction : 1 if the quantity increased through its level, -1 if it decreased
-    energy_before, energy_after : total energy, J
+    energy_before, energy_after : total energy of the system just before and just after the event, J
     impulse : impulses on body j by name of constraint: `force` (3,), N s, and `torque` (3,), N m s, inertial frame
     restitution_kept : factor on the coefficients of restitution of an impact; below 1 if Newton's law with the full
         coefficients would have increased the energy

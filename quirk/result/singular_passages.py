@@ -51,7 +51,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class _Factors:
-    """Singular values s (r,), relative to the largest, and vectors U (m, r), Vt (r, 6 n) of the rows at a time, s."""
+    """Singular values s (r,), relative to the largest, and vectors U (m, r), Vt (r, 6 n) of the m constraint rows.
+
+    They belong to the state of n bodies at one time, s.
+    """
 
     time: float
     U: np.ndarray

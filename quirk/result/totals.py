@@ -63,6 +63,8 @@ class Momentum:
 class Residual:
     """Residuals of the constraints over nt times.
 
+    Rows have different units: residuals Phi are, for example, lengths (m), squares of lengths (m^2) or sines of angles.
+
     Attributes
     ----------
     position : (nt,) largest ``|Phi|`` over all rows

@@ -440,7 +440,7 @@ class Run:
         return f"the run is at t = {self._time:.9g} s already; give a later time than {t:.9g} s"
 
     def _restart(self) -> None:
-        """Begin a new step at the present time if an input has changed since the last step."""
+        """Begin a new integration step at the present time if an input has changed since the last step."""
         changed, self._version = self.inputs.changed, self.inputs.version
         if not changed:
             return

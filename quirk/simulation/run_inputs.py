@@ -311,7 +311,7 @@ class Inputs(MutableMapping[str, Any]):
         self.in_effect = dict(self.values_now)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """Return two dicts by name: the present values, and the values used by the last step."""
+        """Return two dicts by name: the present values, and the values used by the last integration step."""
         return dict(self.values_now), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:

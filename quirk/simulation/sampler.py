@@ -101,7 +101,7 @@ class Sampler:
             self.next = t
 
     def sample(self) -> None:
-        """Call the functions that are due, set their inputs, and begin a new step of the run.
+        """Call the functions that are due, set their inputs, and begin a new integration step of the run.
 
         Raises
         ------

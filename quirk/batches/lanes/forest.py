@@ -64,8 +64,8 @@ ANGULAR = 24  # offset of angular components behind linear ones in loads and mot
 def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.ndarray, t: int) -> None:
     """Compute the geometry of joint t: arms, dual vectors, free directions, and prescribed relative acceleration.
 
-    The integers of the joint are read from `joints`, its constants from `numbers`, and the kinematics of bodies from
-    `kin`; the results are written to `work`.
+    The bodies of the joint and the motions that it restricts are read from `joints`, its arms and axes from `numbers`,
+    and the kinematics of bodies from `kin`; the results are written to `work`.
     """
     e, n, o = JOINT_ENTRIES * t, 8 * JOINT_NUMBERS * t, 8 * JOINT_WORK * t
     child, parent = KIN * at(joints, e + CHILD), KIN * at(joints, e + PARENT)
@@ -105,7 +105,7 @@ def place(joints: np.ndarray, numbers: np.ndarray, kin: np.ndarray, work: np.nda
 def freedoms_at(joints: np.ndarray, e: int) -> int:
     """Return the offset of the first rotational degree of freedom of a joint in the work array of the joint.
 
-    The integers of the joint begin at element e of `joints`.
+    The integers of the joint (bodies and restricted motions) begin at element e of `joints`.
     """
     return FREEDOMS if at(joints, e + COINCIDES) != 0 else FREEDOMS + 3 * FREEDOM
 
@@ -247,8 +247,8 @@ def pass_on(work: Any, o: Any, left: Any, inertia: Any, parent: Any) -> None:
 def articulate(joints: np.ndarray, inertia: np.ndarray, work: np.ndarray, t: int, ground: int) -> None:
     """Eliminate the degrees of freedom of joint t from the inertia of its child, and add the rest to the parent.
 
-    Nothing is added to the ground, the body with index `ground`. `joints` are the integers of the joints, `inertia` the
-    articulated inertias of the bodies, and `work` the quantities computed for the joints.
+    Nothing is added to the ground, the body with index `ground`. `joints` are the bodies and restricted motions of the
+    joints, `inertia` the articulated inertias of the bodies, and `work` the quantities computed for the joints.
     """
     e, o, n = JOINT_ENTRIES * t, 8 * JOINT_WORK * t, 8 * BODY_INERTIA
     rows, f, coincides = at(joints, e + ROTATIONS), o + 8 * freedoms_at(joints, e), at(joints, e + COINCIDES) != 0
@@ -315,7 +315,8 @@ def gather_loads(
     """Add the load transmitted by joint t, for a parent without acceleration, to the loads on the parent.
 
     If `prescribed`, the constraint rows prescribe relative accelerations (SHIFT and TURN in `work`); otherwise these
-    are zero. `load_` holds the loads on all bodies, and `ground` is the index of the ground.
+    are zero. `joints` are the bodies and restricted motions of the joints, `load_` holds the loads on all bodies, and
+    `ground` is the index of the ground.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)
@@ -349,7 +350,8 @@ def gather_loads(
 def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
     """Set the accelerations along the degrees of freedom of joint t, for a parent without acceleration, to zero.
 
-    This is their value if no load acts on the child and its descendants.
+    `joints` are the bodies and restricted motions of the joints, and `work` the quantities computed for them. This is
+    their value if no load acts on the child and its descendants.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     first, zero = freedoms_at(joints, e) if at(joints, e + COINCIDES) != 0 else FREEDOMS, splat(0.0)
@@ -362,8 +364,8 @@ def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
     """Compute the accelerations of the child of joint t from the accelerations of its parent, in `motion`.
 
-    `joints` are the integers of the joints, `work` the quantities computed for them; `prescribed` is as in
-    `gather_loads`.
+    `joints` are the bodies and restricted motions of the joints, `work` the quantities computed for them; `prescribed`
+    is as in `gather_loads`.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)

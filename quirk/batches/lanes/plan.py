@@ -89,7 +89,7 @@ def planned(model: Model, solver: Solver, state: Any, start: float, project: boo
     """Return the tables for computing members of a system in SIMD lanes, or the reason why this is not possible.
 
     Independent rows are selected at the initial state `state` and time `start` (s). If `project`, states are projected
-    onto the constraints after each step.
+    onto the constraints after each integration step.
     """
     if solver.applied.laws_in_python or solver.applied.called:
         return "force laws or functions that run in Python"

@@ -133,11 +133,13 @@ class LaneNumbers(NamedTuple):
 
     Attributes
     ----------
-    constants : (n + 1, CONSTANTS_SIZE) constants of the bodies; the last row, for the ground, is zero
+    constants : (n + 1, CONSTANTS_SIZE) gravity, mass and factors of the inertia of each body, see
+        `quirk.dynamics.model.layout`; the last row, for the ground, is zero
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
-    joints : (T, JOINT_NUMBERS) constants of each joint of the forest
-    closing : (C, CLOSING_NUMBERS) constants of each loop-closing row
-    links : (n, LINK_NUMBERS) constants of each link of a forest of hinges, ball joints and welds, otherwise empty
+    joints : (T, JOINT_NUMBERS) arms, axes and constant terms of each joint of the forest
+    closing : (C, CLOSING_NUMBERS) arms, axes and constant term of each loop-closing row
+    links : (n, LINK_NUMBERS) mass, inertia, arms and axes of each link of a forest of hinges, ball joints and welds,
+        otherwise empty
     inputs : inputs of the force laws, member after member
     sides : for each frame of the laws, the offsets of its body in arrays of states and of kinematics, for lane 0
     principal : whether body axes are principal axes in all members

@@ -319,7 +319,8 @@ def articulate_links(
     """Compute the articulated inertias of all links from the tips to the roots, and eliminate the joint coordinates.
 
     If `loaded`, the loads on the bodies in `load_` are applied; otherwise the loads are zero. `entries_` are the
-    integers of the links; the other arrays are described in the module docstring.
+    integers of the links (kind of joint, bodies, indices of sums); the other arrays are described in the module
+    docstring.
     """
     ground = load_.shape[0] - MOTION
     for t in range(entries_.shape[0] // LINK_ENTRIES):

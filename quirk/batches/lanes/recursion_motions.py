@@ -203,11 +203,11 @@ def follow_links(
 ) -> None:  # fmt: skip
     """Compute the accelerations of all links from the roots to the tips, and write the rates y' to `ydot`.
 
-    `entries_` are the integers of the links, `gravity` begins with the gravitational acceleration, m/s^2, y and `kin`
-    are states and kinematics of the bodies, and `motion` receives their accelerations. If `row` is not negative,
-    the state `after` is then set to the state `before` plus the step size h (s) times the sum of the `slopes` of all
-    stages with the weights in this row of the tableau. This is done body by body, while the slopes are in the
-    processor's cache.
+    `entries_` are the integers of the links (kind of joint, bodies, indices of sums), `gravity` begins with the
+    gravitational acceleration, m/s^2, y and `kin` are states and kinematics of the bodies, and `motion` receives their
+    accelerations. If `row` is not negative, the state `after` is then set to the state `before` plus the step size h
+    (s) times the sum of the `slopes` of all stages with the weights in this row of the tableau. This is done body by
+    body, while the slopes are in the processor's cache.
     """
     count, ground = entries_.shape[0] // LINK_ENTRIES, motion.shape[0] - MOTION
     store3(motion, ground, times(load3(gravity, 0), -1.0))

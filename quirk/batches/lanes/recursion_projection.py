@@ -158,8 +158,9 @@ def lock_links(
 ) -> None:  # fmt: skip
     """Compute displacements of all links with locked joints that remove the constraint violations of state y.
 
-    `entries` are the integers of the links. `level` is 0 for poses and 1 for velocities. `kin` are the kinematics of
-    the factorization, `kin_new` those of y. Displacements are stored in `locked`, and their inertia loads in `load_`.
+    `entries` are the integers of the links (kind of joint, bodies, indices of sums). `level` is 0 for poses and 1 for
+    velocities. `kin` are the kinematics of the factorization, `kin_new` those of y. Displacements are stored in
+    `locked`, and their inertia loads in `load_`.
     """
     count = entries.shape[0] // LINK_ENTRIES
     zero = splat(0.0)

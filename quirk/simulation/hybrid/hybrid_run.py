@@ -294,7 +294,7 @@ class HybridRun:
         return self._base
 
     def restart(self) -> None:
-        """Begin a new step after the caller has changed loads; the rest of the present step is discarded.
+        """Begin a new integration step after the caller has changed loads; the rest of the present one is discarded.
 
         Contacts may open, and sticking friction may slip, immediately.
         """

@@ -94,7 +94,7 @@ class SteppedRun:
         return joints.angles(vectors, self._counter.quadrants.reshape(-1, 2)) + self.whole
 
     def restart(self) -> None:
-        """Begin a new step at the present time, because the user has changed loads."""
+        """Begin a new integration step at the present time, because the user has changed loads."""
         self._steps = None
 
     @property
@@ -137,7 +137,7 @@ class SteppedRun:
         return True
 
     def proceed(self, most: int | None = None) -> bool:
-        """Take one step; return False at the end of the run.
+        """Take one integration step; return False at the end of the run.
 
         The argument `most` is unused.
         """

@@ -227,7 +227,7 @@ class MemberMaker:
         return remade(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
-        """Return an argument with all changed parts in it replaced, or the argument itself if it contains none."""
+        """Return the argument `x` with all changed parts in it replaced, or `x` itself if it contains none."""
         if id(x) in self._parts:
             return self.made(x)
         if isinstance(x, tuple | list):

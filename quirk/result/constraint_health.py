@@ -156,7 +156,8 @@ def _violations(segment: Segment, rows: np.ndarray) -> np.ndarray:
 def _contradiction(result: Result, owner: str, segment: Segment, row: int, violated_row: int) -> None:
     """Raise a SimulationError about redundant constraints that contradict each other.
 
-    `violated_row` is the index of the violated constraint row, and `row` the output index of the state in the segment.
+    `owner` names the caller in the message. `violated_row` is the index of the violated constraint row, and `row` the
+    output index of the state in the segment.
     """
     state, t = segment.state_at(row), float(segment.time[row])
     system = result.system.as_computed_by(segment.plant)

@@ -93,7 +93,7 @@ class Segment:
     def record(self, solver: Solver, changed: tuple[str, ...]) -> None:
         """Evaluate and store accelerations, loads, residuals and power, before an event changes user functions.
 
-        `changed` are the titles of the constraints and forces whose functions may change.
+        `solver` evaluates them, and `changed` are the titles of the constraints and forces whose functions may change.
         """
         self._recording = solver
         try:

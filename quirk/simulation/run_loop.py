@@ -185,8 +185,8 @@ def described_failure(
 ) -> tuple[str, str | None]:
     """Return the error message for a run that cannot continue, and the name of the affected body, or None.
 
-    `factory` is the factory of the run objects, `last_state` is the last accepted state, and `error` the failure of the
-    integration.
+    `owner` is the name of the caller, `factory` is the factory of the run objects, `last_state` is the last accepted
+    state, and `error` the failure of the integration.
     """
     settings, trouble = factory.settings, run.trouble or run.undefined(error.time)
     cause: Any = trouble

@@ -87,7 +87,7 @@ class Pushes:
         return cls(system.with_parts(*elements) if elements else system, elements)
 
     def gaps(self, point: Point) -> np.ndarray:
-        """Return the values (c,) of all gaps at a state, m or rad."""
+        """Return the values (c,) of all gaps at an operating point, m or rad."""
         rows: dict[Any, tuple[int, ...]] = dict(point.model.forces)
         angles = point.state.angles
         found = [

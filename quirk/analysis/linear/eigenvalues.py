@@ -70,9 +70,9 @@ def eigenvalues(A: np.ndarray, units: np.ndarray) -> np.ndarray:
 
 
 def eigenvectors(A: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return r eigenvalues (r,) and their eigenvectors (F, r) as columns; `units` (F,) are the scales of the states.
+    """Return r eigenvalues (r,) of A, and their eigenvectors (F, r) as columns.
 
-    r is less than F if zero eigenvalues are in Jordan blocks.
+    `units` (F,) are the scales of the states. r is less than F if zero eigenvalues are in Jordan blocks.
     """
     if not A.size:
         return np.zeros(0, dtype=complex), np.zeros((0, 0), dtype=complex)
@@ -107,7 +107,7 @@ def order(values: np.ndarray) -> np.ndarray:
 
 
 def _without_zeros(A: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """Return the number of zero eigenvalues, the r other eigenvalues (r,), and their eigenvectors (F, r)."""
+    """Return the number of zero eigenvalues of A, the r other eigenvalues (r,), and their eigenvectors (F, r)."""
     from scipy.linalg import eig
 
     if not A.size:

@@ -296,8 +296,9 @@ def _relative_size(g: np.ndarray, size: float) -> float:
 def _descent_damping(point: Point, K: np.ndarray, g: np.ndarray, length_factor: float, definite: bool) -> float:
     """Return the damping k, 1/s^2, for which a step (k - K) du = g decreases the potential energy.
 
-    `length_factor` scales the largest step along directions without stiffness. If `definite`, the symmetric part of k -
-    K is positive definite, as required for contacts.
+    g (f,) are the accelerations at the operating point `point`, and K (f, f) is their derivative. `length_factor`
+    scales the largest step along directions without stiffness. If `definite`, the symmetric part of k - K is positive
+    definite, as required for contacts.
     """
     largest = float(np.abs(K).max())
     growing = float(np.linalg.eigvalsh(0.5 * (K + K.T))[-1] if definite else np.linalg.eigvals(K).real.max())

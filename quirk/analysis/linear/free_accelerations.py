@@ -69,8 +69,8 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
 def size_of_change(point: Point, moves: np.ndarray, turns: np.ndarray, length_factor: float = 1.0) -> float:
     """Return the size of a step: the larger of its largest relative displacement and its largest rotation, rad.
 
-    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad. Displacements are divided by the
-    characteristic length of the system times `length_factor`.
+    `moves` (n, 3), m, are displacements, and `turns` (n, 3) rotations, rad, from the operating point `point`.
+    Displacements are divided by the characteristic length of the system times `length_factor`.
     """
     return float(max(np.abs(moves).max() / (length_factor * point.model.length), np.abs(turns).max()))
 

@@ -88,7 +88,8 @@ def _growing_motions(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
 def excites(point: Point, growing: np.ndarray, start: State) -> bool:
     """Whether the displacements from the start to an equilibrium have a component along one of its growing motions.
 
-    `growing` (6 n, g) are these motions as columns, in coordinates of the mass metric.
+    `point` is the operating point at the equilibrium, and `start` the initial state. `growing` (6 n, g) are these
+    motions as columns, in coordinates of the mass metric.
     """
     if not growing.size:
         return False
@@ -144,9 +145,9 @@ class BeamStrains:
         return np.array([point.laws[name].coordinates[:, 0] for name in self.names])
 
     def rates(self, point: Point, moves: np.ndarray, turns: np.ndarray) -> np.ndarray:
-        """Return the changes (N, 6) of the strains, to first order, for displacements of n bodies.
+        """Return the changes (N, 6) of the strains, to first order, for displacements from an operating point.
 
-        `moves` (n, 3) are displacements, m, inertial frame, and `turns` (n, 3) rotations, rad, body axes.
+        `moves` (n, 3) are displacements of n bodies, m, inertial frame, and `turns` (n, 3) rotations, rad, body axes.
         """
         moving = replace(point.state, velocity=moves, angular_velocity=turns)
         found = point.laws_at(moving)

@@ -148,9 +148,9 @@ def _of_velocities(model: Model) -> np.ndarray:
 
 
 def _require_regular(point: Point, alike: np.ndarray) -> None:
-    """Raise an InputError at a singular state, where generically independent constraint rows are dependent.
+    """Raise an InputError at a singular operating point, where generically independent constraint rows are dependent.
 
-    Motions may branch at this state. `alike` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
+    Motions may branch there. `alike` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
     """
     kept = point.kept
     if not kept.any():

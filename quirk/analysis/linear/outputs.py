@@ -109,7 +109,8 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
 def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
     """Return the indices of the bodies on which an element depends.
 
-    `element` is a coordinate or a gap. The ground has the index n, the number of bodies.
+    `element` is a coordinate or a gap, and `point` the operating point with the model. The ground has the index n, the
+    number of bodies.
     """
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)

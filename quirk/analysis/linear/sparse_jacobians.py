@@ -67,7 +67,7 @@ class Local:
 def _note(
     point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
 ) -> None:
-    """Evaluate several directions at once, and add the results to the entries of the Jacobians.
+    """Evaluate several directions at an operating point, and add the results to the entries of the Jacobians.
 
     In each direction the coordinates `parts` (indices 0 to 11) of many bodies are varied. `entries` are lists of the
     nonzero entries of each Jacobian by name, which are extended. `owners` contains, for each body, internal variable
@@ -108,7 +108,8 @@ def _note_internal(point: Point, entries: dict[str, Any]) -> None:
 def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarray, Any]:
     """Return derivatives (n, 6, D) of the accelerations at fixed multipliers, for D <= 8 directions, and a tangent.
 
-    The tangent consists of the derivatives with multipliers that vary so that the constraints are satisfied.
+    `point` is the operating point. The tangent consists of the derivatives with multipliers that vary so that the
+    constraints are satisfied.
     """
     tangent = point.tangent(directions)
     model, slots = point.model, point.solver.slots
@@ -120,7 +121,8 @@ def _free_accelerations(point: Point, directions: Directions) -> tuple[np.ndarra
 def _neighbors(point: Point) -> tuple[Any, Any, Any]:
     """Return sparse matrices whose nonzero entries mark the bodies on which bodies, rows and variables depend.
 
-    There is one matrix each for bodies, constraint rows and internal variables.
+    `point` is the operating point with the model. There is one matrix each for bodies, constraint rows and internal
+    variables.
     """
     from scipy.sparse import csr_array, eye_array
 

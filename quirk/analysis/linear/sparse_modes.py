@@ -64,7 +64,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
 
 
 def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float) -> Found:
-    """Return the eigenvalues nearest to zero, with the motions of bodies and internal variables.
+    """Return the eigenvalues nearest to zero at an operating point, with the motions of bodies and internal variables.
 
     `count` - 2 eigenvalues are returned. `rate`, 1/s, is the order of magnitude of the angular frequencies, from
     `_rate`; `local` are the Jacobians, and `steady` is the steady motion.
@@ -104,7 +104,8 @@ def _slowest(point: Point, local: Local, steady: Steady, count: int, rate: float
 def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
     """Return units of the rows and columns of F for which its entries have similar magnitudes.
 
-    `rate`, 1/s, is the order of magnitude of the angular frequencies of the system; it is the unit of velocities.
+    `point` is the operating point. `rate`, 1/s, is the order of magnitude of the angular frequencies of the system; it
+    is the unit of velocities.
     """
     from scipy.sparse import diags_array
 
@@ -126,7 +127,7 @@ def _units(point: Point, F: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _largest(A: Any, axis: int) -> np.ndarray:
-    """Return the largest entry of each column (axis 0) or row (axis 1) of a sparse matrix."""
+    """Return the largest entry of each column (axis 0) or row (axis 1) of a sparse matrix A."""
     return np.asarray(A.max(axis=axis).toarray()).ravel() if min(A.shape) else np.zeros(A.shape[1 - axis])
 
 
@@ -189,7 +190,8 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
 def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
     """Return the kinematic part of F: rates of poses due to velocities, and the rotation of the co-moving axes.
 
-    `size` is the number of rows and columns of F.
+    `point` is the operating point, `steady` the steady motion with the axes, and `size` the number of rows and columns
+    of F.
     """
     from scipy.sparse import csr_array
 

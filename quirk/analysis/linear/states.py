@@ -126,7 +126,7 @@ def _combined(basis: Directions, columns: np.ndarray) -> Directions:
 
 
 def _internal(point: Point) -> list[tuple[str, str]]:
-    """Return the pair of element and variable name for each internal variable."""
+    """Return the pair of element and variable name for each internal variable of the model at an operating point."""
     by_name = {element.name: element for element in point.system.forces}
     return [(own, name) for own in point.model.carried.internal for name in by_name[own].internal]
 
@@ -141,7 +141,7 @@ def _require_coordinates(chosen: list[Named]) -> None:
 
 
 def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: np.ndarray) -> None:
-    """Raise an InputError if c coordinates do not determine all poses.
+    """Raise an InputError if c coordinates do not determine all poses near the operating point `point`.
 
     `chosen` are the coordinates, and `values` (c, F) are their derivatives with respect to the states; `moved` (n, 6,
     p) are the motions of the bodies along the p free pose coordinates.
@@ -178,9 +178,9 @@ def _check_poses(point: Point, chosen: list[Named], values: np.ndarray, moved: n
 def _upper_bounds(point: Point, chosen: list[Named], moved: np.ndarray) -> np.ndarray:
     """Return upper bounds (c,) of the variations of c coordinates for any combination of motions of the bodies.
 
-    `chosen` are the coordinates, and `moved` (n, 6, p) are p motions. Translation and rotation of each body are bounded
-    separately, by the product of the norms of gradient and motion, so that the bounds are independent of units and of
-    other bodies.
+    `chosen` are the coordinates, and `moved` (n, 6, p) are p motions from the operating point `point`. Translation and
+    rotation of each body are bounded separately, by the product of the norms of gradient and motion, so that the bounds
+    are independent of units and of other bodies.
     """
     rows = sorted({row for one in chosen for row in rows_of(point, one.of) if row < len(moved)})  # type: ignore[arg-type]
     alone = Directions.none(point.model, 6 * len(rows))

@@ -126,7 +126,7 @@ def _internal_size(point: Point) -> np.ndarray:
 
 
 def load_rate(point: Point) -> float:
-    """Return the rate (1/s) of the motion that the loads would cause without mutual cancellation.
+    """Return the rate (1/s) of the motion that the loads at an operating point would cause without mutual cancellation.
 
     It is the square root of a / L, with the largest acceleration a and the characteristic length L of the system, or of
     the largest angular acceleration.
@@ -144,7 +144,7 @@ def rate_of(point: Point) -> float:
 
 
 def _scales(point: Point) -> tuple[float, float]:
-    """Return the rate of the loads, see `load_rate`, and the rate of the motion, see `rate_of`, both in 1/s."""
+    """Return the rate of the loads, see `load_rate`, and of the motion, see `rate_of`, at an operating point, 1/s."""
     linear, angular = gross_accelerations(point.model, point.kin, point.laws)
     length = point.model.length
     state = point.state
@@ -153,7 +153,7 @@ def _scales(point: Point) -> tuple[float, float]:
 
 
 def rests(point: Point) -> bool:
-    """Whether all velocities and accelerations are zero up to round-off."""
+    """Whether all velocities and accelerations at an operating point are zero up to round-off."""
     loads, moving = _scales(point)
     if not (moving <= AT_REST * loads or moving <= 0):
         return False
@@ -164,7 +164,7 @@ def rests(point: Point) -> bool:
 def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
     """Return the magnitudes (2, n), 1/s^2, of linear accelerations (n, 3) and angular accelerations (n, 3).
 
-    Linear accelerations are divided by the characteristic length of the system.
+    Linear accelerations are divided by the characteristic length of the system at the operating point `point`.
     """
     return np.stack([np.linalg.norm(linear, axis=1) / point.model.length, np.linalg.norm(angular, axis=1)])
 
@@ -172,7 +172,8 @@ def _sizes(point: Point, linear: np.ndarray, angular: np.ndarray) -> np.ndarray:
 def _stiffness(point: Point) -> np.ndarray:
     """Return the magnitudes (2, n), 1/s^2, of the accelerations caused by random displacements of all bodies.
 
-    Displacements are up to the characteristic length of the system, rotations up to 1 rad.
+    Displacements are from the operating point `point`, up to the characteristic length of the system, rotations up to 1
+    rad.
     """
     directions, rng = Directions.none(point.model, 1), np.random.default_rng(0)
     directions.bodies[:, SHIFT] = point.model.length * rng.uniform(-1.0, 1.0, (point.bodies, 3, 1))
@@ -182,7 +183,7 @@ def _stiffness(point: Point) -> np.ndarray:
 
 
 def _changes_in_time(point: Point) -> bool:
-    """Whether accelerations at constant poses and velocities depend explicitly on time, through loads or drivers."""
+    """Whether accelerations at an operating point depend explicitly on time, through loads or drivers."""
     model = point.model
     timed = any(element.motions or element.of_user for element, _ in model.forces)
     if not timed and not any(placed.relation.motions or placed.relation.of_user for placed in model.relations):
@@ -195,9 +196,9 @@ def _changes_in_time(point: Point) -> bool:
 
 
 def _candidates(point: Point) -> list[Steady]:
-    """Return the rigid motions that match velocities and accelerations of a state with least norm, or with least spin.
+    """Return the rigid motions that match velocities and accelerations at an operating point.
 
-    The list is empty if there is none.
+    They are those of least norm and of least spin. The list is empty if there is none.
     """
     length, state, R = point.model.length, point.state, point.kin.rotation[:-1]
     middle = state.position.mean(axis=0)

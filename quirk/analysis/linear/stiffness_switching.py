@@ -29,8 +29,8 @@ def switched(first: Point, second: Point) -> list[ForceElement]:
 def _by_bodies(point: Point, number: int) -> np.ndarray:
     """Return the derivatives (b, 6, 12 b) of a force element's loads on its b bodies.
 
-    They are with respect to poses and velocities of these bodies, with the characteristic length of the system as unit
-    of length; `number` is the index of the element.
+    They are with respect to poses and velocities of these bodies at the operating point `point`, with the
+    characteristic length of the system as unit of length; `number` is the index of the element.
     """
     model, rows = point.model, point.model.forces[number][1]
     bodies = sorted({row for row in rows if row < len(model.mass)})

@@ -384,7 +384,8 @@ def steps_of_group(
 ) -> None:  # fmt: skip
     """Advance the states y of a group of eight members by `count` integration steps, in place.
 
-    `first` is the number of steps taken before, and `group` the index of the group.
+    `first` is the number of steps taken before, and `group` the index of the group. `steps` are the times of the run,
+    `forces` the force laws, `weights` the tableau of the method, and `probes` the records of user functions.
     """
     size = y.shape[0]
     constants = numbers.constants[CON * (size // STATE) * group : CON * (size // STATE) * (group + 1)]
@@ -427,8 +428,9 @@ def march_in_lanes(
 ) -> None:  # fmt: skip
     """Advance the states of groups `begin` to `end` - 1 by `count` integration steps, in place.
 
-    `first` is the number of steps taken before. If `count` is 0, the states are projected onto the constraints instead.
-    `notes` receives the results of the checks of each group.
+    `steps` are the times of the run, `first` is the number of steps taken before, and `weights` is the tableau of the
+    method. If `count` is 0, the states are projected onto the constraints instead. `notes` receives the results of the
+    checks of each group.
     """
     size, room = work.stage.shape[0], work.notes.shape[0]
     for group in range(begin, end):

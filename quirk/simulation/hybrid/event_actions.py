@@ -302,7 +302,8 @@ class ActionExecutor:
     def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
         """Return the state `now` with the nearest velocities, in the mass metric, that satisfy the active constraints.
 
-        The impulses of the constraints are added to those in `now`.
+        The impulses of the constraints are added to those in `now`. `solver` is the solver of the active constraints;
+        by default it is looked up.
         """
         plant = self.system.plant_for(now.configuration)
         solver = self._solver_of(plant, now.y, now.t) if solver is None else solver

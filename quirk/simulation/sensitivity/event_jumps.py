@@ -116,7 +116,8 @@ class Jump:
     def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the variations after an event at which loads may jump, while the state is continuous.
 
-        `bodies` (n, 12, D) and `internal` (k, D) are the variations of bodies and internal variables before the event.
+        `point` is the operating point just before the event. `bodies` (n, 12, D) and `internal` (k, D) are the
+        variations of bodies and internal variables before the event.
         """
         speed = max(np.abs(_flow(point)[:, SHIFT]).max() / point.model.length, np.abs(_flow(point)[:, TURN]).max())
         if not speed > 0.0:
@@ -133,7 +134,8 @@ class Jump:
     def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the rates of the states of bodies (n, 12) and of internal variables (k,) at time h (s) from the event.
 
-        The state at this time is extrapolated linearly from the state before the event; h may be negative.
+        `point` is the operating point just before the event. The state at this time is extrapolated linearly from the
+        state before the event; h may be negative.
         """
         model, y = point.model, self._before.end
         carried = np.zeros((y.size - STATE_SIZE * point.bodies, 1))
@@ -170,8 +172,8 @@ class Jump:
     ) -> np.ndarray:
         """Return the variations (D,) of the time of the event, s.
 
-        `bodies` (n, 12, D) and `internal` (k, D) are the variations of the state, and `event_functions` are the event
-        functions that are zero.
+        `point` is the operating point just before the event, `bodies` (n, 12, D) and `internal` (k, D) are the
+        variations of the state, and `event_functions` are the event functions that are zero.
         """
         directions = directions_at(point.model, self._changes, point.t)
         directions.bodies[:], directions.internal[:] = bodies, internal
@@ -281,7 +283,7 @@ def _jump_between(
 
 
 def _flow(point: Point) -> np.ndarray:
-    """Return the rates (n, 12) of the states of n bodies along the motion.
+    """Return the rates (n, 12) of the states of n bodies along the motion at an operating point.
 
     The twelve components are described in `quirk.dynamics.model.directions`.
     """

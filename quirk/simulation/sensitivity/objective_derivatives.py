@@ -128,7 +128,7 @@ class ObjectiveDerivatives:
 
 
 def _changes(point: Point, directions: Directions) -> QuantityDerivatives:
-    """Return the variations of poses and velocities along given directions; accelerations are omitted."""
+    """Return the variations of poses and velocities at an operating point along directions, without accelerations."""
     nothing, internal = np.zeros(0), np.zeros((0, directions.count))
     tangent = Tangent(nothing, nothing, nothing, nothing, nothing, nothing)
     return QuantityDerivatives(
@@ -146,5 +146,8 @@ def _element(quantity: Named) -> Any:
 
 
 def _rows(point: Point, quantity: Named) -> list[int]:
-    """Return the indices of the bodies on which a quantity depends, in increasing order without repetition."""
+    """Return the indices of the bodies on which a quantity depends, in increasing order without repetition.
+
+    `point` is the operating point with the model.
+    """
     return sorted(set(rows_of(point, _element(quantity))))

@@ -125,7 +125,7 @@ def with_dependents(system: System, original: Any, changed: Any, dependent_parts
 
 
 def _substituted(x: Any, replaced: Mapping[int, Any]) -> Any:
-    """Return a constructor argument with parts replaced, or the same object if it contains none of them.
+    """Return the constructor argument `x` with parts replaced, or the same object if it contains none of them.
 
     `replaced` are the new parts by id of the old ones.
     """

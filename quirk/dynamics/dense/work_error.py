@@ -43,7 +43,8 @@ class WorkingLoads:
         `loads` (frames, 6) are the force and moment at each frame, and `roots` (frames, 2) the square roots of the
         inverse mass and inverse inertia of its body.
         """
-        sizes = np.linalg.norm(loads.reshape(-1, 2, 3), axis=2)
+        x, y, z = np.moveaxis(loads.reshape(-1, 2, 3), 2, 0)
+        sizes = np.hypot(np.hypot(x, y), z)  # squares of small loads would underflow
         scaled = (sizes * roots).sum(axis=1)
         sums = replace(self, largest=max(self.largest, float(scaled.max(initial=0.0))))
         if not works:

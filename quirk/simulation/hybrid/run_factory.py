@@ -19,17 +19,18 @@ from quirk.dynamics.model.model import Model
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
 from quirk.dynamics.sparse.solver.state_evaluator import SolverMemory
-from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, may_wake, require_series
+from quirk.dynamics.sparse.solver.taylor_series import NoSeriesError, chosen_by_user, may_wake, require_series
 from quirk.dynamics.sparse.stepping.compiled_run import CompiledRun
 from quirk.dynamics.sparse.stepping.pausing_run import PausingRun
 from quirk.dynamics.sparse.stepping.resume_point import ResumePoint
 from quirk.dynamics.sparse.stepping.rhs import SparseFlow
 from quirk.dynamics.sparse.stepping.run_state import Settings
-from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
+from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction, varies_fast
 from quirk.dynamics.user_functions import owners_of
 from quirk.errors import InputError, SeriesWarning, StatefulWarning, outside
 from quirk.events import Event
 from quirk.functions.motion import Motion
+from quirk.functions.motion_kernels import PIECES
 from quirk.integrators import (
     IMPLICIT_METHODS,
     RADAU_IIA9,
@@ -223,6 +224,8 @@ class RunFactory:
             settings = self.settings._replace(
                 end=min([self.settings.end, *(motion.end for _, motion in motions_of(plant.model))])
             )
+            if any(varies_fast(guard.quantity) for guard in guards) and loads_vary(plant.model):
+                settings = settings._replace(watch_interval=settings.gap)
             if name == TAYLOR:
                 method: Any = self._series(plant)
                 if isinstance(method, Taylor) and may_wake(plant.model):
@@ -330,6 +333,15 @@ def unlocated(owner: str, part: str, method: str) -> InputError:
     return InputError(
         f"{owner}: {part}: {chosen} does not locate events, contacts, dry friction and backlash; take {instead}"
     )
+
+
+def loads_vary(model: Model) -> bool:
+    """Return whether loads may vary with time by themselves, faster than the motion of bodies.
+
+    This is the case for user functions, and for prescribed motions other than polynomials of degree one.
+    """
+    motions = [part for _, motion in motions_of(model) for part in motion.parts]
+    return chosen_by_user(model) or any(part.kind != PIECES or part.coefficients.shape[1] > 2 for part in motions)
 
 
 def motions_of(model: Model) -> list[tuple[str, Motion]]:

@@ -146,6 +146,10 @@ def scaled_loads(mechanism: Mechanism) -> float:
 
 @kernel
 def length(array: np.ndarray, o: int) -> float:
-    """Return the norm of the vector (3,) whose components begin at element o of an array."""
+    """Return the norm of the vector (3,) whose components begin at element o of an array, without underflow."""
     x, y, z = at(array, o), at(array, o + 1), at(array, o + 2)
-    return (x * x + y * y + z * z) ** 0.5
+    largest = max(abs(x), abs(y), abs(z))
+    if largest == 0.0:
+        return 0.0
+    x, y, z = x / largest, y / largest, z / largest
+    return largest * (x * x + y * y + z * z) ** 0.5

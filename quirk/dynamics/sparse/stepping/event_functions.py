@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quirk.integrators.breaks import PARTS
 from quirk.jit.compilation import entry, kernel
 from quirk.jit.components import component
 from quirk.jit.record import record
@@ -32,10 +33,11 @@ from ..kernels.load_tables import Readings
 from ..kernels.mechanism import Mechanism
 from ..kernels.readings import kinetic, potential, reading
 
-# Number of intervals per step at whose ends event functions are sampled if one may cross zero.
-SAMPLES = 16
+# Number of intervals per step at whose ends event functions are sampled if one may cross zero; and the maximum number,
+# for functions that may vary faster than the motion of bodies.
+SAMPLES, MOST_SAMPLES = 16, PARTS
 # Maximum number of events recorded between two entries into compiled code.
-ROOM = 4096
+ROOM = 16384
 # Entries per recorded event: time, index of the function, direction (rising or falling), and total energy.
 WHEN, WHICH, WAY, TOTAL = range(4)
 NOTED = 4
@@ -63,7 +65,7 @@ class WatchedTables(NamedTuple):
     turning : indices of the functions that count full turns
     built_in : (Q,) whether the function varies no faster than the motion of bodies
     start, middle, end : (2 Q,) value and rate at these times of the step; unknown rates are NaN
-    samples : (2 (SAMPLES + 1) Q,) values and rates along a step
+    samples : (2 (MOST_SAMPLES + 1) Q,) values and rates along a step
     state, slope : (size,) scratch arrays for a state and its time derivative
     crossings : (NOTED ROOM,) events recorded since the last call of compiled code
     hit : (Q,) AT_ZERO or BY_A_JUMP for events at the end of the step, else 0

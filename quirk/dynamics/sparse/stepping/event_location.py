@@ -18,7 +18,7 @@ from quirk.jit.simd import at, put
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
 from .crossing_tests import UNRESOLVED, far_from_zero, noise, suspicious
-from .event_functions import AT_ZERO, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
+from .event_functions import AT_ZERO, MOST_SAMPLES, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
 from .event_roots import next_crossing, project_watched_state
 from .event_sides import record_crossing
 from .method_kernels import between, estimate, parts
@@ -65,15 +65,15 @@ def resolved(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSta
 
 @kernel
 def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> None:
-    """Compute values and rates of all event functions at equidistant times along the step."""
-    watched, clock = run.watched, run.clock
+    """Compute values and rates of all event functions at the ends of run.counts.samples equal intervals of the step."""
+    watched, clock, samples = run.watched, run.clock, run.counts.samples
     size, h = 2 * watched.side.shape[0], clock.t_new - clock.t
     for o in range(size):
         put(watched.samples, o, at(watched.start, o))
-        put(watched.samples, SAMPLES * size + o, at(watched.end, o))
+        put(watched.samples, samples * size + o, at(watched.end, o))
     run.counts.position = StepPosition.TAKEN
-    for m in range(1, SAMPLES):
-        t = clock.t + h * m / SAMPLES
+    for m in range(1, samples):
+        t = clock.t + h * m / samples
         between(mechanism, stepper, settings, run, t, watched.state)
         run.counts.position = StepPosition.DENSE
         project_watched_state(mechanism, settings, run, t)
@@ -201,6 +201,17 @@ def must_be_sampled(
 
 
 @kernel
+def sample_count(settings: Settings, h: float, may: bool) -> int:
+    """Return the number of intervals of a step of size h at whose ends event functions are sampled; 1 for none.
+
+    `may` is whether their values at the ends and in the middle of the step show that one may cross zero. Otherwise the
+    step is sampled only if event functions may vary faster than the motion, so that these values do not show it.
+    """
+    least = SAMPLES if may else 1
+    return max(least, min(math.ceil(h / settings.watch_interval), MOST_SAMPLES))
+
+
+@kernel
 def start_next_step(watched: WatchedTables, t: float) -> None:
     """Copy the values of event functions at the end of the step, at time t (s), to the start of the next step."""
     count = watched.side.shape[0]
@@ -237,7 +248,8 @@ def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, ru
         return StepOutcome.UNDEFINED
     together = TOGETHER * SMALLEST_STEP_ULPS * EPSILON * max(abs(clock.t), abs(clock.t_new))
     reason = StepOutcome.GONE_ON
-    if must_be_sampled(mechanism, stepper, settings, run, near, long_step):
+    counts.samples = sample_count(settings, h, must_be_sampled(mechanism, stepper, settings, run, near, long_step))
+    if counts.samples > 1:
         sample(mechanism, stepper, settings, run)
         first = first_action(mechanism, stepper, settings, run)
         first = max(first, clock.t + together)

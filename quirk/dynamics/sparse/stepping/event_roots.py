@@ -11,7 +11,7 @@ from quirk.jit.simd import at
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
 from .crossing_tests import may_cross, may_cross_between, noise
-from .event_functions import SAMPLES, prepare, value_of
+from .event_functions import prepare, value_of
 from .method_kernels import between
 from .run_state import RunState, Settings, StepPosition
 from .step_control import keeps_to_constraints
@@ -137,11 +137,12 @@ def next_crossing(
     """Return the first time (s) after `since` at which event function e no longer has the sign `side`, or infinity."""
     watched, clock = run.watched, run.clock
     h, size, least = clock.t_new - clock.t, 2 * watched.side.shape[0], -noise(settings, watched, e)
-    for m in range(1, SAMPLES + 1):
-        b = clock.t + h * m / SAMPLES if m < SAMPLES else clock.t_new
+    samples = run.counts.samples
+    for m in range(1, samples + 1):
+        b = clock.t + h * m / samples if m < samples else clock.t_new
         if b <= since:
             continue
-        before, o = clock.t + h * (m - 1) / SAMPLES, m * size + 2 * e
+        before, o = clock.t + h * (m - 1) / samples, m * size + 2 * e
         a, g, rate = max(before, since), at(watched.samples, o), at(watched.samples, o + 1)
         # If the function has just crossed, its value is zero.
         ga = at(watched.samples, o - size) if before >= since else 0.0
@@ -151,10 +152,10 @@ def next_crossing(
             continue
         if math.isnan(rate):
             earlier = at(watched.samples, o - 2 * size) if m > 1 else math.nan
-            later = at(watched.samples, o + size) if m < SAMPLES else math.nan
+            later = at(watched.samples, o + size) if m < samples else math.nan
             if not may_cross_between(side, earlier, ga, g, later):
                 continue
-        elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / SAMPLES):
+        elif not may_cross(side, ga, at(watched.samples, o - size + 1), g, rate, h / samples):
             continue
         there = minimum_crossing(mechanism, stepper, settings, run, e, side, a, b)
         if there < math.inf:

@@ -54,12 +54,15 @@ class PausingRun(CompiledRun):
             # Series that end, as that of free flight does, allow a step of infinite size.
             longest = original.max_step if h < np.inf else min(original.max_step, span)
             settings = settings._replace(max_step=longest)
-        if original.comparison_interval < np.inf or settings.gap < np.inf:
+        if min(original.comparison_interval, settings.gap, original.watch_interval) < np.inf:
             # Same intervals as in a run that ends here, but no more parts per step than that run has.
             interval = max(t - settings.start, min(h, span)) / PARTS
-            gap = interval if settings.gap < np.inf else np.inf
-            compared = interval if original.comparison_interval < np.inf else np.inf
-            settings = settings._replace(gap=gap, comparison_interval=compared)
+            used = {
+                "gap": settings.gap,
+                "comparison_interval": original.comparison_interval,
+                "watch_interval": original.watch_interval,
+            }
+            settings = settings._replace(**{name: interval for name, value in used.items() if value < np.inf})
         self.settings = settings
 
     def proceed(self, max_steps: int | None = None) -> bool:

@@ -35,6 +35,8 @@ class Settings(NamedTuple):
     max_step : maximum step size, s
     gap : maximum interval between calls of user functions, s
     comparison_interval : maximum interval between comparisons of y' with its Taylor series within a step, s
+    watch_interval : maximum interval between evaluations of event functions within a step, s; infinite if they vary no
+        faster than the motion of bodies
     """
 
     start: float
@@ -51,6 +53,7 @@ class Settings(NamedTuple):
     max_step: float
     gap: float
     comparison_interval: float = np.inf
+    watch_interval: float = np.inf
 
 
 class StepOutcome(IntEnum):
@@ -154,6 +157,7 @@ class Counts(Fields):
     search_delay : number of suspicious steps for which the search for jumps is still skipped
     fresh : 1 if the slope must be evaluated again
     happened : number of events since the last call of compiled code
+    samples : number of intervals of the step at whose ends event functions are sampled
     retaken, capped : number of repetitions of the step to end at an event, and index of the event function
     missed : number of successive steps that ended just before an event
     eventful : 1 if an event with an action occurs at the end of the step
@@ -180,6 +184,7 @@ class Counts(Fields):
     search_delay: int
     fresh: int
     happened: int
+    samples: int
     retaken: int
     capped: int
     missed: int

@@ -11,7 +11,7 @@ from quirk.jit.simd import put
 from ..kernels.constraint_solve import copy
 from ..kernels.mechanism import Mechanism
 from ..kernels.project import project
-from .event_functions import ROOM, SAMPLES
+from .event_functions import MOST_SAMPLES, ROOM
 from .method_kernels import MOST_PARTS, between, parts
 from .run_state import (
     HIGH,
@@ -30,7 +30,7 @@ from .run_state import (
 from .step_control import keeps_to_constraints
 
 # Maximum number of crossings of a function in a step that samples can resolve.
-MOST_NOTED = 2 * SAMPLES
+MOST_NOTED = 2 * MOST_SAMPLES
 
 
 @kernel

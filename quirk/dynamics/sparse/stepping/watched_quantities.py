@@ -20,7 +20,7 @@ from quirk.jit.simd import aligned
 from ..codegen.force_functions import Applied
 from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
-from .event_functions import NOTED, ROOM, SAMPLES, WAY, WHEN, WHICH, WatchedTables
+from .event_functions import MOST_SAMPLES, NOTED, ROOM, WAY, WHEN, WHICH, WatchedTables
 
 # For event functions by key: sign, rate at a crossing that has just happened, and largest magnitude so far.
 Sides = Mapping[Hashable, tuple[float, float, float]]
@@ -52,6 +52,11 @@ class EventFunction:
     direction: int
     acts: bool
     positive: bool = False
+
+
+def varies_fast(quantity: ForceElement | Reading) -> bool:
+    """Return whether an event function may vary faster than the motion of bodies: a load, or a user function."""
+    return isinstance(quantity, Reading) or not quantity.built_in
 
 
 class EventMonitor:
@@ -91,7 +96,7 @@ class EventMonitor:
             start=np.zeros(2 * count),
             middle=np.zeros(2 * count),
             end=np.zeros(2 * count),
-            samples=np.zeros(2 * (SAMPLES + 1) * count),
+            samples=np.zeros(2 * (MOST_SAMPLES + 1) * count),
             state=aligned(solver.size),
             slope=aligned(solver.size),
             crossings=np.zeros(NOTED * ROOM if count else 0),

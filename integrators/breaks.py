@@ -140,7 +140,7 @@ class Breaks:
         return self._stop
 
     def find(self, t: float, first: float = np.inf) -> bool:
-        """Add a break that was located during the run; arguments and result as for `add`."""
+        """Add a break at time t that was located during the run; `first` and the result are as for `add`."""
         new = self.add(t, first)
         if new:
             self._located.append(t)

@@ -42,7 +42,8 @@ def factor_after_acceptance(error: float, previous: float, was_rejected: bool, e
     """Return the factor by which the step size changes after an accepted step.
 
     `error` and `previous` are the ratios of error to tolerance of this step and the one before; `exponent` is the
-    reciprocal order of the error estimate. After a rejection the step size does not grow.
+    reciprocal order of the error estimate. If `was_rejected`, the step was rejected at first, and the step size does
+    not grow.
     """
     error = max(error, SMALLEST_ERROR)
     factor = SAFETY * error ** (-PROPORTIONAL * exponent) * previous ** (INTEGRAL * exponent)

@@ -143,7 +143,8 @@ def end_state(
 ) -> np.ndarray | None:
     """Return the projected end state y (N,) of a step, and store f at this state as the first stage of the next step.
 
-    The result is None if the state is not finite or too far from the manifold.
+    The result is None if the state is not finite or too far from the manifold. f(t, y) is written to row
+    `tableau.stages` of the slopes `k`; t is the time at the end of the step.
     """
     if not np.isfinite(y).all():
         return None

@@ -55,12 +55,12 @@ def stiff_steps(
 ) -> Iterator[StiffStep]:
     """Yield the accepted steps of y' = f(t, y) by SciPy's Radau, BDF or LSODA, from (t, y) to `end`.
 
-    `look` inspects each step and may require that it be repeated. `first` is the initial step size, or 0 for SciPy's
-    choice. `jacobian` returns df/dy (N, N); without it SciPy uses finite differences, which lose half of the digits, so
-    that iterations at tight tolerances fail for stiff systems. `counted` is the number of leading components of y whose
-    errors are controlled; None for all. The end state of each yielded step is projected. The solver continues from the
-    unprojected state; it is restarted at breaks, and when the unprojected state has drifted from the manifold by
-    RESTART_DRIFT times the tolerance.
+    `rtol` and `atol` are the relative and absolute tolerances. `look` inspects each step and may require that it be
+    repeated. `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); without it
+    SciPy uses finite differences, which lose half of the digits, so that iterations at tight tolerances fail for stiff
+    systems. `counted` is the number of leading components of y whose errors are controlled; None for all. The end state
+    of each yielded step is projected. The solver continues from the unprojected state; it is restarted at breaks, and
+    when the unprojected state has drifted from the manifold by RESTART_DRIFT times the tolerance.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def from_rows(rows: tuple[dict[int, float], ...], width: int) -> np.ndarray:
 
 
 def bernstein(theta: float, degree: int) -> np.ndarray:
-    """Return the Bernstein polynomials B_j = C(d, j) theta^j (1 - theta)^(d - j) at theta, for j = 1 to d."""
+    """Return the Bernstein polynomials B_j = C(d, j) theta^j (1 - theta)^(d - j), j = 1 to d, of degree d."""
     j = np.arange(1, degree + 1)
     return _binomials(degree) * theta**j * (1 - theta) ** (degree - j)
 

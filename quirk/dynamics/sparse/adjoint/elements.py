@@ -154,7 +154,7 @@ def relations_back(mechanism: Mechanism, tangents: Tangents, sums: Sums, t: floa
     """Propagate gradients with respect to constraint rows to the state and inputs of relations, at time t (s).
 
     A relation is a constraint given by a function. If `loaded`, gradients with respect to the constraint loads at
-    constant multipliers are also propagated.
+    constant multipliers are also propagated. y is the state.
     """
     relations, half = tangents.relations, sums.moving.shape[0] // 2
     for r in range(relations.entries.shape[0] // ELEMENT):

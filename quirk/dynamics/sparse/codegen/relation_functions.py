@@ -129,7 +129,10 @@ def _branches(source: Any) -> bool:
 
 
 def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Native:
-    """Return machine code that computes the outputs of a relation; relations with the same function share it."""
+    """Return machine code that computes the outputs of a relation; relations with the same function share it.
+
+    If `resting`, accelerations and higher derivatives are zero; see `Relation.fill`.
+    """
     bare = without_numbers(relation)
 
     def fill(t: Any, inputs: Any, outputs: Any) -> None:

@@ -125,7 +125,7 @@ class _Collected(Scalar):
         self.outputs[index] = x
 
     def store(self, index: int, lanes: Any) -> None:
-        """Store eight adjacent outputs, beginning at `index`."""
+        """Store the eight adjacent outputs `lanes`, beginning at `index`."""
         self.outputs.update((index + k, x) for k, x in enumerate(lanes.entries))
 
     def listed(self, count: int) -> list[Any]:
@@ -140,7 +140,8 @@ def _multipliers(layout: RelationLayout, dual_inputs: Any) -> list[Any]:
 def _loads(layout: RelationLayout, outputs: Any, multipliers: Sequence[Any]) -> list[Any]:
     """Return the components of the constraint loads on the bodies of all frames, eight per frame.
 
-    `outputs` are the outputs of the relation, which contain the gradients of its rows.
+    `outputs` are the outputs of the relation, which contain the gradients of its rows; the `multipliers` are those of
+    the rows.
     """
     components = []
     for frame in range(layout.frames):

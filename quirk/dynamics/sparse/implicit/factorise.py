@@ -32,7 +32,7 @@ from .tables import NODE, BodyCoupling
 def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
     """Factorize the block matrix in place: diagonal blocks D become D^-1, lower blocks L become L D^-1.
 
-    Upper blocks remain unchanged. `scratch` is the index of a scratch block.
+    Upper blocks remain unchanged. `parts` are the arrays of the matrix, and `scratch` is the index of a scratch block.
     """
     place = 0
     for k in range(coupling.size.shape[0]):
@@ -56,7 +56,8 @@ def factorise_blocks(coupling: BodyCoupling, parts: Any, scratch: int) -> None:
 def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, inner: int) -> None:
     """Subtract the product of the blocks `left` and `right` from the block `target`.
 
-    `rows` is the number of rows of `left` and of the result, `inner` the number of columns of `left`.
+    `rows` is the number of rows of `left` and of the result, `inner` the number of columns of `left`. Blocks are given
+    by the index of their first element in `parts`, the arrays of the matrix.
     """
     for row in range(rows):
         x = lanes(parts, target + 8 * row)
@@ -69,8 +70,8 @@ def subtract_product(parts: Any, target: int, left: int, right: int, rows: int, 
 def invert(parts: Any, d: int, n: int, scratch: int) -> None:
     """Invert the block of n rows at element d in place, by Gauss-Jordan elimination with column pivoting.
 
-    A singular block becomes infinite or NaN; callers must check the solution. `scratch` is the index of a scratch
-    block.
+    A singular block becomes infinite or NaN; callers must check the solution. `parts` are the arrays of the matrix, and
+    `scratch` is the index of a scratch block.
     """
     for row in range(n):
         erase(parts, scratch + 8 * row)

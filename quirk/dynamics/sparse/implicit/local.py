@@ -185,7 +185,7 @@ def relations(mechanism: Mechanism, implicit: ImplicitTables, y: np.ndarray, t: 
     """Compute the constraint rows of all relations, and derivatives of Phi'' and of the constraint loads.
 
     A relation is a constraint given by a function, with the residuals Phi. Derivatives are with respect to poses and
-    velocities of bodies; derivatives of loads are added to those of the force laws.
+    velocities of bodies; derivatives of loads are added to those of the force laws. t is the time (s), and y the state.
     """
     tangents, blocks, work = implicit.tangents, implicit.blocks, mechanism.work
     elements, lanes, half = tangents.relations, tangents.lanes, implicit.moving.shape[0] // 2

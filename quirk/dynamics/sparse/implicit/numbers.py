@@ -15,52 +15,52 @@ from quirk.jit.tracing import traced
 
 @traced
 def lanes(parts: Any, o: int) -> Any:
-    """Load eight numbers, real or complex, from adjacent elements of the arrays, beginning at element o."""
+    """Load eight numbers, real or complex, from adjacent elements of `parts`, beginning at element o."""
     return tuple(load(part, o) for part in parts)
 
 
 @traced
 def keep(parts: Any, o: int, x: Any) -> None:
-    """Store eight numbers x, real or complex, in adjacent elements of the arrays, beginning at element o."""
+    """Store eight numbers x, real or complex, in adjacent elements of `parts`, beginning at element o."""
     for part, of_part in zip(parts, x, strict=True):
         store(part, o, of_part)
 
 
 @traced
 def erase(parts: Any, o: int) -> None:
-    """Set eight adjacent elements of the arrays to zero, beginning at element o."""
+    """Set eight adjacent elements of `parts` to zero, beginning at element o."""
     for part in parts:
         store(part, o, 0.0)
 
 
 @traced
 def number(parts: Any, o: int) -> Any:
-    """Load the number, real or complex, at element o of the arrays."""
+    """Load the number, real or complex, at element o of `parts`."""
     return tuple(at(part, o) for part in parts)
 
 
 @traced
 def write(parts: Any, o: int, x: Any) -> None:
-    """Store the number x, real or complex, at element o of the arrays."""
+    """Store the number x, real or complex, at element o of `parts`."""
     for part, of_part in zip(parts, x, strict=True):
         put(part, o, of_part)
 
 
 @traced
 def write_real(parts: Any, o: int, x: float) -> None:
-    """Store a real number x at element o of the arrays; the imaginary part must be zero already."""
+    """Store a real number x at element o of `parts`; the imaginary part must be zero already."""
     put(parts[0], o, x)
 
 
 @traced
 def numbers(parts: Any, o: int) -> Any:
-    """Load the three components of a vector of one body, at elements o, o + 8 and o + 16 of the arrays."""
+    """Load the three components of a vector of one body, at elements o, o + 8 and o + 16 of `parts`."""
     return number(parts, o), number(parts, o + 8), number(parts, o + 16)
 
 
 @traced
 def adjacent(parts: Any, o: int) -> Any:
-    """Load three numbers, real or complex, from adjacent elements of the arrays, beginning at element o."""
+    """Load three numbers, real or complex, from adjacent elements of `parts`, beginning at element o."""
     return number(parts, o), number(parts, o + 1), number(parts, o + 2)
 
 

@@ -84,7 +84,7 @@ def solve(implicit: ImplicitTables, constants: np.ndarray, y: np.ndarray, e: Any
 def start(implicit: ImplicitTables, y: np.ndarray, e: Any, parts: Any, r: Any) -> None:
     """Compute the variations dq and dv of poses and velocities at constant accelerations, from the residual r.
 
-    e is the step size (s) times a coefficient of the method, and `parts` are the arrays of the matrix.
+    y is the state; e is the step size (s) times a coefficient of the method, and `parts` are the arrays of the matrix.
     """
     for slot in range(implicit.blocks.body_node.shape[0]):
         if implicit.blocks.body_node[slot] < 0:

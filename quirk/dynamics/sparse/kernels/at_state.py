@@ -34,7 +34,7 @@ class StateQuery(NamedTuple):
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
     rank : required number of independent rows, for EVALUATE and CHOOSE
-    counts : numbers of projection steps and factorizations
+    counts : numbers of iterations and factorizations in projections
     """
 
     y: np.ndarray

@@ -56,8 +56,8 @@ POSES, VELOCITIES = range(2)
 def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute rotation matrices, angular velocities (inertial frame, rad/s) and metrics of all bodies, in `kin`.
 
-    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. The quaternions in y need not be
-    normalized.
+    The metric W of a body satisfies W W^T = J^-1, with its inertia matrix J. `constants` are those of the bodies; the
+    quaternions in the state y need not be normalized.
     """
     for block in range(constants.shape[0] // CON):
         pose(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -67,7 +67,8 @@ def poses(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
 def rotations(y: np.ndarray, kin: np.ndarray) -> None:
     """Compute rotation matrices and angular velocities (inertial frame, rad/s) of all bodies, in `kin`.
 
-    These quantities suffice for constraint residuals and their rates, which do not depend on the metric.
+    These quantities suffice for constraint residuals and their rates, which do not depend on the metric. y is the
+    state.
     """
     for block in range(kin.shape[0] // KIN):
         rotation(y, kin, block * STATE, block * KIN)
@@ -77,7 +78,7 @@ def rotations(y: np.ndarray, kin: np.ndarray) -> None:
 def free_accelerations(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the unconstrained accelerations of all bodies, under gravity and the applied loads in `kin`.
 
-    The accelerations are written to `kin`. y is the state.
+    The accelerations are written to `kin`. y is the state, and `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         free_acceleration(constants, y, kin, block * STATE, block * KIN, block * CON)
@@ -88,7 +89,7 @@ def free_motion(constants: np.ndarray, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the kinematics and the unconstrained accelerations of all bodies, in `kin`, in one pass.
 
     This is equivalent to `poses` followed by `free_accelerations`, and valid for models without force elements, whose
-    loads would have to be computed in between.
+    loads would have to be computed in between. y is the state, and `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c = block * STATE, block * KIN, block * CON
@@ -100,7 +101,7 @@ def _rotation(y: Any, kin: Any, s: Any, k: Any) -> Any:
     """Compute rotation matrices and angular velocities (inertial frame, rad/s) of one block of eight bodies, in `kin`.
 
     Returns the three rows of the rotation matrices R, which transform body axes to the inertial frame. The quaternions
-    in y need not be normalized.
+    in y need not be normalized. The block begins at element s of the states y and at element k of `kin`.
     """
     q = s + 8 * ORIENTATION
     qw, qx, qy, qz = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)
@@ -140,7 +141,8 @@ def pose(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
 def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
     """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1.
+    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1. The
+    block begins at element s of the states y, k of `kin` and c of `constants`.
     """
     omega = load3(y, s + 8 * OMEGA)
     momentum = rows_times(constants, c + 8 * UNLIKE, omega)
@@ -152,7 +154,8 @@ def _scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> 
 def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> Any:
     """Return the scaled moments W^T (T + J omega x omega) of one block of eight bodies, in body axes.
 
-    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1.
+    T is the torque, J omega x omega the gyroscopic moment, and W a factor of the inverse inertia: W W^T = J^-1. The
+    block begins at element s of the states y, k of `kin` and c of `constants`.
     """
     return _scaled_moment(constants, y, kin, s, k, c)
 
@@ -161,7 +164,8 @@ def scaled_moment(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> A
 def free_acceleration(constants: Any, y: Any, kin: Any, s: Any, k: Any, c: Any) -> None:
     """Compute the unconstrained accelerations of one block of eight bodies, under gravity and applied loads.
 
-    The loads are read from `kin`, and the accelerations written to it.
+    The loads are read from `kin`, and the accelerations written to it. The block begins at element s of the states y, k
+    of `kin` and c of `constants`.
     """
     by_force = times(load3(kin, k + 8 * FORCE), load(constants, c + 8 * INVERSE_MASS))
     store3(kin, k + 8 * LINEAR, plus(load3(constants, c + 8 * GRAVITY), by_force))
@@ -176,7 +180,7 @@ def sum_body_loads(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench
     """Write the sum of weight, applied load and gyroscopic moment J omega x omega of each body to `wrench`.
 
     Forces are in the inertial frame; moments are scaled, W^T times the moment in body axes, with W W^T = J^-1. The
-    accelerations in `kin` are set to zero.
+    accelerations in `kin` are set to zero. y is the state, and `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
@@ -193,6 +197,7 @@ def set_bias(constants: np.ndarray, kin: np.ndarray, wrench: np.ndarray, bias: n
     """Set `bias` to minus the loads in `wrench`: forces (N) and moments (N m), both in body axes.
 
     In `wrench`, forces are in the inertial frame, and moments are multiplied by the transposed metric W^T of the body.
+    `constants` and `kin` are the constants and the kinematics of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
@@ -207,7 +212,8 @@ def loads_of_accelerations(
 ) -> None:
     """Set `wrench` to the mass matrix M times accelerations of all bodies, that is, to the loads that cause them.
 
-    `acceleration` contains the linear and angular accelerations, in body axes.
+    `acceleration` contains the linear and angular accelerations, in body axes. `constants` and `kin` are the constants
+    and the kinematics of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         k, c, f = block * KIN, block * CON, block * WRENCH
@@ -221,6 +227,7 @@ def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motio
     """Set `motion` to M^-1 times the loads in `wrench`: the accelerations of unconstrained bodies.
 
     M is the mass matrix. Angular accelerations are multiplied by W^-1, with the metric W of a body: W W^T = J^-1.
+    `constants` are those of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
@@ -232,7 +239,7 @@ def unconstrained_accelerations(constants: np.ndarray, wrench: np.ndarray, motio
 def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndarray, ydot: np.ndarray) -> None:
     """Compute y' from the accelerations in `kin` plus those due to the constraint loads in `wrench`.
 
-    y is the state of all bodies; y' is written to `ydot`.
+    y is the state of all bodies; y' is written to `ydot`. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, k, c, f = block * STATE, block * KIN, block * CON, block * WRENCH
@@ -293,7 +300,7 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
     """Subtract M^-1 times the loads `wrench` from the poses in y or, if `level` is VELOCITIES, from the velocities.
 
     M is the mass matrix. Returns the largest change: of rotations in rad or rad/s, or of translations divided by
-    `length` (m).
+    `length` (m). `constants` are those of the bodies.
     """
     largest = splat(0.0)
     check = splat(0.0)
@@ -315,7 +322,10 @@ def displace(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: in
 
 @kernel
 def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
-    """Return the largest angular velocity, or linear velocity divided by `length` (m), of all bodies, 1/s."""
+    """Return the largest angular velocity, or linear velocity divided by `length` (m), of all bodies, 1/s.
+
+    y is the state, and `constants` are those of the bodies.
+    """
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         v, omega = load3(y, block * STATE + 8 * VELOCITY), load3(y, block * STATE + 8 * OMEGA)
@@ -325,7 +335,10 @@ def speed(constants: np.ndarray, y: np.ndarray, length: float) -> float:
 
 @kernel
 def largest_distance(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest distance of a center of mass from the origin of the inertial frame, m, in state y."""
+    """Return the largest distance of a center of mass from the origin of the inertial frame, m, in state y.
+
+    `constants` are those of the bodies.
+    """
     largest = splat(0.0)
     for block in range(constants.shape[0] // CON):
         r = load3(y, block * STATE + 8 * POSITION)
@@ -338,7 +351,7 @@ def motion_of(constants: np.ndarray, y: np.ndarray, change: np.ndarray, level: i
     """Convert a variation `change` of the state y to `motion`, the vector that is multiplied by constraint rows.
 
     `level` selects the variation of poses or of velocities. Translations are in the inertial frame, rotations in body
-    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1.
+    axes and multiplied by W^-1, with the metric W of the body: W W^T = J^-1. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         s, c, f = block * STATE, block * CON, block * WRENCH
@@ -359,7 +372,7 @@ def subtract(constants: np.ndarray, wrench: np.ndarray, motion: np.ndarray) -> N
     """Subtract M^-1 times `wrench` from `motion`, with the mass matrix M.
 
     `wrench` contains loads, and `motion` translations and W^-1 times rotations of all bodies, with the metric W of a
-    body: W W^T = J^-1.
+    body: W W^T = J^-1. `constants` are those of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         c, f = block * CON, block * WRENCH
@@ -381,7 +394,8 @@ def error_ratio(
     """Return the largest ratio of error to tolerance over the vectors of all bodies; see `integrators.Tolerance`.
 
     `motion` is the error of poses or velocities, as selected by `level`, in the form of `motion_of`. y and y_new are
-    the states at the start and end of the step; `rtol` and `atol` are the relative and absolute tolerances.
+    the states at the start and end of the step; `rtol` and `atol` are the relative and absolute tolerances. `constants`
+    are those of the bodies.
     """
     largest = splat(0.0)
     check = splat(0.0)

@@ -61,7 +61,7 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
     """Compute y' at time t (s) and state y, with the constrained accelerations nearest to the unconstrained ones.
 
     The distance is taken in the mass metric (Gauss's principle). `alpha` and `beta` are Baumgarte's rates, 1/s. On
-    return the multipliers are in work.x.
+    return y' is in `ydot`, and the multipliers are in work.x.
     """
     constants, nodes, pattern = mechanism.constants, mechanism.nodes, mechanism.pattern
     forces, tree, work = mechanism.forces, mechanism.tree, mechanism.work
@@ -131,7 +131,7 @@ def compute_rows(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, be
     """Compute all constraint rows A, in work.G, and b - A a, in work.rhs, for the accelerations a in work.kin.
 
     The rows prescribe A a = b; `alpha` and `beta` are Baumgarte's rates, 1/s. If joints are eliminated by their degrees
-    of freedom, the joint geometry is also updated.
+    of freedom, the joint geometry is also updated. t is the time (s), and y the state.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     constraint_rows(nodes, pattern.visits, 0, pattern.visits.shape[0], t, y, work.kin, alpha, beta, work.G, work.rhs)

@@ -132,7 +132,10 @@ def add_load(
 
 @traced
 def add_product(high: Any, low: Any, o: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> None:
-    """Add the product of two double-double numbers a and b to element o of an array with parts `high` and `low`."""
+    """Add the product of two double-double numbers a and b to element o of an array with parts `high` and `low`.
+
+    `a_low` and `b_low` are the lower parts.
+    """
     result = DoubleDouble(at(high, o), at(low, o)) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
     put(high, o, result.high)
     put(low, o, result.low)
@@ -153,7 +156,7 @@ def accelerate(
     """Set `motion` and its lower parts `below` to the accelerations M^-1 w due to loads w, in double-double arithmetic.
 
     M is the mass matrix; w has the parts `wrench` and `low`. Angular accelerations are multiplied by W^-1: W W^T =
-    J^-1.
+    J^-1. `constants` are those of the bodies.
     """
     for block in range(wrench.shape[0] // WRENCH):
         f = block * WRENCH
@@ -167,7 +170,8 @@ def accelerate(
 def divide_by_mass(constants: Any, c: Any, wrench: Any, low: Any, motion: Any, below: Any, o: Any) -> None:
     """Divide one component of the forces on eight bodies by their masses, in double-double arithmetic.
 
-    The quotients are written to `motion` and their lower parts to `below`, beginning at element o.
+    The component has the parts `wrench` and `low`, and the inverse masses begin at element c of `constants`. The
+    quotients are written to `motion` and their lower parts to `below`, beginning at element o.
     """
     result = DoubleDouble(load(wrench, o), load(low, o)) * load(constants, c)
     store(motion, o, result.high)
@@ -223,6 +227,9 @@ def add_row_product(
 
 @traced
 def plus_product(high: Any, low: Any, a: Any, a_low: Any, b: Any, b_low: Any) -> Any:
-    """Return the sum of a double-double number and the product of two others, a and b."""
+    """Return the sum of a double-double number and the product of two others, a and b.
+
+    `high` and `low` are the parts of the first number, `a_low` and `b_low` the lower parts of a and b.
+    """
     result = DoubleDouble(high, low) + DoubleDouble(a, a_low) * DoubleDouble(b, b_low)
     return result.high, result.low

@@ -28,7 +28,10 @@ TURN = 8 * 9
 
 @kernel
 def rotations_below(y: np.ndarray, kin: np.ndarray, rotation: np.ndarray) -> None:
-    """Compute the lower parts of the double-double rotation matrices of all bodies at state y."""
+    """Compute the lower parts of the double-double rotation matrices of all bodies at state y.
+
+    They are written to `rotation`; `kin` contains the rotation matrices in double precision.
+    """
     for block in range(kin.shape[0] // KIN):
         rotation_below(y, kin, rotation, block * STATE, block * KIN, block * TURN)
 
@@ -51,7 +54,10 @@ def rotation_below(y: Any, kin: Any, rotation: Any, s: Any, k: Any, o: Any) -> N
 
 @kernel
 def rows_below(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute the lower parts of the double-double constraint rows of primitives; those of relations stay zero."""
+    """Compute the lower parts of the double-double constraint rows of primitives; those of relations stay zero.
+
+    y is the state.
+    """
     nodes, work, extended = mechanism.nodes, mechanism.work, mechanism.work.extended
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] != HUB and nodes.kind[n] != RELATION:
@@ -70,7 +76,10 @@ def row_below(
 ) -> None:  # fmt: skip
     """Compute the lower parts of the double-double constraint rows of node n, one joint.
 
-    The higher parts are the doubles computed by `constraint_rows` in the module `rows`.
+    The higher parts are the doubles computed by `constraint_rows` in the module `rows`. `arm`, `direction`, `patterns`
+    and `lanes` are as in `Nodes`. For bodies i and j, the states begin at elements si and sj of y, the kinematics at ki
+    and kj of `kin`, and the lower parts of the rotation matrices at oi and oj of `rotation`. The lower parts of the
+    rows G are written to `low`.
     """
     R_i, R_j = rotation_of(kin, ki, rotation, oi), rotation_of(kin, kj, rotation, oj)
     arm_i, arm_j = numbers3(arm, 6 * n), numbers3(arm, 6 * n + 3)

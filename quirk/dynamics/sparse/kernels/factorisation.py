@@ -33,7 +33,7 @@ def prepare_rows(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> None:
     """Compute the geometry of joints from the rows in work.G and the rotations in `kin`, for the method FREEDOMS.
 
     FREEDOMS eliminates the degrees of freedom of the joints. If the rows of a joint are nearly dependent, the method is
-    changed to BLOCKS. For other methods the function does nothing.
+    changed to BLOCKS. For other methods the function does nothing. y is the state.
     """
     work = mechanism.work
     if work.summary[METHOD] == FREEDOMS and not place_joints(mechanism, y, kin):

@@ -88,8 +88,9 @@ def factorise(
 ) -> None:
     """Factorize the nodes from `begin` to `end`: compute the factors B, with D^- in place of diagonal blocks, and Q.
 
-    D^- is the inverse of a diagonal block. Rows whose pivot does not exceed `floor` (8 K,), for K nodes, are dropped as
-    dependent. Vectors of four elements are used if the node and all nodes coupled with it have at most four rows.
+    D^- is the inverse of a diagonal block; G is the array of all rows. Rows whose pivot does not exceed `floor` (8 K,),
+    for K nodes, are dropped as dependent. Vectors of four elements are used if the node and all nodes coupled with it
+    have at most four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -165,7 +166,11 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Return a block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes."""
+    """Return a block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes.
+
+    `block` is the index of the block in the pattern; B and Q are the factors, G the array of all rows, and `units` the
+    rows of the unit matrix.
+    """
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)
         rows = plus_product(rows, G, at(pattern.left, t), load(G, r), load(G, r + 8), load(G, r + 16))
@@ -241,7 +246,7 @@ _eliminate_1, _eliminate_2, _eliminate_3, _eliminate_4, _eliminate_5, _eliminate
 def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Substitute forward for nodes `begin` to `end`: set x to D^- rhs, and update later elements of rhs.
 
-    D^- are the inverses of the diagonal blocks. x and rhs have eight elements for each node (joint).
+    D^- are the inverses of the diagonal blocks, stored in B. x and rhs have eight elements for each node (joint).
     """
     for n in range(begin, end):
         m, d = at(pattern.rows, n), at(pattern.start, at(pattern.first, n))
@@ -259,7 +264,10 @@ def forward(pattern: Pattern, begin: int, end: int, B: np.ndarray, rhs: np.ndarr
 
 @kernel
 def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward` in x by the solution, with zeros in dropped rows."""
+    """Substitute backward: replace the result of `forward` in x by the solution, with zeros in dropped rows.
+
+    Q are the factors of `factorise`.
+    """
     count = pattern.rows.shape[0]
     for k in range(count):
         n = count - 1 - k
@@ -275,7 +283,8 @@ def backward(pattern: Pattern, Q: np.ndarray, x: np.ndarray) -> None:
 def solve(pattern: Pattern, B: np.ndarray, Q: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve S x = rhs; x and rhs have eight elements for each node (joint), and rhs is overwritten.
 
-    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Entries of dropped rows are zero.
+    S = A M^-1 A^T, with the constraint rows A and the mass matrix M. Entries of dropped rows are zero. B and Q are the
+    factors of `factorise`.
     """
     forward(pattern, 0, pattern.rows.shape[0], B, rhs, x)
     backward(pattern, Q, x)

@@ -61,7 +61,10 @@ def place_joints(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray) -> bool:
 
 @kernel
 def place_joint(mechanism: Mechanism, y: np.ndarray, kin: np.ndarray, t: int) -> bool:
-    """Compute the geometry of joint t at state y; return False if its constraint rows are nearly dependent."""
+    """Compute the geometry of joint t at state y; return False if its constraint rows are nearly dependent.
+
+    `kin` contains the kinematics of all bodies.
+    """
     tree, nodes, G = mechanism.tree, mechanism.nodes, mechanism.work.G
     joints, entries, e, o = tree.joints, tree.entries, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + KIN_CHILD), at(entries, e + KIN_PARENT)
@@ -111,7 +114,8 @@ def rotation_rows(kin: Any, k: Any) -> Any:
 def place_arms(tree: Tree, nodes: Nodes, y: np.ndarray, kin: np.ndarray, t: int) -> None:
     """Store the vectors from both centers of mass to the joint point of joint t, each in the axes of its body, m.
 
-    For joints without coincidence of two points, it is the joint point of body j.
+    For joints without coincidence of two points, it is the joint point of body j. y is the state, and `kin` contains
+    the kinematics of all bodies.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child_is_i = at(entries, e + NODE), at(entries, e + CHILD_IS_J) == 0

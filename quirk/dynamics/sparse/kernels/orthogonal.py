@@ -132,7 +132,7 @@ def triangularise(
 def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray) -> None:
     """Set the blocks of `factor` that couple joints with hubs, bodies with many joints, to the elements of the matrix.
 
-    `weight` contains the factors of forces.
+    `weight` contains the factors of forces; G is the array of all rows.
     """
     for n in range(fronts.rows.shape[0]):
         for block in range(fronts.first[n] + 1, fronts.first[n + 1]):
@@ -152,8 +152,9 @@ def couple(fronts: Fronts, G: np.ndarray, weight: np.ndarray, factor: np.ndarray
 def gather(fronts: Fronts, triangle: Triangle, n: int, G: np.ndarray, scale: np.ndarray, top: int) -> int:
     """Assemble the front of node n from the remaining rows of its children and the rows of its bodies.
 
-    A front is the dense matrix in which a node is eliminated. `top` is the top of the stack of remaining rows, and the
-    new top is returned. Rows for joints come first, then rows for hubs; their numbers are stored in `remaining`.
+    `scale` contains the factor of each force in the array G of all rows. A front is the dense matrix in which a node is
+    eliminated. `top` is the top of the stack of remaining rows, and the new top is returned. Rows for joints come
+    first, then rows for hubs; their numbers are stored in `remaining`.
     """
     front, stride, rows = triangle.front, front_stride(fronts, n), triangle.remaining
     for o in range(0, (fronts.bound[2 * n] + fronts.bound[2 * n + 1]) * stride, 8):
@@ -258,8 +259,9 @@ def reflect(
 ) -> None:
     """Apply a Householder reflection to `count` rows, which eliminates all but the first entry of a column.
 
-    The column has index `lane` in block `begin`, and norm `length`. The reflection is applied to this block and the
-    later blocks of the same kind (joint or hub); in all other blocks these rows are zero.
+    The rows begin at element o of the front of node n. The column has index `lane` in block `begin`, and norm `length`.
+    The reflection is applied to this block and the later blocks of the same kind (joint or hub); in all other blocks
+    these rows are zero.
     """
     front, v, stride, first = triangle.front, triangle.reflector, front_stride(fronts, n), fronts.first[n]
     for row in range(count):
@@ -362,7 +364,8 @@ def substitute(fronts: Fronts, triangle: Triangle, rhs: np.ndarray, x: np.ndarra
 def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> None:
     """Solve L diag(1, -1) x = rhs by forward substitution; `rhs` is overwritten.
 
-    L is the triangular factor, with signs 1 for joints and -1 for hubs. x and rhs have eight elements for each node.
+    L is the triangular factor, stored in `factor`, with signs 1 for joints and -1 for hubs. x and rhs have eight
+    elements for each node.
     """
     for n in range(fronts.rows.shape[0]):
         m, d = fronts.rows[n], fronts.start[fronts.first[n]]
@@ -383,7 +386,10 @@ def forward_orthogonal(fronts: Fronts, factor: np.ndarray, rhs: np.ndarray, x: n
 
 @kernel
 def backward_orthogonal(fronts: Fronts, factor: np.ndarray, x: np.ndarray) -> None:
-    """Substitute backward: replace the result of `forward_orthogonal` in x by the solution, zero in dropped rows."""
+    """Substitute backward: replace the result of `forward_orthogonal` in x by the solution, zero in dropped rows.
+
+    `factor` is the triangular factor, see `Triangle`.
+    """
     count = fronts.rows.shape[0]
     for k in range(count):
         n = count - 1 - k

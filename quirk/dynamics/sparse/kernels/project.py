@@ -61,10 +61,10 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     """Project the state y at time t (s) onto the constraints, in place; return False if the state is too far from them.
 
     The factorization in mechanism.work is that of a nearby state; it is renewed if convergence is too slow. If
-    `distant`, it is that of a more distant state, such as the start of a long step. It is then renewed unless one step
-    with it suffices, and convergence with the new factorization is estimated instead of tested by another step. The
-    numbers of steps and factorizations are added to counts.corrections and counts.factorisations; `length` is the
-    characteristic length of the system (m).
+    `distant`, it is that of a more distant state, such as the start of a long step. It is then renewed unless one
+    iteration with it suffices, and convergence with the new factorization is estimated instead of tested by another
+    iteration. The numbers of iterations and factorizations are added to counts.corrections and counts.factorisations;
+    `length` is the characteristic length of the system (m).
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / length

@@ -129,7 +129,10 @@ def exerted_load(mechanism: Mechanism, readings: Readings, r: int) -> tuple[floa
 
 @kernel
 def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
-    """Return the kinetic energy of all bodies, J."""
+    """Return the kinetic energy of all bodies, J.
+
+    `constants` are those of the bodies, and y is the state.
+    """
     found = 0.0
     for block in range(constants.shape[0] // CON):
         s, c = block * STATE, block * CON
@@ -140,7 +143,10 @@ def kinetic(constants: np.ndarray, y: np.ndarray) -> float:
 
 @kernel
 def potential(mechanism: Mechanism, readings: Readings, y: np.ndarray) -> float:
-    """Return the potential energy of gravity and of all force elements, J."""
+    """Return the potential energy of gravity and of all force elements, J.
+
+    y is the state.
+    """
     constants, found = mechanism.constants, 0.0
     for block in range(constants.shape[0] // CON):
         c = block * CON

@@ -1,8 +1,9 @@
 """Passes of the recursion over all bodies, eight at a time: relative motion of neighbors, loads, and rates of states.
 
 The arrays are described in the module `recursion`; y is the state of all bodies, r the position of the center of mass
-relative to the joint point. The posture of a body is the orientation of its joint frame, as a quaternion, and its
-angular velocity.
+relative to the joint point. Arrays over bodies are divided into blocks of eight bodies. Index arguments are the first
+elements of a block: s in states, p in `posture`, c in `bodies`, k in `kin`, j in `joints`, and i in `parents`. The
+posture of a body is the orientation of its joint frame, as a quaternion, and its angular velocity.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def postures(recursion: Recursion, y: np.ndarray) -> None:
 def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
     """Return the squares of the angles (rad^2) by which eight bodies have rotated since `posture` was computed.
 
-    The present orientations are those in the state y. The formula is valid for small rotations.
+    The present orientations are those in the state y. The formula is valid for small rotations. Index arguments: see
+    the module docstring.
     """
     q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
     now = product(q, load_four(bodies, c + 8 * ALIGNED))
@@ -105,7 +107,10 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 
 
 def relative(posture: Any, p: Any, parents: Any) -> Any:
-    """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents."""
+    """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents.
+
+    Index arguments: see the module docstring.
+    """
     w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
 
@@ -115,7 +120,8 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 
     The results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the
     joint points (m/s^2) and relative angular accelerations (rad/s^2) due to the current velocities; and the forces (N)
-    and moments (N m) that the bodies need in the absence of other accelerations.
+    and moments (N m) that the bodies need in the absence of other accelerations. Index arguments: see the module
+    docstring.
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
@@ -128,14 +134,20 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 
 
 def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
-    """Return the applied forces (N) and moments (N m) on eight bodies, in joint frames and about the joint points."""
+    """Return the applied forces (N) and moments (N m) on eight bodies, in joint frames and about the joint points.
+
+    Index arguments: see the module docstring.
+    """
     force = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * FORCE_N)))
     moment = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE)))
     return force, plus(moment, cross(load3(bodies, c + 8 * CENTER), force))
 
 
 def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
-    """Store the results of `bias_of` for eight joints, beginning at element j of `joints`."""
+    """Store the results of `bias_of` for eight joints, beginning at element j of `joints`.
+
+    E are the relative rotations, `shift` and `turn` the bias accelerations, `force` and `moment` the bias loads.
+    """
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
     store_rows(joints, j + COLUMNS, JOINT_NUMBERS, [*x, zero, *y, zero])
@@ -149,7 +161,7 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
 def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
     """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
 
-    The results are stored in `joints`.
+    The results are stored in `joints`. Index arguments: see the module docstring.
     """
     store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
@@ -160,7 +172,7 @@ def store_biases_with_loads(
 ) -> None:
     """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
 
-    The results are stored in `joints`.
+    The results are stored in `joints`. Index arguments: see the module docstring.
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
@@ -186,7 +198,10 @@ def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
 def rate_of(
     bodies: Any, posture: Any, joints: Any, y: Any, ydot: Any, gravity: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations."""
+    """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations.
+
+    Index arguments: see the module docstring.
+    """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)
     linear = plus(shift, plus(cross(turn, r), cross(omega, cross(omega, r))))

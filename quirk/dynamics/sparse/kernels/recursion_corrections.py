@@ -1,7 +1,8 @@
 """Corrections of states by recursion: constraint violations, and the displacements that remove them.
 
 The arrays are described in the module `recursion`; y is the state of all bodies, and `motion` a variation of y in the
-form of `motion_of`.
+form of `motion_of`. Index arguments are the first elements of a block of eight bodies: s in states, p in `posture`, c
+in `bodies`, j in `joints`, i in `parents`, m in `moved`, f in `motion`, and k in `constants`.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ from .recursion_vectors import (
 def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the forces and moments required by eight separate bodies for given accelerations, in joint frames.
 
-    `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2).
+    `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2). Index arguments:
+    see the module docstring.
     """
     force = minus(times(shift, load(bodies, c + 8 * MASS)), cross(load3(bodies, c + 8 * MASS_MOMENT), turn))
     moment = symmetric_times(bodies, c + 8 * INERTIA, turn)
@@ -71,7 +73,7 @@ def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
 def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
     """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads in `joints`.
 
-    The load on a body is its inertia times its displacement.
+    The load on a body is its inertia times its displacement. Index arguments: see the module docstring.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
@@ -97,7 +99,8 @@ def load_by_motion(
 ) -> None:
     """Set the loads on eight bodies to minus their inertia times their motion.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. Index
+    arguments: see the module docstring.
     """
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
@@ -110,7 +113,8 @@ def load_by_motion(
 def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Set the load on each body to minus its inertia times its motion.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
+    are those of the bodies, see `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -131,7 +135,8 @@ def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.n
 def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the translations of eight centers of mass in the inertial frame, and the rotations in body axes.
 
-    `shift` and `turn` are the translations of the joint points and the rotations in joint frames.
+    `shift` and `turn` are the translations of the joint points and the rotations in joint frames. Index arguments: see
+    the module docstring.
     """
     shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
     shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
@@ -144,7 +149,8 @@ def take_motion(
 ) -> None:
     """Convert the motion of eight bodies in `joints` to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. Index
+    arguments: see the module docstring.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
@@ -156,7 +162,8 @@ def take_motion(
 def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray) -> None:
     """Convert the motion of all bodies in `recursion.joints` to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. `constants`
+    are those of the bodies, see `quirk.dynamics.model.layout`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         p, c, j = block * POSTURES, block * BODIES, block * JOINTS
@@ -180,7 +187,7 @@ def pose_gap(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    The results are stored as the biases of the joints in `joints`.
+    The results are stored as the biases of the joints in `joints`. Index arguments: see the module docstring.
     """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
@@ -199,7 +206,8 @@ def velocity_gap(
 ) -> None:
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals at state y.
 
-    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`.
+    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`. Index
+    arguments: see the module docstring.
     """
     at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
     mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
@@ -239,7 +247,10 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
-    """Return the sums of the displacements of eight bodies in `moved` and `joints`, at the centers of mass."""
+    """Return the sums of the displacements of eight bodies in `moved` and `joints`, at the centers of mass.
+
+    Index arguments: see the module docstring.
+    """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))
     return motion_at_center(bodies, posture, p, c, shift, turn)
@@ -249,7 +260,10 @@ def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: An
 def correct_poses(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return these displacements."""
+    """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return these displacements.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     move(y, s, shift, turn)
     return *shift, *turn
@@ -259,7 +273,10 @@ def correct_poses(
 def correct_velocities(
     bodies: Any, posture: Any, joints: Any, moved: Any, y: Any, s: Any, p: Any, c: Any, j: Any, m: Any
 ) -> Any:
-    """Add the changes in `moved` and `joints` to the velocities of eight bodies in y; return these changes."""
+    """Add the changes in `moved` and `joints` to the velocities of eight bodies in y; return these changes.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))
     store3(y, s + 8 * layout.OMEGA, plus(load3(y, s + 8 * layout.OMEGA), turn))

@@ -5,6 +5,10 @@ all its descendants in the tree, whose joints are free to move (R. Featherstone,
 ch. 7). The force and moment required for the acceleration a of its joint point and the angular acceleration alpha are
 
     M a + H alpha + f,   H^T a + J alpha + m.
+
+Index arguments are first elements: j of a joint in `joints`, b of its body in `constants`, and k of the joint or free
+body in `blocks`. In `articulated` they are `children` of the sum over all children of the body, `added_to` of the sum
+to which the transmitted inertia is added, and `total` of the result.
 """
 
 from __future__ import annotations
@@ -62,6 +66,7 @@ def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, 
     """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
 
     M, H and J are the translational, mixed and rotational blocks; force and moment are those at zero acceleration.
+    Index arguments: see the module docstring.
     """
     mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
@@ -93,7 +98,7 @@ def transmit_inertia(
 
     `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the number of nonzero columns
     of J, the force and the moment. The sum of the transmitted inertia and the inertia at `added_to` is stored at
-    `total`.
+    `total`. Index arguments: see the module docstring.
     """
     M, T, J, width, force, moment = reduced
     columns = load_vectors(joints, j + COLUMNS)
@@ -129,7 +134,10 @@ def transmit_inertia(
 def open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
     scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
@@ -146,7 +154,8 @@ def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
     """Eliminate a hinge; store and return its momentum, the inverse of its inertia, and its angular acceleration.
 
     The linear and angular momentum are those of unit angular velocity about the hinge; the angular acceleration is that
-    for a parent without acceleration.
+    for a parent without acceleration. T and J are the rows of the blocks H^T and J of the articulated inertia of the
+    body, and `moment` is the moment at zero acceleration. Index arguments: see the module docstring.
     """
     compliance = 1.0 / lane_of(J[2], 2)
     alone = -lane_of(moment, 2) * compliance
@@ -159,7 +168,10 @@ def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
 
 @traced
 def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Eliminate the rotation of a hinge between a body and the ground."""
+    """Eliminate the rotation of a hinge between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_hinge(joints, j, T, J, moment)
 
@@ -167,8 +179,9 @@ def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, c
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
     """Eliminate a ball joint; store and return the rows of H J^-1, and J^-1 times the moment.
 
-    H and J are the mixed and rotational blocks of the articulated inertia. J^-1 times the moment is minus the angular
-    acceleration for a joint point without acceleration.
+    T and J are the rows of the blocks H^T and J of the articulated inertia of the body, and `moment` is the moment at
+    zero acceleration. J^-1 times the moment is minus the angular acceleration for a joint point without acceleration.
+    Index arguments: see the module docstring.
     """
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
     determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
@@ -194,7 +207,10 @@ def open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
@@ -206,7 +222,10 @@ def open_ball(
 def close_ball(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Eliminate the rotations of a ball joint between a body and the ground."""
+    """Eliminate the rotations of a ball joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
 
@@ -215,7 +234,10 @@ def close_ball(
 def pass_weld(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia of a welded body, and the load on it, to those of the parent."""
+    """Add the inertia of a welded body, and the load on it, to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
     force, moment = force + combined(turn, T), moment + combined(turn, J)
@@ -226,7 +248,10 @@ def pass_weld(
 def gather_free(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Store the articulated inertia of a free body, as its lower triangle, and the load on the body."""
+    """Store the articulated inertia of a free body, as its lower triangle, and the load on the body.
+
+    Index arguments: see the module docstring.
+    """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     for row in range(3):
         for c in range(row + 1):

@@ -1,6 +1,8 @@
 """Loads on the bodies of a forest, transmitted from the tips to the roots with the stored articulated inertias.
 
-The arrays are described in the module `recursion`.
+The arrays are described in the module `recursion`. Index arguments are first elements: j of a joint in `joints`, b of
+its body in `constants`, and k of the joint in `blocks`. In `articulated` they are `children` of the sum over all
+children of the body, `added_to` of the sum to which the transmitted load is added, and `total` of the result.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ from .recursion_vectors import (
 
 
 def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Return the force and moment on a body plus those transmitted by its children, in its joint frame."""
+    """Return the force and moment on a body plus those transmitted by its children, in its joint frame.
+
+    Index arguments: see the module docstring.
+    """
     force = load4(joints, j + FORCE) + load4(articulated, children + ARTICULATED_FORCE)
     return force, load4(joints, j + MOMENT) + load4(articulated, children + ARTICULATED_MOMENT)
 
@@ -58,7 +63,8 @@ def transmit_loads(
     """Add the force and moment transmitted by a joint to the loads on its parent.
 
     Both are converted to the frame and the joint point of the parent. The force is a vector. The moment is a list of
-    the transmitted components, which are the first 0, 2 or 3, each in all elements of a vector.
+    the transmitted components, which are the first 0, 2 or 3, each in all elements of a vector. Index arguments: see
+    the module docstring.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(lanes_of(force), columns)
@@ -72,7 +78,8 @@ def transmit_loads(
 def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     """Compute the angular acceleration of a hinge for a parent without acceleration; return the transmitted load.
 
-    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. Index arguments: see the
+    module docstring.
     """
     force, moment = loads_of(joints, articulated, j, children)
     alone = -lane_of(moment, 2) * at(joints, j + COMPLIANCE)
@@ -83,7 +90,7 @@ def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
     """Compute the angular acceleration of a ball joint for a parent without acceleration; return the force.
 
-    The force is transmitted to the parent, and is in the frame of the joint.
+    The force is transmitted to the parent, and is in the frame of the joint. Index arguments: see the module docstring.
     """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + ALONE_TURN, combined(lanes_of(moment), load_vectors(blocks, k)))
@@ -94,14 +101,20 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
 def load_open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment transmitted by a hinge to the loads on the parent."""
+    """Add the force and moment transmitted by a hinge to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_hinge(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
 
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground."""
+    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_hinge(joints, articulated, j, children)
 
 
@@ -118,14 +131,20 @@ def load_open_ball(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Add the force transmitted by a ball joint to the loads on the parent."""
+    """Add the force transmitted by a ball joint to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force = load_ball(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, force, [], added_to, total)
 
 
 @traced
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground."""
+    """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_ball(joints, articulated, blocks, j, k, children)
 
 
@@ -133,14 +152,20 @@ def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any,
 def load_weld(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment on a welded body to the loads on the parent."""
+    """Add the force and moment on a welded body to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment), added_to, total)
 
 
 @traced
 def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Store the sum of the loads on a free body and those transmitted by its children."""
+    """Store the sum of the loads on a free body and those transmitted by its children.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + FORCE, force)
     store4(joints, j + MOMENT, moment)

@@ -1,6 +1,7 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
-The arrays are described in the module `recursion`.
+The arrays are described in the module `recursion`. Index arguments are first elements: j of a joint and `parent` of the
+joint of its parent in `joints`, b of the body in `constants`, and f of a free body in `blocks`.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any
     """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
 
     Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration due to velocities.
+    Index arguments: see the module docstring.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -68,7 +70,8 @@ def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any
 def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge.
+    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge in
+    its joint frame. Index arguments: see the module docstring.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     taken = sum_of_lanes(load4(joints, j + MOMENTUM_SHIFT) * shift + load4(joints, j + MOMENTUM_TURN) * turn)
@@ -80,7 +83,8 @@ def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent:
 def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`.
+    Bias accelerations, which are due to velocities, are included if `biased`. Index arguments: see the module
+    docstring.
     """
     shift, _ = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -90,31 +94,46 @@ def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased
 
 @traced
 def follow_hinge_biased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations."""
+    """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations.
+
+    `axis` is the unit vector of the hinge in its joint frame. Index arguments: see the module docstring.
+    """
     follow_hinge(joints, constants, axis, j, b, parent, True)
 
 
 @traced
 def follow_hinge_unbiased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations."""
+    """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations.
+
+    `axis` is the unit vector of the hinge in its joint frame. Index arguments: see the module docstring.
+    """
     follow_hinge(joints, constants, axis, j, b, parent, False)
 
 
 @traced
 def follow_ball_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations."""
+    """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations.
+
+    Index arguments: see the module docstring.
+    """
     follow_ball(joints, constants, j, b, parent, True)
 
 
 @traced
 def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations."""
+    """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations.
+
+    Index arguments: see the module docstring.
+    """
     follow_ball(joints, constants, j, b, parent, False)
 
 
 @traced
 def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of a welded body from those of its parent and the bias accelerations."""
+    """Compute the accelerations of a welded body from those of its parent and the bias accelerations.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, True)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
@@ -122,7 +141,10 @@ def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any)
 
 @traced
 def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of a welded body from those of its parent, without bias accelerations."""
+    """Compute the accelerations of a welded body from those of its parent, without bias accelerations.
+
+    Index arguments: see the module docstring.
+    """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, False)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
@@ -130,7 +152,10 @@ def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: An
 
 @kernel
 def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
-    """Compute the accelerations of a free body from the loads on it."""
+    """Compute the accelerations of a free body from the loads on it.
+
+    Index arguments: see the module docstring.
+    """
     for i in range(6):
         value = -at(joints, j + FORCE + i + i // 3)
         for m in range(i):

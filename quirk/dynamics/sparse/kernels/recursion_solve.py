@@ -89,7 +89,7 @@ def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
 
 @kernel
 def correct_recursively(mechanism: Mechanism, y: np.ndarray, level: int, length: float) -> float:
-    """Take one step of the projection of y onto the constraints, in place; return the largest change.
+    """Perform one iteration of the projection of y onto the constraints, in place; return the largest change.
 
     `level` selects poses or velocities. The last factorization of the recursion is used. Rotations are in rad or rad/s,
     translations are divided by `length` (m).

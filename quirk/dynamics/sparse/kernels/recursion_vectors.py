@@ -127,7 +127,7 @@ def store_rows(array: Any, o: Any, width: int, vectors: Any) -> None:
 
 
 def load_rows(array: Any, o: Any, width: int) -> Any:
-    """Load eight components of eight joints, stored as by `store_rows`, as vectors over the joints."""
+    """Load eight components of eight joints, as vectors over the joints; arguments are as for `store_rows`."""
     return transposed8([load(array, o + width * k) for k in range(8)])
 
 

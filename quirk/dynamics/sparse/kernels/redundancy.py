@@ -185,7 +185,7 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
     Rows are selected if their distance in work.measure, in the uniform metric, is nonzero; the floor of all other rows
     is set to infinity. The floor of a selected row allows its distance in the mass metric to decrease by the ratio of
-    its distance in the uniform metric to `rank_tolerance`.
+    its distance in the uniform metric to `rank_tolerance`. t is the time (s), and y the state.
     """
     nodes, work = mechanism.nodes, mechanism.work
     mass_metric_rows(mechanism, t, y)

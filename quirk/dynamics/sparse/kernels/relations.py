@@ -123,7 +123,7 @@ def relation_rows(
 
     The rows are written to G, at the elements listed in `relations.sides` for each body of the relation, and the
     right-hand sides to `rhs`, beginning at element o. a are the accelerations in `kin`. Baumgarte's terms 2 alpha
-    Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b.
+    Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b. t is the time (s), and y the state.
     """
     evaluate_relation(relations, r, t, y, kin)
     e = RELATION_SIZE * r
@@ -168,7 +168,7 @@ def relation_residuals(
 def relation_along(relations: Relations, r: int, G: np.ndarray, motion: np.ndarray, out: np.ndarray, o: int) -> None:
     """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
 
-    The motion has the form described in `along` of the module `rows`.
+    The rows are in G. The motion has the form described in `along` of the module `rows`.
     """
     row = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -184,7 +184,7 @@ def relation_along_with_terms(
 ) -> None:
     """Write the products of the rows of relation r (constraint function) and a motion to `out`, beginning at element o.
 
-    The sum of the absolute values of the terms of each product is added to `terms`.
+    The rows are in G. The sum of the absolute values of the terms of each product is added to `terms`.
     """
     row, size = splat(0.0), load(terms, o)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):
@@ -216,7 +216,8 @@ def relation_lengths(
 ) -> None:
     """Write the squared norms of the rows A W of relation r (constraint function) to `lengths`, beginning at element o.
 
-    The mass matrix is (W W^T)^-1. `inverse_mass` is 1/m of each body of each relation, 1/kg.
+    The mass matrix is (W W^T)^-1. G is the array of all rows, and `inverse_mass` is 1/m of each body of each relation,
+    1/kg.
     """
     squares = splat(0.0)
     for s in range(relations.entries[RELATION_SIZE * r + SIDE], relations.entries[RELATION_SIZE * r + SIDE_END]):

@@ -134,7 +134,8 @@ def point_rows(
 ) -> None:
     """Write the rows of node n, a coincidence of two points, to G and their right-hand sides to `rhs`.
 
-    The force directions are constant. `units` contains unit vectors, and `joint` is the motion of the joint.
+    The force directions are constant. `units` contains unit vectors, and `joint` is the motion of the joint. The
+    kinematics of both bodies begin at elements ki and kj of `kin`.
     """
     g, e, d2 = G_SIZE * n, load3(halved(units), 0), joint.d2
     on_i = scaled(kin, ki, cross(back(kin, ki, e), joint.arm_i))
@@ -162,7 +163,9 @@ def hinge_rows(
     """Write the rows of node n, a coincidence with perpendicular directions, to G and their right-hand sides to `rhs`.
 
     The directions u of body i and v of body j are kept perpendicular. With the angular velocity w and angular
-    acceleration a of j relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v).
+    acceleration a of j relative to i, and n = u x v: (u . v)'' = -(a + w x w_i) . n - (w x u) . (w x v). The kinematics
+    of both bodies begin at elements ki and kj of `kin`; `direction` is as in `Nodes`, `units` contains unit vectors,
+    and `joint` is the motion of the joint.
     """
     g, e, w = G_SIZE * n, load3(units, 0), minus(joint.w_j, joint.w_i)
     u = turned(kin, ki, load3(direction, 48 * n))
@@ -195,7 +198,8 @@ def bilinear_rows(
 ) -> None:
     """Write the rows of node n, made of primitives of any kind, to G and their right-hand sides to `rhs`.
 
-    `alpha` and `beta` are Baumgarte's rates, 1/s; `joint` is the motion of the joint.
+    `alpha` and `beta` are Baumgarte's rates, 1/s; `joint` is the motion of the joint. y is the state, and `kin`
+    contains the kinematics of all bodies.
     """
     ki, kj, si, sj = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], nodes.state[2 * n], nodes.state[2 * n + 1]
     # Positions first: far from the origin their difference is exact where a sum is not.
@@ -241,11 +245,13 @@ def constraint_rows(
     G: np.ndarray,
     rhs: np.ndarray,
 ) -> None:
-    """Compute the constraint rows A, in G, and the right-hand sides b - A a for nodes visits[begin:end].
+    """Compute the constraint rows A, in G, and b - A a, in `rhs`, for the nodes visits[begin:end].
 
     A row consists of the force on body j and scaled moments on bodies i and j; a are the unconstrained accelerations.
     Moments are formed in body axes, so that a force through the axis of a slender body has exactly zero moment about
-    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b.
+    it. Baumgarte's terms 2 alpha Phi_dot + beta^2 Phi, with the residuals Phi, are subtracted from b. `visits` lists
+    the nodes in the order in which they are required; t is the time (s), y the state, and `kin` contains the kinematics
+    of all bodies.
     """
     stabilised = alpha > 0.0 or beta > 0.0
     for visit in range(begin, end):
@@ -268,7 +274,10 @@ def constraint_rows(
 
 @kernel
 def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int, out: np.ndarray) -> None:
-    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight elements for each node."""
+    """Write the residuals Phi of all rows, or their rates for `order` 1, to `out`, eight elements for each node.
+
+    t is the time (s), y the state, and `kin` contains the kinematics of all bodies.
+    """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
             store(out, 8 * n, splat(0.0))
@@ -307,8 +316,8 @@ def residuals(nodes: Nodes, t: float, y: np.ndarray, kin: np.ndarray, order: int
 def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> None:
     """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
 
-    The motion consists of a translation of each body in the inertial frame, and W^-1 times a rotation in body axes,
-    with the metric W of the body: W W^T = J^-1.
+    The rows are in G. The motion consists of a translation of each body in the inertial frame, and W^-1 times a
+    rotation in body axes, with the metric W of the body: W W^T = J^-1.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:
@@ -328,7 +337,8 @@ def along(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray) -> N
 def along_with_terms(nodes: Nodes, G: np.ndarray, motion: np.ndarray, out: np.ndarray, terms: np.ndarray) -> None:
     """Write the product of each row and a motion of the bodies to `out`, eight elements for each node (joint).
 
-    The sum of the absolute values of the terms of each product is added to `terms`.
+    The rows are in G; the motion is as for `along`. The sum of the absolute values of the terms of each product is
+    added to `terms`.
     """
     for n in range(nodes.rows.shape[0]):
         if nodes.kind[n] == HUB:

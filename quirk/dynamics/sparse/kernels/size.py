@@ -53,7 +53,10 @@ def size_of(mechanism: Mechanism, wrench: np.ndarray) -> float:
 
 @kernel
 def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
-    """Return an upper bound of the accelerations due to loads of given magnitudes and any signs, m/s^2."""
+    """Return an upper bound of the accelerations due to loads of given magnitudes and any signs, m/s^2.
+
+    `magnitudes` has the layout of `Workspace.wrench`. Angular accelerations are multiplied by the length of the body.
+    """
     constants, alike = mechanism.constants, mechanism.work.uniform.constants
     largest = 0.0
     for block in range(constants.shape[0] // CON):
@@ -85,7 +88,11 @@ def mass_ratio(mechanism: Mechanism) -> float:
 
 @traced
 def inverse_inertia(constants: Any, alike: Any, c: Any) -> Any:
-    """Return the sum of the inverse principal moments of inertia times the squared length, 1/kg, for eight bodies."""
+    """Return the sum of the inverse principal moments of inertia times the squared length, 1/kg, for eight bodies.
+
+    `constants` and `alike` are the constants of bodies in the mass metric and in the uniform metric; the block of eight
+    bodies begins at element c of both.
+    """
     entries = [load(constants, c + 8 * (FACTOR + k)) for k in range(9)]
     squares = sum([w * w for w in entries[1:]], entries[0] * entries[0])
     length = load(alike, c + 8 * INVERSE_FACTOR)

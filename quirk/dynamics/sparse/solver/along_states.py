@@ -125,7 +125,10 @@ def dynamics_along(solver: Solver, times: np.ndarray, states: np.ndarray, angles
 def _evaluated(
     solver: Solver, times: np.ndarray, states: np.ndarray, angles: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies."""
+    """Evaluate y' at successive times; yield the state (n, 13) of n bodies and y' in blocks of eight bodies.
+
+    The arguments are as for `dynamics_along`.
+    """
     for row, t in enumerate(times):
         y = solver.slots.state_to_lanes(states[row])
         if row == 0:

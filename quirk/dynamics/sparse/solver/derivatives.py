@@ -213,8 +213,8 @@ class Differentiator:
     ) -> tuple[VelocityDerivatives, Loads]:
         """Return derivatives of the motion, multipliers and joint loads at nt times and states (nt, 13 n).
 
-        Compiled code is called separately for each time, because loads are computed from the rows, which each call
-        overwrites.
+        `angles` (nt, J, 3), rad, are joint angles with full turns, or None. Compiled code is called separately for each
+        time, because loads are computed from the rows, which each call overwrites.
         """
         solver, series, K, nt = self.solver, self.series, self.order, len(times)
         rank = solver.settle(solver.slots.state_to_lanes(states[0]), float(times[0]))

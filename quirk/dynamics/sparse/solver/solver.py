@@ -142,7 +142,8 @@ class Solver(StateEvaluator):
     def keep(self, y: np.ndarray, t: float, threshold: float) -> int:
         """Select the rows whose distance from the other rows at state y exceeds `threshold`; return their number.
 
-        The state may violate the constraints. The method `respond` uses this selection; runs use `settle` instead.
+        t is the time (s). The state may violate the constraints. The method `respond` uses this selection; runs use
+        `settle` instead.
         """
         self._forget()
         self.work.summary[TOLERANCE] = threshold
@@ -180,13 +181,19 @@ class Solver(StateEvaluator):
         return np.isfinite(self.work.floor[self.tables.row_lane])
 
     def _drop_only_dependent(self, y: np.ndarray, t: float) -> None:
-        """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped."""
+        """Set the smallest allowed pivots in the uniform metric such that only dependent rows are dropped.
+
+        The pivots are those at time t (s) and state y.
+        """
         self.count(y, t)
         floor = self.model.rank_tolerance**2 if self.model.slack > 0 else 0.0
         self.work.floor[:] = max(ALIKE_FLOOR, floor) * self.work.lengths
 
     def _project_uniformly(self, y: np.ndarray, t: float) -> bool:
-        """Project a state y onto the constraints, in place, in the uniform metric; return whether this succeeded."""
+        """Project a state y onto the constraints, in place, in the uniform metric; return whether this succeeded.
+
+        t is the time, s.
+        """
         alike, blocks = self.tables.uniform, self.tables.blocks
         work = self.work._replace(scale=alike.scale, weight=alike.weight)
         pattern = self.pattern
@@ -206,7 +213,10 @@ class Solver(StateEvaluator):
             self.work.summary[PRUNED] = 1.0
 
     def _nearby(self, y: np.ndarray, t: float) -> list[np.ndarray]:
-        """Return random states on the constraints near y; fewer than NEARBY_STATES if projections fail."""
+        """Return random states on the constraints near y; fewer than NEARBY_STATES if projections fail.
+
+        t is the time, s.
+        """
         random = np.random.default_rng(0)
         state = self.model.carried.state(self.slots.state_from_lanes(y))
         length, shape = self.model.length, state.position.shape

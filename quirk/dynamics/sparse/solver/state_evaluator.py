@@ -152,12 +152,12 @@ class StateEvaluator:
     def project(self, y: np.ndarray, t: float, on_constraints: bool = True) -> bool:
         """Normalize the quaternions of a state y and, if `on_constraints`, project it onto the constraints, in place.
 
-        Returns False if projection fails because the state is too far from the constraints.
+        t is the time (s). Returns False if projection fails because the state is too far from the constraints.
         """
         return self._do(PROJECT if on_constraints else NORMALISE, y, t)
 
     def rates(self, t: float, y: np.ndarray, baumgarte: tuple[float, float] = (0.0, 0.0)) -> np.ndarray:
-        """Return y' (size,) at a state y; the multipliers are then in `work.x`.
+        """Return y' (size,) at time t (s) and a state y; the multipliers are then in `work.x`.
 
         `baumgarte` are Baumgarte's rates alpha and beta, 1/s.
         """
@@ -199,7 +199,7 @@ class StateEvaluator:
 
         Parameters
         ----------
-        y : (size,) state
+        y, t : (size,) state, and time, s
         rates : (m,) required jumps of the rates of the rows
         wrench : (n, 6) applied impulses on the bodies: linear, and moments about the centers of mass, inertial frame
         """

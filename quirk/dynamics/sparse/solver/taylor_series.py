@@ -243,7 +243,10 @@ def _whole_blocks(slots: Slots) -> int:
 
 
 def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion], np.ndarray]:
-    """Return all constraint rows as members of groups, their functions of time, and their constants."""
+    """Return all constraint rows as members of groups, their functions of time, and their constants.
+
+    The series have `orders` terms.
+    """
     model, slots, row_lane = solver.model, solver.slots, solver.tables.row_lane
     members: list[Member] = []
     motions: list[Motion] = []
@@ -273,7 +276,10 @@ def _constraints(solver: Solver, orders: int) -> tuple[list[Member], list[Motion
 
 
 def _laws(solver: Solver, motions: list[Motion], orders: int) -> list[Member]:
-    """Return all force elements as members of groups; their functions of time are appended to `motions`."""
+    """Return all force elements as members of groups; their functions of time are appended to `motions`.
+
+    The series have `orders` terms.
+    """
     model, slots = solver.model, solver.slots
     members: list[Member] = []
     for e, (element, bodies) in enumerate(model.forces):

@@ -38,7 +38,7 @@ PASSING = VERN9
 
 
 def steps_tried(run: RunState) -> int:
-    """Return the number of attempted steps since the start of the run."""
+    """Return the number of attempted time steps since the start of the run."""
     return int(run.counts.steps + run.counts.rejected)
 
 
@@ -65,7 +65,7 @@ class ActiveMethod:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     method : initial method
     settings : settings of the run
     switch : implicit method to which the run changes while steps of an explicit one are limited by stability

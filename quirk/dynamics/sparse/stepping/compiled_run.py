@@ -53,7 +53,7 @@ class CompiledRun:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     method, settings : initial method, and settings of the run
     breaks : times at which steps must end; jumps of functions located during the run are added
     requested_times : requested output times, s, or None to store the states after all steps
@@ -124,7 +124,7 @@ class CompiledRun:
             self._begun = True
 
     def proceed(self, max_steps: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `max_steps` steps; return False at its end.
+        """Advance the run for a fraction of a second, by at most `max_steps` time steps; return False at its end.
 
         Raises
         ------

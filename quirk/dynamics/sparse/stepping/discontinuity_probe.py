@@ -116,7 +116,8 @@ def outputs_at(samples: FunctionSamples, stage: int) -> int:
 def continue_from_last_stage(samples: FunctionSamples, stages: int) -> None:
     """Copy the data of the last stage of a step to the first stage of the next step.
 
-    The change of each function in the step is also stored, for comparison with the next step.
+    `stages` is the index of the last stage. The change of each function in the step is also stored, for comparison with
+    the next step.
     """
     count = samples.limit.shape[0] // 2
     for p in range(count):

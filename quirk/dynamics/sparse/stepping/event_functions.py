@@ -182,8 +182,8 @@ def quantities_at(mechanism: Mechanism, watched: WatchedTables, t: float, y: np.
 def laws_at(constants: np.ndarray, kin: np.ndarray, laws: Forces, t: float, y: np.ndarray, out: np.ndarray) -> None:
     """Compute values and rates of the event functions in the form of force laws at a state, in `out` (2 Q,).
 
-    t is the time (s), y the state, and Q the number of all event functions. The poses of bodies are stored in the
-    scratch array `kin`.
+    t is the time (s), y the state, and Q the number of all event functions. `constants` are those of the bodies, whose
+    poses are stored in the scratch array `kin`.
     """
     poses(constants, y, kin)
     for e in range(laws.entries.shape[0] // ELEMENT_SIZE):

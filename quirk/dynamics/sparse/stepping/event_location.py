@@ -188,7 +188,7 @@ def must_be_sampled(
 ) -> bool:
     """Return whether an event function may cross zero in the step, so that the step must be sampled.
 
-    `near_zero` is the result of `any_near_zero`.
+    `near_zero` is the result of `any_near_zero`; `long_step` is true for a step that is recorded in several parts.
     """
     watched, clock, h = run.watched, run.clock, run.clock.t_new - run.clock.t
     any_may = run.counts.retaken > 0 or clock.t_new >= settings.end

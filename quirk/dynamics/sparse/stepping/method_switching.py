@@ -261,14 +261,20 @@ class MethodSwitching:
         self._since, self._tried = t, tried
 
     def _settled(self, t: float, tried: int) -> float:
-        """Start a new interval between decisions; return the time (s) by which the run advanced in the last one."""
+        """Start a new interval between decisions; return the time (s) by which the run advanced in the last one.
+
+        t is the current time (s), and `tried` the number of attempted steps.
+        """
         self._account(t, tried)
         known = self._judged
         self._judged = Judged(known.implicit, known.work + known.spent)
         return known.advanced
 
     def _plan(self, t: float, tried: int) -> None:
-        """Choose the number of steps until the recording of the motion begins, and until the next decision."""
+        """Choose the number of steps until the recording of the motion begins, and until the next decision.
+
+        t is the current time (s), and `tried` the number of attempted steps.
+        """
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
             return
@@ -346,7 +352,10 @@ class MethodSwitching:
         return bool(damped and rest >= self._rest)
 
     def _try_explicit(self, run: RunState, t: float, tried: int) -> MethodChange:
-        """Begin a trial of the explicit method; return the switch to it."""
+        """Begin a trial of the explicit method; return the switch to it.
+
+        t is the current time (s), and `tried` the number of attempted steps.
+        """
         self._account(t, tried)
         h, known = float(run.clock.h), self._judged
         self._trial, self._half = (h, known.advanced / known.spent), (t, tried)
@@ -354,7 +363,10 @@ class MethodSwitching:
         return MethodChange(self._explicit, recorded=False)
 
     def _compare(self, t: float, tried: int) -> MethodChange:
-        """End a trial of the explicit method; return the switch to the method that advanced further for its cost."""
+        """End a trial of the explicit method; return the switch to the method that advanced further for its cost.
+
+        t is the current time (s), and `tried` the number of attempted steps.
+        """
         assert self._trial is not None
         (_, pace), (since, before) = self._trial, self._half
         if (t - since) / ((tried - before) * self._explicit.stages) < pace:
@@ -365,7 +377,10 @@ class MethodSwitching:
         return MethodChange(self._explicit)
 
     def _return(self, t: float, tried: int) -> MethodChange:
-        """End a trial of the explicit method; return the switch back to the implicit method."""
+        """End a trial of the explicit method; return the switch back to the implicit method.
+
+        t is the current time (s), and `tried` the number of attempted steps.
+        """
         assert self._trial is not None and self._switch is not None
         h, _ = self._trial
         self._settled(t, tried)

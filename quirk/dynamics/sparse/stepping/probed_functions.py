@@ -124,7 +124,10 @@ def _of_motions(solver: Solver) -> list[list[int]]:
 
 
 def _called_with(table: MotionTable, m: int) -> tuple[int, int]:
-    """Return the address of motion m, a function of time, and its index for reports of invalid values."""
+    """Return the address of motion m, a function of time, and its index for reports of invalid values.
+
+    `table` contains the data of all motions.
+    """
     e = MOTION_SIZE * m
     return int(table.entries[e + MOTION_ADDRESS]), int(table.entries[e + MOTION_NUMBERS])
 
@@ -134,7 +137,7 @@ class Functions:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     tableau : integration method of the run
     fixed : whether the steps have a fixed size
 
@@ -271,7 +274,10 @@ def nodes_of(tableau: Method) -> tuple[np.ndarray, np.ndarray]:
 
 
 def basis(fractions: np.ndarray, theta: float) -> np.ndarray:
-    """Return the Lagrange polynomials (n,) of n nodes at fraction theta of a step, by the barycentric formula."""
+    """Return the Lagrange polynomials (n,) of n nodes at fraction theta of a step, by the barycentric formula.
+
+    `fractions` (n,) are the abscissae of the nodes.
+    """
     away = theta - fractions
     if np.abs(away).min() < AT_NODE:
         return (np.abs(away) < AT_NODE).astype(float)

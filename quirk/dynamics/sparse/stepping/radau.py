@@ -100,7 +100,10 @@ def complete_step(mechanism: Mechanism, stepper: Radau, settings: Settings, run:
 
 @kernel
 def store_polynomial(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Store the polynomial of the step, modified so that it ends at the projected state."""
+    """Store the polynomial of the step, modified so that it ends at the projected state.
+
+    h is the step size, s.
+    """
     size, s, known = run.y.shape[0], stepper.points, stepper.step_data
     last = stepper.z[(s - 1) * size : s * size]
     state_to_rotating(mechanism, stepper, run.y_new, s, last)
@@ -117,7 +120,10 @@ def store_polynomial(mechanism: Mechanism, stepper: Radau, run: RunState, h: flo
 def between(
     mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t (s) within the step from the polynomial; return False if it is not finite."""
+    """Compute the state at time t (s) within the step from the polynomial; return False if it is not finite.
+
+    The state is written to `state`.
+    """
     evaluate_polynomial(stepper, t, state)
     normalise(mechanism.constants, state)
     return finite(state)

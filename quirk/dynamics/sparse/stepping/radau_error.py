@@ -51,7 +51,7 @@ def add_work(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 def step_error(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> float:
     """Return the ratio of the error of a step to the tolerance.
 
-    With projection, only the component of the error tangential to the constraints is used.
+    With projection, only the component of the error tangential to the constraints is used. h is the step size, s.
     """
     size, e = run.y.shape[0], h * stepper.inverse[0]
     right, found, blocks = stepper.w[:size], stepper.u[:size], mechanism.constants.shape[0] // CON

@@ -77,7 +77,10 @@ def compute_derivatives(mechanism: Mechanism, stepper: Radau, settings: Settings
 
 @kernel
 def begin(mechanism: Mechanism, stepper: Radau, run: RunState, h: float) -> None:
-    """Rotate the axes, and compute the initial guess of a step by extrapolating the polynomial of the last step."""
+    """Rotate the axes, and compute the initial guess of a step by extrapolating the polynomial of the last step.
+
+    h is the step size, s.
+    """
     size, blocks, turned = run.y.shape[0], mechanism.constants.shape[0] // CON, stepper.turned
     t = run.clock.t - stepper.step_data.centre
     turn_axes(stepper.implicit.axes, t, turned, 0)
@@ -110,7 +113,10 @@ def factorise(mechanism: Mechanism, stepper: Radau, h: float) -> None:
 
 @kernel
 def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Solve for the increments by Newton's method; return False if it does not converge."""
+    """Solve for the increments by Newton's method; return False if it does not converge.
+
+    h is the step size, s.
+    """
     known = stepper.step_data
     most = FIXED_MOST if settings.fixed > 0 else int(MOST + MORE * (stepper.points - 3))
     bound, before, rate = max(known.bound, SUREST) ** 0.8, 0.0, 0.0
@@ -146,7 +152,10 @@ def iterate(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSt
 
 @kernel
 def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunState, h: float) -> bool:
-    """Compute the slopes y' at all collocation points; return False if the run must stop."""
+    """Compute the slopes y' at all collocation points; return False if the run must stop.
+
+    h is the step size, s.
+    """
     size, known, least, greatest = run.y.shape[0], stepper.step_data, np.inf, 0.0
     for i in range(stepper.points):
         t = in_piece(run, run.clock.t + stepper.nodes[i] * h)
@@ -166,7 +175,7 @@ def slopes(mechanism: Mechanism, stepper: Radau, settings: Settings, run: RunSta
 def corrections(mechanism: Mechanism, stepper: Radau, f: np.ndarray, z: np.ndarray, h: float) -> None:
     """Solve the linear systems of one Newton iteration for corrections of the increments z.
 
-    z and the slopes f = y' are (s size,), at the s collocation points.
+    z and the slopes f = y' are (s size,), at the s collocation points. h is the step size, s.
     """
     implicit, s, n = stepper.implicit, stepper.points, stepper.implicit.size
     size, constants, inverse = stepper.slope.shape[0], mechanism.constants, stepper.inverse

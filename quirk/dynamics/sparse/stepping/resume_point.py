@@ -15,7 +15,7 @@ class ResumePoint:
     Attributes
     ----------
     h : size of the next step, s, or 0 if it must be estimated
-    grid : number of completed fixed steps
+    grid : number of completed time steps of fixed size
     outputs_passed : number of output times that the run has passed
     sides : signs of event functions by key, see `EventMonitor.sides`
     judged : cost statistics for method switching

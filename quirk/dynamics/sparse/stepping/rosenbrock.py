@@ -310,8 +310,8 @@ def step_error(
 ) -> float:
     """Return the ratio of the error of a step to the tolerance.
 
-    With projection, only the component of the error tangential to the constraints is used. `allowed` is the tolerance
-    of work, J.
+    With projection, only the component of the error tangential to the constraints is used. h is the step size (s), and
+    `allowed` the tolerance of work, J.
     """
     size, constants, change = run.y.shape[0], mechanism.constants, stepper.change
     constrained = keeps_to_constraints(mechanism, settings)

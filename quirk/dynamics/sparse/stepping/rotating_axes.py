@@ -32,7 +32,8 @@ def choose_axes(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, ydot: np.
     """Choose the angular velocities of the rotating axes, `axes`, at the state y of the last evaluation.
 
     `ydot` is y' of this evaluation. The axes for the translation of a body do not rotate if its velocity varies less in
-    fixed axes, as for a wheel on a straight road.
+    fixed axes, as for a wheel on a straight road. `constants` and `kin` are the constants and the kinematics of all
+    bodies.
     """
     for slot in range(8 * (constants.shape[0] // CON)):
         block, lane = slot // 8, slot % 8
@@ -67,7 +68,8 @@ def turn_axes(axes: np.ndarray, time: float, turned: np.ndarray, first: int) -> 
 def to_rotating(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the inertial frame to the rotating axes; the result is written to `out`.
 
-    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`. `y` is the
+    state or variation, and `blocks` the number of blocks of eight bodies.
     """
     copy(y, out)
     for block in range(blocks):
@@ -83,7 +85,8 @@ def to_rotating(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out:
 def to_inertial(turned: np.ndarray, first: int, blocks: int, y: np.ndarray, out: np.ndarray) -> None:
     """Transform a state or a variation from the rotating axes to the inertial frame; the result is written to `out`.
 
-    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`.
+    Angular velocities remain in body axes. The quaternions of the axes begin at element `first` of `turned`. `y` is the
+    state or variation, and `blocks` the number of blocks of eight bodies.
     """
     copy(y, out)
     for block in range(blocks):
@@ -110,7 +113,10 @@ def subtract_rotation(axes: np.ndarray, y: np.ndarray, slope: np.ndarray) -> Non
 
 @kernel
 def copy_positions(blocks: int, y: np.ndarray, out: np.ndarray) -> None:
-    """Copy the positions of all bodies in the state y to `out`, and set all other elements to zero."""
+    """Copy the positions of all bodies in the state y to `out`, and set all other elements to zero.
+
+    `blocks` is the number of blocks of eight bodies.
+    """
     for o in range(0, out.shape[0], 8):
         store(out, o, splat(0.0))
     for block in range(blocks):

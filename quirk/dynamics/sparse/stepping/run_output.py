@@ -26,7 +26,7 @@ class RunPart:
 
     Attributes
     ----------
-    method : Method
+    method : integration method of the steps
     start : (13 n + k,) state at the start of the first step
     angles : (K, 3) joint angles at the start of the first step, rad
     trail : (steps, STEP_HEAD + size) times and initial states of the steps; see `RunState`
@@ -43,7 +43,7 @@ class RunOutput:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     requested_times : requested output times, s, or None to store the states after all steps
     trailing : whether to record all steps
 

@@ -25,10 +25,10 @@ class Settings(NamedTuple):
     Attributes
     ----------
     start, end : initial and final time, s
-    step : fixed step size, s, or 0
-    fixed : number of fixed steps, or 0 for adaptive steps
+    step : size of the time steps, s, if it is fixed, otherwise 0
+    fixed : number of time steps of the run if their size is fixed, otherwise 0
     rtol, atol : relative and absolute tolerance
-    interval : number of steps between projections, 0 without projection
+    interval : number of time steps between projections, 0 without projection
     alpha, beta : Baumgarte's rates, 1/s
     length : characteristic length of the system, m
     all_steps : whether the states after all steps are stored, and not only those at output times
@@ -145,15 +145,15 @@ class Counts(Fields):
 
     Attributes
     ----------
-    corrections, factorisations : numbers of steps and factorizations of projections
-    steps, rejected, evaluations : numbers of steps accepted and rejected, and of evaluations of y'
+    corrections, factorisations : numbers of iterations and factorizations in projections
+    steps, rejected, evaluations : numbers of time steps accepted and rejected, and of evaluations of y'
     was_rejected : 1 if the last step was rejected
     passed, stored : numbers of output times passed, and of output states stored since the last call of compiled code
     position : position relative to the step, a `StepPosition`
     best_rank : largest number of independent rows so far
     stall : number of steps since Clock.mark
     piece : index of the interval between breaks
-    grid : number of completed fixed steps
+    grid : number of completed time steps of fixed size
     search_delay : number of suspicious steps for which the search for jumps is still skipped
     fresh : 1 if the slope must be evaluated again
     happened : number of events since the last call of compiled code

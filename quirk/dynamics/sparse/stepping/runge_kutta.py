@@ -98,9 +98,10 @@ def stage_slope(
     mechanism: Mechanism, settings: Settings, run: RunState, t: float, y: np.ndarray, slope: np.ndarray,
     on_constraints: bool, loads: bool,
 ) -> None:  # fmt: skip
-    """Compute y' at time t (s) and state y like `slope_at`, by recursion over the joints if possible.
+    """Compute y', in `slope`, like `slope_at`, but by recursion over the joints if possible.
 
-    `loads` is true if multipliers are required because the work of force elements is integrated.
+    t is the time (s), and y the state. `on_constraints` is as for `slope_at`; `loads` is true if multipliers are
+    required because the work of force elements is integrated.
     """
     forces, stabilized = mechanism.forces, settings.alpha > 0.0 or settings.beta > 0.0
     if not recursive(mechanism) or stabilized or (loads and forces.work < forces.work_end):
@@ -127,7 +128,7 @@ def between(
 ) -> bool:
     """Compute the state at time t (s) within the step by dense output; return False if it is not finite.
 
-    Additional stages are computed at the first call in a step.
+    The state is written to `state`. Additional stages are computed at the first call in a step.
     """
     weights, size, h = stepper.weights, run.y.shape[0], run.clock.t_new - run.clock.t
     if run.counts.position == StepPosition.TAKEN:
@@ -167,7 +168,7 @@ def close(stepper: RungeKutta, settings: Settings, run: RunState) -> None:
 def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Return the ratio of the error of a step to the tolerance.
 
-    With projection, only the component of the error tangential to the constraints is used.
+    With projection, only the component of the error tangential to the constraints is used. h is the step size, s.
     """
     constants, weights, change = mechanism.constants, stepper.weights, stepper.change
     constrained, rtol, atol = keeps_to_constraints(mechanism, settings), settings.rtol, settings.atol
@@ -201,7 +202,8 @@ def step_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, ru
 def round_off_error(mechanism: Mechanism, stepper: RungeKutta, settings: Settings, run: RunState, h: float) -> float:
     """Return an upper bound of the ratio of the error due to round-off of accelerations to the tolerance.
 
-    If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p.
+    If p is the smallest pivot of the rows, accelerations have a relative round-off of up to ROUND_OFF / p. h is the
+    step size, s.
     """
     weights, change, size, row = stepper.weights, stepper.change, run.y.shape[0], stepper.weights.buffers
     for o in range(0, size, 8):

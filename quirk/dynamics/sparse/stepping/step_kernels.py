@@ -81,6 +81,9 @@ def tolerance_of_work(
 
 @kernel
 def keep_last_stage(settings: Settings, run: RunState, stages: int) -> None:
-    """Copy the inputs and outputs of user functions at the last stage to the start of the next step."""
+    """Copy the inputs and outputs of user functions at the last stage to the start of the next step.
+
+    `stages` is the index of the last stage.
+    """
     if settings.gap < math.inf:
         continue_from_last_stage(run.functions, stages)

@@ -185,7 +185,7 @@ def ratio(mechanism: Mechanism, y: np.ndarray, level: int, ill_conditioned: bool
 
     `level` selects errors of poses or of velocities. `ill_conditioned` is true if constraint rows are nearly dependent:
     round-off of all velocities is then proportional to the largest velocity, and errors are measured relative to this
-    velocity.
+    velocity. `rtol` and `atol` are the relative and absolute tolerances.
     """
     constants, motion = mechanism.constants, mechanism.work.motion
     if level == POSES or not ill_conditioned:

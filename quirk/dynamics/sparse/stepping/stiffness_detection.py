@@ -28,7 +28,7 @@ DEGREE, FEWEST, NOISE = 5, 8, 10.0
 
 @cache
 def stability_interval(name: str) -> float:
-    """Return the length of the real stability interval of a method.
+    """Return the length of the real stability interval of the method `name`.
 
     It is the largest product of step size and decay rate for which steps are stable.
     """
@@ -92,7 +92,7 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
     """Return the magnitude of displacements for difference quotients of y', in units of the characteristic length.
 
     Loads that depend on velocities, such as friction near standstill, may be linear only for small displacements.
-    `start` is y' at time t (s) and state y.
+    `start` is y' at time t (s) and state y. h is the time scale of the modes, s.
     """
     slots, length, pose = solver.slots, solver.model.length, slice(0, VELOCITY)
     states = slots.body_states(y)
@@ -114,8 +114,8 @@ def _difference(solver: Solver, y: np.ndarray, t: float, h: float, start: np.nda
 def smooth(times: np.ndarray, states: np.ndarray, rtol: float, atol: float) -> bool:
     """Return whether the velocities of n bodies are polynomials of low degree in time, within the tolerances.
 
-    `states` (m, n, 13) are the states at m `times`, s. Positions need not be tested, because they are integrals of
-    velocities.
+    `rtol` and `atol` are the relative and absolute tolerances. `states` (m, n, 13) are the states at m `times`, s.
+    Positions need not be tested, because they are integrals of velocities.
     """
     if len(times) < FEWEST:
         return False

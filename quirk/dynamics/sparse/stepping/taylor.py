@@ -169,7 +169,10 @@ def arrive(mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: R
 def between(
     mechanism: Mechanism, stepper: StepSeries, settings: Settings, run: RunState, t: float, state: np.ndarray
 ) -> bool:
-    """Compute the state at time t (s) within the step from the Taylor series; return False if it is not finite."""
+    """Compute the state at time t (s) within the step from the Taylor series; return False if it is not finite.
+
+    The state is written to `state`.
+    """
     sum_series(stepper, t - run.clock.t, state)
     normalise(mechanism.constants, state)
     return finite(state)

@@ -77,7 +77,8 @@ def step_size_for_order(
 
     The terms are those of `order` for poses, and of `order` - 1 for all other components of the state. If constraint
     rows are nearly dependent, only the component of the terms tangential to the constraints must fully satisfy the
-    tolerance, because projection removes the normal component.
+    tolerance, because projection removes the normal component. `series` contains the Taylor coefficients of bodies and
+    of auxiliary states, and y is the state at the start of the step.
     """
     constants, change = mechanism.constants, stepper.change
     copy_terms(series, stepper.elements.orders, order, change)

@@ -143,7 +143,7 @@ def orthogonal(
 def _tree(neighbours: Sequence[Sequence[int]]) -> tuple[np.ndarray, list[list[int]]]:
     """Return the nodes in postorder and the children of each node in the elimination tree.
 
-    The parent of a node is its first later neighbor.
+    The parent of a node is its first later neighbor. `neighbours` are the later nodes coupled with each node.
     """
     children: list[list[int]] = [[] for _ in neighbours]
     roots: list[int] = []

@@ -141,8 +141,8 @@ def _closed(clique: set[int], coupled: list[set[int]], degree: list[int]) -> boo
 def gathered(order: list[int], later: list[set[int]]) -> tuple[list[int], list[set[int]]]:
     """Reorder an elimination, with the same fill-in, such that small subtrees are contiguous and come first.
 
-    `later` are the later neighbors of each unknown. The unknowns of a subtree are then adjacent in memory, which saves
-    time in systems larger than the processor's caches.
+    `order` lists the unknowns in the order of elimination, and `later` the later neighbors of each. The unknowns of a
+    subtree are then adjacent in memory, which saves time in systems larger than the processor's caches.
     """
     count = len(order)
     position = {unknown: k for k, unknown in enumerate(order)}

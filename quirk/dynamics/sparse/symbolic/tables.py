@@ -185,7 +185,7 @@ def _constants(model: Model) -> np.ndarray:
 def _sides_at_bodies(placed: Sequence[PlacedJoint | None], nodes: Nodes) -> dict[int, list[Side]]:
     """Return the sides of all nodes, in a list for each body by its index.
 
-    A side is the load of a node (joint) on one of its bodies.
+    A side is the load of a node (joint) on one of its bodies. `placed` are the rows of each node, None for hubs.
     """
     at_body: dict[int, list[Side]] = {}
     constant = ((nodes.kind == POINT) | (nodes.kind == HINGE)).tolist()

@@ -151,7 +151,7 @@ def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int
     """Return (body, joint, side of the body) for each of n bodies; None if a joint closes a loop.
 
     Each body comes immediately after all bodies that are connected to the ground through it. The joint of a free body
-    is -1.
+    is -1. `ends` are the two bodies of each joint; the ground has index n.
     """
     at_body: list[list[int]] = [[] for _ in range(n + 1)]
     for k, bodies in enumerate(ends):

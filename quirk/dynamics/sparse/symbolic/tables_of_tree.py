@@ -30,7 +30,10 @@ from .placed_joint import PlacedJoint
 
 
 def forest(model: Model, placed: Sequence[PlacedJoint | None], slots: Slots) -> Tree:
-    """Return the tables of a forest of joints that consist of primitives; they are empty for all other systems."""
+    """Return the tables of a forest of joints that consist of primitives; they are empty for all other systems.
+
+    `placed` are the rows of each node, None for hubs (bodies with many joints).
+    """
     n = len(model.mass)
     nodes = [k for k, joint in enumerate(placed) if joint is not None]
     joints = [joint for joint in placed if joint is not None]

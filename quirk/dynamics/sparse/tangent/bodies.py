@@ -129,7 +129,7 @@ def share_out(
 
 @traced
 def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector.
+    """Return the product of a matrix (3, 3) of one body, stored by rows with stride 8, and a vector v.
 
     The matrix begins at element o of `array`.
     """
@@ -142,7 +142,7 @@ def matrix_times(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector.
+    """Return the product of a transposed matrix (3, 3), stored as in `matrix_times`, and a vector v.
 
     The matrix begins at element o of `array`.
     """
@@ -155,7 +155,7 @@ def columns_of(array: np.ndarray, o: int, v: Any) -> Any:
 
 @traced
 def changed(array: np.ndarray, o: int, v: Any) -> Any:
-    """Return the products of the eight derivatives of a matrix (3, 3) and a vector.
+    """Return the products of the eight derivatives of a matrix (3, 3) and a vector v.
 
     The result consists of three vectors of eight elements. The derivatives are stored by rows of the matrix, beginning
     at element o of `array`.

@@ -99,8 +99,8 @@ def law_tangents(tangents: Tangents, forces: Forces, t: float, timed: bool) -> N
 def relation_tangents(tangents: Tangents, t: float, y: np.ndarray, kin: np.ndarray, timed: bool) -> None:
     """Compute the derivatives of the constraint rows of all relations, and add the derivatives of constraint loads.
 
-    A relation is a constraint given by a function. There are eight directions; `timed` is true if a direction has a
-    component in time.
+    A relation is a constraint given by a function. t is the time (s), y the state, and `kin` contains the kinematics of
+    all bodies. There are eight directions; `timed` is true if a direction has a component in time.
     """
     relations, lanes = tangents.relations, tangents.lanes
     for r in range(relations.entries.shape[0] // ELEMENT):
@@ -163,7 +163,8 @@ def write_frames(relations: TangentElements, o: int, y: np.ndarray, kin: np.ndar
 def move_frames(relations: TangentElements, o: int, moving: np.ndarray) -> None:
     """Copy the derivatives of the motion of a relation's bodies, along eight directions, to the inputs of its function.
 
-    A relation is a constraint given by a function; its entries in the tables begin at index o.
+    A relation is a constraint given by a function; its entries in the tables begin at index o. `moving` contains the
+    derivatives of the motion of all bodies.
     """
     d = relations.entries[o + INPUT] + relations.entries[o + INPUTS] + 8 * relations.entries[o + FRAMES]
     for side in range(relations.entries[o + SIDE], relations.entries[o + SIDE_END]):
@@ -201,7 +202,10 @@ def write_motions(time: np.ndarray, elements: TangentElements, o: int, t: float,
 
 @kernel
 def write_multipliers(tangents: Tangents, o: int) -> None:
-    """Write the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs."""
+    """Write the multipliers of a relation (constraint function) to its inputs, after the derivatives of the inputs.
+
+    The entries of the relation in the tables begin at index o.
+    """
     relations = tangents.relations
     place = relations.entries[o + INPUT] + 9 * relations.entries[o + INPUTS] + 8
     for n in range(relations.entries[o + ROWS]):
@@ -236,12 +240,15 @@ def run_dual(elements: TangentElements, o: int, t: float, leading: int) -> None:
 
 @entry(needed_by="tangents of redundant constraints need", effort=3)
 def run_relations(relations: TangentElements, t: float) -> None:
-    """Call the functions of dual numbers of all relations with their current inputs."""
+    """Call the functions of dual numbers of all relations with their current inputs.
+
+    t is the time, s.
+    """
     for o in range(0, relations.entries.shape[0], ELEMENT):
         run_dual(relations, o, t, LEVELS * relations.entries[o + ROWS])
 
 
 @traced
 def add_lanes(array: np.ndarray, o: int, lanes: Any) -> None:
-    """Add eight numbers to eight adjacent elements of an array, beginning at element o."""
+    """Add the eight numbers `lanes` to eight adjacent elements of an array, beginning at element o."""
     store(array, o, load(array, o) + lanes)

@@ -47,7 +47,10 @@ def write_magnitudes(mechanism: Mechanism, tangents: Tangents, unit: bool) -> No
 
 @kernel
 def differentiate_joint_loads(mechanism: Mechanism, tangents: Tangents, y: np.ndarray) -> None:
-    """Compute the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes."""
+    """Compute the derivatives of axes and loads of all joints with friction, at constant multipliers and magnitudes.
+
+    y is the state.
+    """
     rubbing, bearings, moving, kin = mechanism.frictions, tangents.friction, tangents.moving, mechanism.work.kin
     for k in range(rubbing.element.shape[0]):
         if bearings.first[k] == bearings.first[k + 1]:

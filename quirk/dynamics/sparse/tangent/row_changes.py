@@ -85,7 +85,7 @@ class ChangedRows:
     def at(self, y: np.ndarray, t: float) -> np.ndarray:
         """Return the derivatives (8, G) of the array of rows in eight directions.
 
-        `y` is the state of the last computation of derivatives of the motion.
+        `y` is the state of the last computation of derivatives of the motion, and t the time, s.
         """
         solver, numbers = self._solver, WIDTH * np.arange(6)
         result = np.zeros((WIDTH, len(solver.work.G)))

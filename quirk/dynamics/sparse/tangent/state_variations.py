@@ -97,7 +97,8 @@ def project_variations(
     """Project `count` variations of the last evaluated state y, at time t (s), onto the linearized constraints.
 
     The projection is orthogonal in the mass metric; the constraints include the effect of varied parameters. The
-    function `keep_motion` must have been called after the evaluation. `ydot` is y' at this state.
+    function `keep_motion` must have been called after the evaluation. `changes` contains the variations, one after the
+    other, and `ydot` is y' at this state.
     """
     constants, work, size = mechanism.constants, mechanism.work, y.shape[0]
     for d in range(count):
@@ -118,7 +119,7 @@ def project_variations(
 
 @kernel
 def displace_change(constants: np.ndarray, y: np.ndarray, wrench: np.ndarray, level: int, change: np.ndarray) -> None:
-    """Add M^-1 times the loads `wrench` to the poses or velocities of a variation of the state y.
+    """Add M^-1 times the loads `wrench` to the poses or velocities of a variation `change` of the state y.
 
     M is the mass matrix; `level` selects poses or velocities. `constants` are those of the bodies.
     """
@@ -149,7 +150,7 @@ def copy_variations(source: np.ndarray, target: np.ndarray, count: int, stride: 
 
 @kernel
 def extent(blocks: int, change: np.ndarray, length: float, h: float) -> float:
-    """Return the largest norm of a variation over the pose and velocity vectors of all bodies, rad.
+    """Return the largest norm of a variation `change` over the pose and velocity vectors of all bodies, rad.
 
     Translations are divided by `length` (m) and velocities multiplied by the time h (s). `blocks` is the number of
     blocks of eight bodies.

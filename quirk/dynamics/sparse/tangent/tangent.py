@@ -158,7 +158,8 @@ class Differential:
     def share(self, y: np.ndarray, t: float, count: int) -> None:
         """Replace the multipliers and their derivatives in the first `count` directions by those of minimum norm.
 
-        This applies if multipliers are not unique, because constraints are redundant.
+        This applies if multipliers are not unique, because constraints are redundant. t is the time (s), and y the
+        state.
         """
         tangents, lanes = self.tangents, self.solver.tables.row_lane
         changes = tangents.changes.reshape(WIDTH, -1)
@@ -167,7 +168,8 @@ class Differential:
     def _least(self, y: np.ndarray, t: float, changes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the minimum-norm multipliers (m,) of m rows at the last evaluated state, and their derivatives (d, m).
 
-        `changes` (d, m) contains the derivatives of the multipliers of the independent rows in d directions.
+        `changes` (d, m) contains the derivatives of the multipliers of the independent rows in d directions. The state
+        is y, at time t (s).
         """
         solver = self.solver
         if self._changed is None:

@@ -91,7 +91,7 @@ def advance(
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
     angular velocities in the inertial frame are also computed; they are required by force laws only. Only the first
     `full_blocks` blocks of eight bodies have more than four bodies. `orders` is the number of coefficients of each
-    quantity in `bodies`.
+    quantity in `bodies`. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders

@@ -127,7 +127,10 @@ class _Writer(Recurrences):
         return self._variable_slot({RATE: 0, POWER_OF_LOADS: 1}.get(kind, 2 + index))
 
     def _add_outputs(self, outputs: Sequence[tuple[int, Any]]) -> None:
-        """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides."""
+        """Generate code that adds loads, rates and powers to the arrays of the system, and stores right-hand sides.
+
+        `outputs` are line numbers and destinations, see `_outputs`.
+        """
         if not outputs:
             return
         build = self.build
@@ -151,7 +154,10 @@ class _Writer(Recurrences):
         build.position_at_end(after)
 
     def _add_outputs_of_lane(self, outputs: Sequence[tuple[int, Any]], lane: Any, numbers: Any) -> None:
-        """Generate code that adds or stores the outputs of one element; `numbers` points to the vectors of outputs."""
+        """Generate code that adds or stores the outputs of one element; `numbers` points to the vectors of outputs.
+
+        `outputs` are as for `_add_outputs`, and `lane` is the index of the element in its group.
+        """
         build = self.build
         starts: dict[int, Any] = {}
         for n, (_, (kind, which, frame)) in enumerate(outputs):
@@ -164,7 +170,10 @@ class _Writer(Recurrences):
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, index: int) -> tuple[int, Any]:
-        """Return the array to which an output belongs, and its offset from the index of the element in `places`."""
+        """Return the array to which an output belongs, and its offset from the index of the element in `places`.
+
+        The output is given by the kind and the index of its destination.
+        """
         build = self.build
         if kind == RESIDUAL:
             return AT_RIGHT_SIDES, integer(0)
@@ -187,7 +196,8 @@ class _Writer(Recurrences):
     def _added(self, place: int, kind: int) -> Any:
         """Return the coefficient that is added to the destination of an output.
 
-        Coefficient k of a load is added, and coefficient k + 1 of the integral of a rate.
+        Coefficient k of a load is added, and coefficient k + 1 of the integral of a rate. `place` is the tape line of
+        the output, and `kind` the kind of its destination.
         """
         if kind == LOAD:
             return self.values[place]

@@ -75,7 +75,7 @@ class Storage(Arithmetic):
         return self.build.bitcast(self.build.gep(self.numbers, [first]), self.vector.as_pointer())
 
     def _slot(self, place: int, order: Any) -> Any:
-        """Return a pointer to coefficient `order` of a tape line with stored coefficients."""
+        """Return a pointer to coefficient `order` of tape line `place` with stored coefficients."""
         first = integer(self.width * len(self.programs.steady))
         slot = self.build.add(self.build.mul(self.query[ORDERS], integer(self.programs.stored[place])), order)
         return self._lanes(self.build.add(first, self.build.mul(slot, integer(self.width))))
@@ -156,7 +156,7 @@ class Storage(Arithmetic):
         return self._times(coefficient, self._splat(build.uitofp(order, DOUBLE))) if rate and not first else coefficient
 
     def _present_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient k of a tape line, where k is the current order."""
+        """Return Taylor coefficient k of tape line `place`, where k is the current order."""
         if self.tape.steady[place]:
             return self._filled(0.0)
         if place not in self.values:
@@ -164,7 +164,7 @@ class Storage(Arithmetic):
         return self.values[place]
 
     def _initial_coefficient(self, place: int) -> Any:
-        """Return Taylor coefficient 0 of a tape line, that is, its value at the start of the step."""
+        """Return Taylor coefficient 0 of tape line `place`, that is, its value at the start of the step."""
         if place in self.tape.constants:
             return self._filled(self.tape.constants[place])
         if self.tape.steady[place]:
@@ -172,7 +172,10 @@ class Storage(Arithmetic):
         return self._load(self._slot(place, integer(0)))
 
     def _keep(self, lines: Sequence[int]) -> None:
-        """Generate stores of the coefficients required by later programs or orders."""
+        """Generate stores of the coefficients required by later programs or orders.
+
+        `lines` are the tape lines of the current program.
+        """
         for place in lines:
             if place in self.programs.stored and not (self.programs.is_multiplier(place) and self.program == LOADS):
                 self.build.store(self.values[place], self._slot(place, self.k), align=8)

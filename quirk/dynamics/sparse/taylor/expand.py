@@ -79,7 +79,8 @@ def next_order(
 ) -> None:
     """Compute Taylor coefficient k of accelerations and multipliers, and the resulting coefficients of the motion.
 
-    t is the time, s. `tolerance` is the relative residual allowed for the multipliers.
+    t is the time (s), and `bodies` contains the coefficients of all bodies. `tolerance` is the relative residual
+    allowed for the multipliers.
     """
     constants, work, orders = mechanism.constants, mechanism.work, elements.orders
     clear_loads(bodies, orders, k)

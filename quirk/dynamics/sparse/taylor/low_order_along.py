@@ -195,7 +195,8 @@ def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end
 def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
     """Return whether projection has changed the extrapolated velocities in `trial` only slightly.
 
-    If not, the positions may belong to another branch of the motion. h is the time step, s.
+    If not, the positions may belong to another branch of the motion. h is the time step, s. `constants` are those of
+    the bodies.
     """
     largest, length = splat(0.0), path.length
     for block in range(constants.shape[0] // CON):

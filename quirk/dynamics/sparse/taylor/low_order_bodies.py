@@ -68,7 +68,7 @@ def free_terms(constants: np.ndarray, bodies: np.ndarray, size: int, order: int,
 
     The loads are FORCE, TORQUE and `weight` times gravity. The results are coefficient `order` + 2 of positions,
     coefficient `order` + 1 of angular velocities, and the coefficients of rotations up to `order` + 2. `size` is the
-    number of elements of one order in `bodies`.
+    number of elements of one order in `bodies`. `constants` are those of the bodies.
     """
     for block in range(size // KIN):
         k, c = block * KIN, block * CON
@@ -119,7 +119,8 @@ def turn(bodies: np.ndarray, size: int, k: int, order: int) -> None:
 def release(constants: np.ndarray, wrench: np.ndarray, bodies: np.ndarray, size: int, order: int) -> None:
     """Add M^-1 times the constraint loads in `wrench` to Taylor coefficient `order` of the accelerations.
 
-    M is the mass matrix; `size` is the number of elements of one order in `bodies`.
+    M is the mass matrix; `size` is the number of elements of one order in `bodies`. `constants` are those of the
+    bodies.
     """
     for block in range(size // KIN):
         c, f, here = block * CON, block * WRENCH, order * size + block * KIN

@@ -120,7 +120,7 @@ def node_terms(nodes: Nodes, n: int, kin: np.ndarray, first: float, terms: np.nd
     """Compute Taylor coefficient m of the vectors that form the rows of node n; see `constraint_rows`.
 
     `kin` is coefficient m of the bodies; `first` is 1.0 for m = 0 and 0.0 for m > 0, because inertial axes are
-    constant.
+    constant. The vectors are written to `terms`.
     """
     ki, kj, arm, o = nodes.kinematics[2 * n], nodes.kinematics[2 * n + 1], 6 * n, TERMS * m
     lanes, direction = nodes.lanes[n], 48 * n
@@ -167,7 +167,8 @@ def relation_terms(series: LowOrderSeries, r: int, work: Workspace, t: float, si
 
     A relation is a constraint given by a function. The right-hand sides are written to work.rhs, beginning at element
     o. The function computes derivatives of the residuals up to series.order + 1, and of the gradient up to series.order
-    - 1. Unknown coefficients of the motion are set to zero.
+    - 1. Unknown coefficients of the motion are set to zero. The order is k, and the other arguments are as for
+    `next_rows`.
     """
     relations, length = series.relations, work.G.shape[0]
     e, last = RELATION_SIZE * r, series.order + 1

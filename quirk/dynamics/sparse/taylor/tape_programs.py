@@ -47,7 +47,7 @@ class Programs:
     def starts_of_guards(self, orders: int, width: int) -> list[int]:
         """Return, for each guard, the index of its first coefficient among the floats stored for a group.
 
-        A guard is a quantity whose sign changes when the function switches its branch.
+        A guard is a quantity whose sign changes when the function switches its branch. The arguments are as for `size`.
         """
         return [width * (len(self.steady) + orders * self.stored[place]) for place in self.form.guards]
 

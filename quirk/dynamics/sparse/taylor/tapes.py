@@ -245,7 +245,8 @@ def _guards(tape: Tape, places: Sequence[int]) -> tuple[int, ...]:
     """Append guards to a tape; return their line numbers.
 
     A guard is a quantity whose sign changes when a line of the tape switches its branch. Branches arise from
-    comparisons, the sign of radicands, the full turns of angles, and rounding.
+    comparisons, the sign of radicands, the full turns of angles, and rounding. `places` are the lines with the results
+    of the function.
     """
     guards: set[int] = set()
     for place in tape.needed(places):

@@ -120,7 +120,7 @@ def larger(a: float, b: float) -> float:
 
 @kernel
 def largest_of(blocks: int, change: np.ndarray, length: float, out: np.ndarray, o: int, grows: bool) -> None:
-    """Write the largest components of a variation of each kind to KINDS elements of `out`, beginning at element `o`.
+    """Write the largest components of `change` of each kind to KINDS elements of `out`, beginning at element `o`.
 
     The kinds are poses, velocities and internal variables; linear components of poses and velocities are divided by
     `length`. If `grows`, an element keeps its previous value if it is larger. `blocks` is the number of blocks of eight

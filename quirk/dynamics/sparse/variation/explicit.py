@@ -238,7 +238,10 @@ def substep_error(mechanism: Mechanism, variation: ExplicitVariation, h: float, 
 
 @kernel
 def end_substep(mechanism: Mechanism, tangents: Tangents, variation: ExplicitVariation, part: np.ndarray) -> None:
-    """Store the variations at output times in a substep, and start the next substep at its end."""
+    """Store the variations at output times in a substep, and start the next substep at its end.
+
+    `part` has the layout of `RunState.trail`.
+    """
     weights, size = variation.weights, variation.stage.shape[0]
     stages, span = weights.stages, weights.buffers * variation.stage.shape[0]
     refer(mechanism.forces, at(part, STEP_END))

@@ -79,7 +79,7 @@ def differentiate_slope(
 def project_at(
     mechanism: Mechanism, tangents: Tangents, variation: Any, t: float, y: np.ndarray, changes: np.ndarray
 ) -> None:
-    """Project the variations of a state y at time t (s) within a step onto the linearized constraints.
+    """Project the variations `changes` of a state y at time t (s) in a step onto the linearized constraints.
 
     `variation` is an `ExplicitVariation` or an `ImplicitVariation`.
     """

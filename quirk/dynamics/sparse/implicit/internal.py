@@ -42,8 +42,8 @@ from .tables import BLOCK, NODE, PAIR, ImplicitTables
 def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
     """Set the directions of differentiation of the internal variables of a force element.
 
-    If `moves`, each variable is varied in a separate unit direction; otherwise its derivatives are zero. The integers
-    of the element begin at index `o` in `elements`.
+    If `moves`, each variable is varied in a separate unit direction; otherwise its derivatives are zero. The entries of
+    the element, indices of its data, begin at index `o` in `elements`.
     """
     deltas = elements.entries[o + INPUT] + elements.entries[o + INPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):
@@ -57,7 +57,7 @@ def seed_variables(elements: TangentElements, o: int, moves: bool) -> None:
 def keep_rates(elements: TangentElements, o: int, array: np.ndarray, block: int) -> None:
     """Store the derivatives of the rates of a force element's internal variables at element `block` of `array`.
 
-    The integers of the force element begin at index `o` in `elements`.
+    The entries of the force element, indices of its data, begin at index `o` in `elements`.
     """
     deltas = elements.entries[o + OUTPUT] + elements.entries[o + OUTPUTS]
     for n in range(elements.entries[o + VARIABLE_COUNT]):

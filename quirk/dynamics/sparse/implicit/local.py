@@ -168,7 +168,7 @@ def seed_law(moving: np.ndarray, elements: TangentElements, o: int, g: int, firs
     """Set the derivatives of the inputs of frame g of a force law to the derivatives of the motion of its body.
 
     The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`. The integers of the law begin at index `o` in `elements`.
+    beginning at element `first`. The entries of the law, indices of its data, begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]
@@ -221,7 +221,7 @@ def seed_relation(moving: np.ndarray, elements: TangentElements, o: int, g: int,
     """Set the derivatives of the inputs of frame g of a relation to the derivatives of the motion of its body.
 
     The derivatives of all other frames are set to zero. `moving` contains the derivatives of the motion of bodies,
-    beginning at element `first`. The integers of the relation begin at index `o` in `elements`.
+    beginning at element `first`. The entries of the relation, indices of its data, begin at index `o` in `elements`.
     """
     begin = elements.entries[o + SIDE]
     place = elements.entries[o + INPUT] + elements.entries[o + INPUTS] + 8 * elements.entries[o + FRAMES]

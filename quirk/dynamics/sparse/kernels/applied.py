@@ -63,10 +63,13 @@ class Forces(NamedTuple):
 
     Attributes
     ----------
-    entries : (ELEMENT_SIZE per element,) integers of each element
-    sides : (SIDE_ENTRIES per frame,) integers of each frame of all elements
-    turns : (TURN_ENTRIES per coordinate,) integers of each joint angle whose full turns are counted
-    working : (WORKING_ENTRIES per row,) integers of each row whose work is integrated
+    entries : (ELEMENT_SIZE per element,) entries ADDRESS to COUPLED of each element: address of its law, and indices of
+        its data in the other arrays
+    sides : (SIDE_ENTRIES per frame,) offsets of the body of each frame in arrays of states and of kinematics
+    turns : (TURN_ENTRIES per coordinate,) for each joint angle whose full turns are counted, the indices of its
+        reference in `inputs` and of its value in `outputs`
+    working : (WORKING_ENTRIES per row,) for each row whose work is integrated, the indices of its multiplier, and of
+        its work in the state y
     work, work_end : range of the elements of the state y that hold work, J; `work_end` is exclusive
     motions : prescribed motions of all laws
     inputs, outputs : inputs and outputs of all laws, concatenated; see `quirk.forces.law.LawLayout`

@@ -48,7 +48,8 @@ class Readings(NamedTuple):
     Attributes
     ----------
     kind : (R,) kind of each reading
-    entries, numbers : (READING R,) integers and (NUMBERS R,) floats of each reading
+    entries, numbers : (READING R,) and (NUMBERS R,) data of each reading: integers IS_TORQUE to PATCH_SLIDES, such as
+        indices of its data in the other arrays; and floats from LEVEL on, such as the level that is subtracted
     nodes : indices of the nodes of the constraints of all readings, concatenated
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for wrenches

@@ -76,7 +76,8 @@ class Recursion(NamedTuple):
 
     Attributes
     ----------
-    entries : (JOINT_ENTRIES n,) integers of each joint
+    entries : (JOINT_ENTRIES n,) entries KIND to BLOCK of each joint: its kind, and indices of its data in the other
+        arrays
     parents : for each slot of a body, the first element of its parent in `posture` and in states
     body_constants : (BODY_NUMBERS n,) constants of the body of each joint
     bodies : constants of all bodies, in blocks of eight

@@ -77,7 +77,8 @@ class VelocityDerivatives:
     quadrants : (nt, 2 J) quadrants of joint angles, counted along tracked states
     linear : (nt, K, n, 3) accelerations of the centers of mass and their derivatives, inertial frame
     angular : (nt, K, n, 3) derivatives of the components of angular velocities in body axes
-    steps, corrections, factorisations : numbers of steps, projections and factorizations in tracking
+    steps, corrections, factorisations : numbers of time steps, of iterations in projections, and of factorizations in
+        tracking
     """
 
     states: np.ndarray
@@ -112,7 +113,7 @@ class UnreachedError(Exception):
     reason : return code STUCK, SINGULAR, INTERRUPTED or TOO_MANY of `low_order_along`
     row : index of the first output time that was not reached
     time : last time reached, s
-    attempts : number of steps since the last reached output time
+    attempts : number of attempted time steps since the last reached output time
     state : (13 n,) state at `time`
     states, quadrants : (row, 13 n) and (row, 2 J), for n bodies and J joints, at the reached output times
     cause : last exception of a user function, or None

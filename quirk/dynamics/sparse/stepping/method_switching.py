@@ -157,7 +157,7 @@ class MethodSwitching:
         return change
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the cost statistics at time t (s), after `tried` attempted steps."""
+        """Return the cost statistics at time t (s), after `tried` attempted time steps."""
         if self._looking:
             self._account(t, tried)
         return self._judged
@@ -182,7 +182,7 @@ class MethodSwitching:
     def decide(self, run: RunState, tried: int) -> MethodChange | None:
         """Decide on the method between two steps; return a switch to another method, or None to keep the method.
 
-        `tried` is the number of attempted steps.
+        `tried` is the number of attempted time steps.
         """
         if not self._looking or tried < self._noting:
             return None
@@ -223,7 +223,7 @@ class MethodSwitching:
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
         """Return a switch to another method after a failure of the current method, or None if there is no other.
 
-        If `stalled`, the current method makes no progress. `tried` is the number of attempted steps.
+        If `stalled`, the current method makes no progress. `tried` is the number of attempted time steps.
         """
         if not self.switches:
             return None
@@ -253,7 +253,7 @@ class MethodSwitching:
     def _account(self, t: float, tried: int) -> None:
         """Add the cost and the time advanced since the last call to the statistics.
 
-        t is the current time (s) and `tried` the number of attempted steps.
+        t is the current time (s) and `tried` the number of attempted time steps.
         """
         known, steps = self._judged, tried - self._tried
         cost = IMPLICIT_COST if known.implicit and self._trial is None else self._explicit.stages
@@ -263,7 +263,7 @@ class MethodSwitching:
     def _settled(self, t: float, tried: int) -> float:
         """Start a new interval between decisions; return the time (s) by which the run advanced in the last one.
 
-        t is the current time (s), and `tried` the number of attempted steps.
+        t is the current time (s), and `tried` the number of attempted time steps.
         """
         self._account(t, tried)
         known = self._judged
@@ -273,7 +273,7 @@ class MethodSwitching:
     def _plan(self, t: float, tried: int) -> None:
         """Choose the number of steps until the recording of the motion begins, and until the next decision.
 
-        t is the current time (s), and `tried` the number of attempted steps.
+        t is the current time (s), and `tried` the number of attempted time steps.
         """
         self._since, self._tried, self._trial = t, tried, None
         if not self._looking:
@@ -354,7 +354,7 @@ class MethodSwitching:
     def _try_explicit(self, run: RunState, t: float, tried: int) -> MethodChange:
         """Begin a trial of the explicit method; return the switch to it.
 
-        t is the current time (s), and `tried` the number of attempted steps.
+        t is the current time (s), and `tried` the number of attempted time steps.
         """
         self._account(t, tried)
         h, known = float(run.clock.h), self._judged
@@ -365,7 +365,7 @@ class MethodSwitching:
     def _compare(self, t: float, tried: int) -> MethodChange:
         """End a trial of the explicit method; return the switch to the method that advanced further for its cost.
 
-        t is the current time (s), and `tried` the number of attempted steps.
+        t is the current time (s), and `tried` the number of attempted time steps.
         """
         assert self._trial is not None
         (_, pace), (since, before) = self._trial, self._half
@@ -379,7 +379,7 @@ class MethodSwitching:
     def _return(self, t: float, tried: int) -> MethodChange:
         """End a trial of the explicit method; return the switch back to the implicit method.
 
-        t is the current time (s), and `tried` the number of attempted steps.
+        t is the current time (s), and `tried` the number of attempted time steps.
         """
         assert self._trial is not None and self._switch is not None
         h, _ = self._trial

@@ -151,7 +151,7 @@ class Counts(Fields):
     passed, stored : numbers of output times passed, and of output states stored since the last call of compiled code
     position : position relative to the step, a `StepPosition`
     best_rank : largest number of independent rows so far
-    stall : number of steps since Clock.mark
+    stall : number of time steps since Clock.mark
     piece : index of the interval between breaks
     grid : number of completed time steps of fixed size
     search_delay : number of suspicious steps for which the search for jumps is still skipped

@@ -70,7 +70,7 @@ class SlipSwitching:
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
 
-        `tried` is the number of attempted steps.
+        `tried` is the number of attempted time steps.
         """
         self._since, self._tried = t, tried
 
@@ -89,7 +89,7 @@ class SlipSwitching:
     def decide(self, run: RunState, tried: int) -> MethodChange | None:
         """Test the slip between two steps; return a switch to another method, or None.
 
-        `tried` is the number of attempted steps.
+        `tried` is the number of attempted time steps.
         """
         count, t = tried - self._tried, float(run.clock.t)
         if count < self._every or not t > self._since:  # all steps since then may have been rejected

@@ -52,7 +52,8 @@ class TaylorElements(NamedTuple):
 
     Attributes
     ----------
-    groups : (GROUP each,) integers of each group, groups of constraints first
+    groups : (GROUP each,) entries CODE to NUMBERS of each group, groups of constraints first: address of its machine
+        code, level of its rows, and its first elements in `places` and `numbers`
     constraints : number of groups of constraints
     spinning : whether any element depends on angular velocities in the inertial frame
     places : indices of the data of the elements in other arrays
@@ -64,7 +65,8 @@ class TaylorElements(NamedTuple):
     arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles in the same memory
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
     full_blocks : number of leading blocks up to the last block with more than four bodies
-    guards : (GUARD each,) integers of each guard; empty if user functions may branch without guards
+    guards : (GUARD each,) entries START to LANES of each guard: index of its first coefficient in `numbers`, distance
+        between orders, and number of elements; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
     orders : number of coefficients
     """

@@ -265,9 +265,9 @@ def moved_by(
 ) -> tuple[MotionTable, list[object], np.ndarray]:
     """Return the table of varied motions, the owners of its functions, and the indices of the inputs of the motions.
 
-    The owners must exist while the table is in use. The third result contains integers for each motion, including the
-    index of its first input. `first` is the index of the first of the eight directions that are computed
-    simultaneously.
+    The owners must exist while the table is in use. The third result contains four entries for each motion: whether it
+    belongs to a relation, the index of its first input, its direction, and the highest order of its time derivatives.
+    `first` is the index of the first of the eight directions that are computed simultaneously.
     """
     table, solver = MotionTable.of([motion.motion for motion in motions]), differential.solver
     named = [("sensitivities, motion", motion.motion) for motion in motions]

@@ -12,13 +12,24 @@ from scipy.integrate import solve_ivp
 
 import quirk
 from quirk.dynamics.sparse.kernels.bodies import POSES, VELOCITIES
-from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, JOINT_ENTRIES, KIND, PARENT, WELD
+from quirk.dynamics.sparse.kernels.recursion import (
+    BALL,
+    CYLINDRICAL,
+    FREE,
+    HINGE,
+    JOINT_ENTRIES,
+    KIND,
+    PARENT,
+    SLIDER,
+    UNIVERSAL,
+    WELD,
+)
 from quirk.dynamics.sparse.kernels.recursion_solve import accelerate, correct_recursively, tangential_recursively
 from quirk.dynamics.sparse.kernels.workspace import FACTORED, METHOD, RECURSIVE, REFLECTIONS
 from quirk.jit.compilation import entry
 from quirk.jit.simd import aligned
 
-KINDS = [quirk.Revolute, quirk.Spherical, quirk.Fixed]
+KINDS = [quirk.Revolute, quirk.Spherical, quirk.Fixed, quirk.Prismatic, quirk.Cylindrical, quirk.Universal]
 
 
 @entry
@@ -65,6 +76,15 @@ def prepared(system):
     return solver, y
 
 
+def moved(solver, y):
+    """A state some way along the constraints, in which joints have slid and turned."""
+    for _ in range(5):
+        rates = solver.rates(0.0, y)
+        y = y + min(0.05, 0.3 / np.abs(rates).max()) * rates
+        assert solver.project(y, 0.0)
+    return y, quirk.State(*np.split(solver.slots.body_states(y), [3, 7, 10], axis=1))
+
+
 def by_recursion(solver, y):
     """Accelerations of all bodies: in the inertial frame, and angular ones in body axes."""
     ydot = aligned(y.size)
@@ -76,15 +96,16 @@ def by_recursion(solver, y):
 
 @pytest.mark.parametrize(
     "kinds",
-    [[quirk.Revolute], [quirk.Spherical], [quirk.Revolute, quirk.Fixed], KINDS],
-    ids=["hinges", "balls", "welds", "all"],
+    [*([kind] for kind in KINDS[:2]), [quirk.Revolute, quirk.Fixed], *([kind] for kind in KINDS[3:]), KINDS],
+    ids=["hinges", "balls", "welds", "sliders", "cylindrical joints", "universal joints", "all"],
 )
 @pytest.mark.parametrize("held", [True, False])
 def test_accelerations(kinds, held):
     for seed in range(8):
         system = forest(np.random.default_rng([seed, held]), kinds=kinds, held=held)
         solver, y = prepared(system)
-        found, true = by_recursion(solver, y), system.acceleration(system.initial_state(), solver="dense")
+        y, state = moved(solver, y)
+        found, true = by_recursion(solver, y), system.acceleration(state, solver="dense")
         for part, values in ((found[:, 7:10], true.linear), (found[:, 10:], true.angular)):
             np.testing.assert_allclose(part, values, rtol=0, atol=1e-12 * np.abs(values).max(), err_msg=str(seed))
 
@@ -127,8 +148,8 @@ def test_bodies_that_differ_much_are_left_to_rows(monkeypatch):
     assert solver.work.summary[RECURSIVE] == 0.0
 
 
-def chain(n, axes):
-    """A chain of n rods in random directions; `axes(k, direction)` is the axis of hinge k, None for a ball joint."""
+def chain(n, kinds):
+    """A chain of n rods in random directions, with joints of the given kinds by turns, about random axes."""
     rng, parts, lower, end = np.random.default_rng(n), [], quirk.GROUND, np.zeros(3)
     for k in range(n):
         along = random_unit(rng)
@@ -136,19 +157,19 @@ def chain(n, axes):
         R = quirk.rotation.matrix(q)
         q = q if R[:, 0] @ along > 0 else quirk.rotation.multiply(q, np.array([0.0, 0, 0, 1]))
         parts.append(quirk.Body(f"rod{k}", 1.0, [0.01, 0.08, 0.08], position=end + along / 2, orientation=q))
-        axis = axes(rng, along)
-        where = {"point": end} if axis is None else {"point": end, "axis": axis}
-        parts.append((quirk.Spherical if axis is None else quirk.Revolute)(f"joint{k}", lower, parts[-1], **where))
+        parts.append(badly_scaled.joint_at(rng, kinds[k % len(kinds)], f"joint{k}", lower, parts[-1], end))
         lower, end = parts[-2], end + along
     return quirk.System(parts, gravity=[0, 0, -9.81])
 
 
 @pytest.mark.parametrize(
-    "axes", [lambda rng, along: None, lambda rng, along: random_unit(rng)], ids=["balls", "hinges"]
+    "kinds",
+    [*([kind] for kind in KINDS if kind is not quirk.Fixed), KINDS],
+    ids=["hinges", "balls", "sliders", "cylindrical joints", "universal joints", "all"],
 )
-def test_long_chains_do_not_amplify_round_off(axes):
+def test_long_chains_do_not_amplify_round_off(kinds):
     """Without symmetric inertias round-off would grow with each ball joint, to 1e6 after 100 of them."""
-    system = chain(300, axes)
+    system = chain(300, kinds)
     true = system.acceleration(system.initial_state())
     found = by_recursion(*prepared(system))
     assert np.abs(found[:, 7:10] - true.linear).max() < 1e-11 * np.abs(true.linear).max()
@@ -225,20 +246,65 @@ def test_fixed_steps_have_the_errors_of_those_by_rows(step, monkeypatch):
     assert np.abs(found - by_rows).max() < 0.2 * error_by_rows + 1e-12
 
 
-def test_tables_hold_forests_of_hinges_ball_joints_and_welds_alone():
+def test_tables_hold_forests_of_these_kinds_alone():
     rng = np.random.default_rng(2)
-    system = forest(rng)
+    system = forest(rng, bodies=40)
     entries = system.plant.tables.recursion.entries.reshape(-1, JOINT_ENTRIES)
-    assert set(entries[:, KIND]) == {HINGE, BALL, WELD, FREE}
+    assert set(entries[:, KIND]) == {HINGE, BALL, WELD, FREE, SLIDER, CYLINDRICAL, UNIVERSAL}
     assert (entries[:, PARENT] > 64 * np.arange(len(entries))).all()  # children come first
     one, two = random_body(rng, "one"), random_body(rng, "two")
     first = random_joint(rng, "first", quirk.GROUND, one, kind=quirk.Revolute)
     second = random_joint(rng, "second", one, two, kind=quirk.Spherical)
     third = quirk.Spherical("third", quirk.GROUND, two, point=two.position)
     drive = quirk.Drive("drive", first, quirk.Motion.constant_rate(1.0))
-    slider = random_joint(rng, "slider", one, two, kind=quirk.Prismatic)
-    for parts in ([first, second, third], [first, second, drive], [first, slider]):
+    table = random_joint(rng, "table", one, two, kind=quirk.Planar)
+    for parts in ([first, second, third], [first, second, drive], [first, table]):
         assert not quirk.System([one, two, *parts]).plant.tables.recursion.entries.size
+
+
+@pytest.mark.parametrize("kind", [quirk.Prismatic, quirk.Cylindrical, quirk.Revolute])
+@pytest.mark.parametrize("first", [0, 1])
+def test_axes_against_each_other(kind, first):
+    """The rows of these joints allow it; projection keeps the axes so."""
+    rng = np.random.default_rng(3)
+    one, two = (random_body(rng, name) for name in ("one", "two"))
+    root = random_joint(rng, "root", quirk.GROUND, one, kind=quirk.Universal)
+    point, q = rng.normal(size=3), random_quaternion(rng)
+    bodies, turned = (one, two)[:: 1 - 2 * first], quirk.rotation.multiply(q, np.array([0.0, 1.0, 0.0, 0.0]))
+    frames = []
+    for body, axes in zip(bodies, (q, turned), strict=True):
+        back = quirk.rotation.conjugate(body.orientation)
+        origin = quirk.rotation.matrix(back) @ (point - body.position)
+        frames.append(quirk.Frame(origin=origin, rotation=quirk.rotation.multiply(back, axes)))
+    system = quirk.System([one, two, root, kind("joint", *bodies, frame_i=frames[0], frame_j=frames[1])])
+    system.assemble()
+    solver, y = prepared(system)
+    y, state = moved(solver, y)
+    found, true = by_recursion(solver, y), system.acceleration(state, solver="dense")
+    np.testing.assert_allclose(found[:, 7:10], true.linear, rtol=0, atol=1e-12 * np.abs(true.linear).max())
+    np.testing.assert_allclose(found[:, 10:], true.angular, rtol=0, atol=1e-12 * np.abs(true.angular).max())
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_bead_on_a_turning_rod_is_thrown_outward(scale):
+    """A slider in a rod that turns freely about a fixed axis: the distance r and the angle rate w by two integrals.
+
+    The angular momentum (J + m r^2) w and the energy m r'^2 / 2 + (J + m r^2) w^2 / 2 are constant, with the moment of
+    inertia J of the rod and of the bead about its center.
+    """
+    m, J, moment, spin, start = 2.0, 3.0 * scale**2, 0.1 * scale**2, 5.0, 0.4 * scale
+    rod = quirk.Body("rod", 1.0, [0.1 * scale**2, J, J], angular_velocity=[0, 0, spin])
+    bead = quirk.Body(
+        "bead", m, [moment] * 3, position=[start, 0, 0], velocity=[0, spin * start, 0], angular_velocity=[0, 0, spin]
+    )
+    hinge = quirk.Revolute("hinge", quirk.GROUND, rod, point=[0, 0, 0], axis="z")
+    system = quirk.System([rod, bead, hinge, quirk.Prismatic("slide", rod, bead, axis="x")])
+    result = quirk.simulate(system, 1.0, rtol=1e-11, atol=1e-14 * scale, output=0.1)
+    r, v = np.linalg.norm(result["bead"].position, axis=1), result["slide"].velocity[:, 2]
+    w, inertia = result["rod"].angular_velocity[:, 2], J + moment + m * r**2
+    np.testing.assert_allclose(inertia * w, inertia[0] * spin, rtol=1e-9)
+    np.testing.assert_allclose(m * v**2 + inertia * w**2, inertia[0] * spin**2, rtol=1e-9)
+    assert r[-1] > 3 * start
 
 
 @pytest.mark.parametrize("seed", range(4))

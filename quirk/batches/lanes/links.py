@@ -55,9 +55,11 @@ LINK_GEOMETRY = 18
 
 
 def suits(solver: Solver) -> bool:
-    """Whether the accelerations of a system are computed by recursion over its joints in single runs."""
-    laws = solver.applied.table
-    return bool(solver.recursion.entries.size) and not (solver.frictions.element.size or laws.working.size)
+    """Whether lanes compute accelerations by the recursion of single runs: for hinges, ball joints and welds alone."""
+    laws, recursion = solver.applied.table, solver.recursion
+    if not recursion.entries.size or recursion.travels:
+        return False
+    return not (solver.frictions.element.size or laws.working.size)
 
 
 def placed_joints(solver: Solver) -> list[PlacedJoint]:

@@ -29,7 +29,7 @@ class Mechanism(NamedTuple):
     forces : force elements
     frictions : friction proportional to constraint loads
     tree : joints of a forest (a system without loops), for the elimination of its degrees of freedom
-    recursion : joints of a forest of hinges, ball joints and welds
+    recursion : joints of a forest, for recursion over them
     work : arrays written by compiled code
     """
 

@@ -24,9 +24,9 @@ from .recursion_solve import (
     correct_recursively,
     factored_recursively,
     factorise_recursively,
+    moved_since_factorization,
     recursive,
     tangential_recursively,
-    turned_since_factorization,
 )
 from .redundancy import EPSILON
 from .rows import along, residuals
@@ -68,7 +68,7 @@ def project(mechanism: Mechanism, t: float, y: np.ndarray, length: float, counts
     """
     constants, nodes, work = mechanism.constants, mechanism.nodes, mechanism.work
     round_off = ROUND_OFF + ROUND_OFF_ULPS * EPSILON * largest_distance(constants, y) / length
-    moved = turned_since_factorization(mechanism, y)
+    moved = moved_since_factorization(mechanism, y, length)
     for level in range(2):
         if level == VELOCITIES:
             round_off = (round_off + ROUND_OFF) * speed(constants, y, length)

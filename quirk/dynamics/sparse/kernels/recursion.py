@@ -1,10 +1,12 @@
-"""Tables of a forest of hinges, ball joints and welds, whose accelerations are computed by recursion over the joints.
+"""Tables of a forest of joints, whose accelerations are computed by recursion over the joints.
 
 In a forest no joint closes a loop. Each body has one joint to its parent, which is nearer to the root; bodies without a
-parent are free. The joint frame of a body has its origin at the point of this joint and, for a hinge, its z axis along
-the axis of the hinge; the frame of a ball joint has the axes of the body, that of a weld those of the joint; that of a
-free body has its axes and its center of mass as origin. All vectors and inertias are in these frames, so that the
-freedom of a hinge is the rotation about a coordinate axis and its elimination involves no differences of large numbers.
+parent are free. The joint frame of a body has its origin at the point of this joint on the body. For hinges, sliders
+and cylindrical joints its z axis is the axis of the joint, for universal joints the axis that is fixed in the body. The
+frame of a ball joint has the axes of the body, those of welds and sliders have all axes of the joint; that of a free
+body has its axes and its center of mass as origin. All vectors and inertias are in these frames, so that the freedoms
+are motions along and about a coordinate axis and their elimination involves no differences of large numbers. Only the
+second axis of a universal joint, which is fixed in the parent, turns in the xy plane of the joint frame.
 
 Slots of bodies (`quirk.dynamics.model.layout`) follow the recursion from the tips to the roots. Arrays over joints
 store the numbers of one joint consecutively, in vectors of four; arrays over bodies are in blocks of eight.
@@ -19,7 +21,7 @@ import numpy as np
 from quirk.jit.record import record
 
 # Kinds of joints.
-HINGE, BALL, FREE, WELD = range(4)
+HINGE, BALL, FREE, WELD, SLIDER, CYLINDRICAL, UNIVERSAL = range(7)
 
 # Integers of each joint: its kind; the first number of its parent among the numbers of all joints, that of the ground
 # included; the places in `articulated` of the inertia of all children of its body, of the inertia to which that of its
@@ -39,28 +41,36 @@ BODY_NUMBERS = 36
 # acceleration of the joint point, and the angular acceleration; then the data of the freedoms.
 COLUMNS, ROWS, SHIFT_BIAS, TURN_BIAS, FORCE, MOMENT, SHIFT, TURN, FREEDOM = 0, 12, 24, 28, 32, 36, 40, 44, 48
 JOINT_NUMBERS = 64
-# Data of the freedom of a hinge: momentum of unit velocity along it; inverse of its inertia; its acceleration if the
-# parent does not accelerate.
-MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = FREEDOM, FREEDOM + 4, FREEDOM + 8, FREEDOM + 9
+# Data of one freedom, from its first number on: momentum of unit velocity along it; inverse of its inertia; its
+# acceleration if the parent does not accelerate. The rotation about z is the freedom of a hinge and the first one of
+# cylindrical and universal joints; their second one is in `blocks`.
+MOMENTUM_SHIFT, MOMENTUM_TURN, COMPLIANCE, ALONE = 0, 4, 8, 9
+# Of a slider or cylindrical joint, the present arm from the joint point of the parent, in the frame of the parent; of a
+# universal joint, the unit vector along the projection of the axis fixed in the parent onto the xy plane, in the frame
+# of the joint.
+PRESENT_ARM = SECOND_AXIS = FREEDOM + 12
 # Data of a ball joint: the rows of H J^-1; the angular acceleration if the joint point does not accelerate.
 GIVEN_BY_SHIFT, ALONE_TURN = FREEDOM, FREEDOM + 12
 
 # Numbers of an articulated inertia: the rows of its blocks M, H^T and J, the force and the moment.
 ARTICULATED_FORCE, ARTICULATED_MOMENT, ARTICULATED = 36, 40, 44
 
-# Numbers in `blocks`: of a ball joint the rows of J^-1; of a free body the triangular factor (6, 6) of its inertia.
-BALL_NUMBERS, FREE_NUMBERS = 12, 36
+# Numbers in `blocks`: of a ball joint the rows of J^-1; of a free body the triangular factor (6, 6) of its inertia; the
+# data of a second freedom.
+BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS = 12, 36, 12
 
 # Constants of a body in `bodies`: the rotation from its joint frame to its axes, as a quaternion and as a matrix by
 # rows; the arm from the joint point of the parent to its own, in the frame of the parent; mass; mass times center of
-# mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; of a hinge, its axis in the frame of
-# the parent, of a weld, the z axis of the joint there; the joint point relative to the center of mass of the parent, in
-# that frame; 1 for a hinge or a weld, otherwise 0; the inertia less its middle principal moment times the identity:
-# that part does not contribute to omega x J omega, but its round-off would make slender bodies spin; of a weld, the x
-# axis of the joint in the frame of the parent, otherwise zero; 1 for a weld, otherwise 0.
+# mass; inertia about the joint point (xx, xy, xz, yy, yz, zz); the center of mass; the z axis of the joint, or the axis
+# of a universal joint that is fixed in the parent, in the frame of the parent; the joint point relative to the center
+# of mass of the parent, in that frame; 1 if the joint allows no rotation about x and y, otherwise 0; the inertia less
+# its middle principal moment times the identity: that part does not contribute to omega x J omega, but its round-off
+# would make slender bodies spin; the x axis of a joint that allows no rotation about z, in the frame of the parent,
+# otherwise zero; 1 for such a joint, otherwise 0; 1 for a joint that slides along its axis, otherwise 0; 1 for a
+# universal joint, otherwise 0.
 ALIGNED, ALIGNMENT, ARM_OF_BODY, MASS, MASS_MOMENT, INERTIA, CENTER = 0, 4, 13, 16, 17, 20, 26
-AXIS, POINT_FROM_CENTER, HINGED, UNLIKE, CROSS_AXIS, WELDED = 29, 32, 35, 36, 42, 45
-BODY_CONSTANTS = 46
+AXIS, POINT_FROM_CENTER, HINGED, UNLIKE, CROSS_AXIS, WELDED, SLIDING, CROSSED = 29, 32, 35, 36, 42, 45, 46, 47
+BODY_CONSTANTS = 48
 
 # Posture of a body: the orientation of its joint frame as a quaternion of any length, and its angular velocity.
 QUATERNION, OMEGA = 0, 4
@@ -85,8 +95,9 @@ class Recursion(NamedTuple):
     posture : output, in blocks of eight: postures of all bodies
     joints : (JOINT_NUMBERS (n + 1),) output: numbers of each joint, and of the ground
     articulated : output: articulated inertias, summed over the children of a body; the first is zero
-    blocks : output: further numbers of ball joints and free bodies
+    blocks : output: further numbers of free bodies and of joints with several freedoms
     moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_corrections`
+    travels : whether joints slide or have a second axis, so that passes of `recursion_gaps` are needed
     """
 
     entries: np.ndarray
@@ -99,3 +110,4 @@ class Recursion(NamedTuple):
     articulated: np.ndarray
     blocks: np.ndarray
     moved: np.ndarray
+    travels: bool

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model import layout
-from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, MOMENT, POSITION, VELOCITY
+from quirk.dynamics.model.layout import FACTOR, INVERSE_FACTOR, MOMENT, VELOCITY
 from quirk.dynamics.model.vectors import columns_times, cross, load3, minus, plus, rows_times, store3, times
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import greater, highest, load, splat, total, zero_of
@@ -21,29 +21,20 @@ from quirk.jit.tracing import traced
 from .bodies import CON, POSES, STATE, WRENCH, move
 from .recursion import (
     ALIGNMENT,
-    AXIS,
     CENTER,
-    CROSS_AXIS,
     FORCE,
-    HINGED,
     INERTIA,
     JOINT_NUMBERS,
     MASS,
     MASS_MOMENT,
-    OMEGA,
-    POINT_FROM_CENTER,
     QUATERNION,
     SHIFT,
-    SHIFT_BIAS,
-    WELDED,
     Recursion,
 )
 from .recursion_bodies import BODIES, JOINTS, POSTURES
 from .recursion_vectors import (
     back,
     forth,
-    gathered_components,
-    indices_of,
     load_four,
     load_rows,
     matrix_of,
@@ -179,71 +170,6 @@ def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray
             j,
             block * WRENCH,
         )
-
-
-@traced
-def pose_gap(
-    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
-) -> None:
-    """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
-
-    The results are stored as the biases of the joints in `joints`. Index arguments: see the module docstring.
-    """
-    at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
-    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
-    apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, at_state, POSITION, 3))
-    apart = minus(apart, forth(mine, load3(bodies, c + 8 * CENTER)))
-    gap = minus(back(other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
-    x, y_, z = back(mine, forth(other, load3(bodies, c + 8 * AXIS)))
-    across, about, _ = back(mine, forth(other, load3(bodies, c + 8 * CROSS_AXIS)))
-    # The axes may be along or against each other.
-    store_gaps(joints, j, times(gap, -1.0), (0.0 - y_ * z, x * z, across * about))
-
-
-@traced
-def velocity_gap(
-    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
-) -> None:
-    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals at state y.
-
-    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`. Index
-    arguments: see the module docstring.
-    """
-    at_posture, at_state = indices_of(parents, i), indices_of(parents, i + 8)
-    mine, other = matrix_of(load_four(posture, p)), matrix_of(gathered_components(posture, at_posture, QUATERNION, 4))
-    omega, of_parent = load3(posture, p + 8 * OMEGA), gathered_components(posture, at_posture, OMEGA, 3)
-    apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, at_state, VELOCITY, 3))
-    gap = minus(
-        back(other, minus(apart, forth(mine, cross(omega, load3(bodies, c + 8 * CENTER))))),
-        cross(of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
-    )
-    x, y_, z = minus(back(mine, forth(other, of_parent)), omega)
-    held = load(bodies, c + 8 * HINGED)
-    store_gaps(joints, j, times(gap, -1.0), (x * held, y_ * held, z * load(bodies, c + 8 * WELDED)))
-
-
-def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the prescribed relative displacements (biases) of eight joints, beginning at element j of `joints`.
-
-    `shift` are the translations, `turn` the rotations.
-    """
-    zero = zero_of(joints)
-    store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
-
-
-@kernel
-def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
-    """Set the prescribed relative displacements (biases) of all joints to minus their constraint residuals at state y.
-
-    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead.
-    """
-    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
-    for block in range(posture.shape[0] // POSTURES):
-        i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
-        if level == POSES:
-            pose_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
-        else:
-            velocity_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
 
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:

@@ -22,17 +22,15 @@ from quirk.jit.tracing import traced
 from .articulated import factorise_inertia
 from .recursion import (
     ADDED_TO,
-    ALONE,
-    ALONE_TURN,
     ARM,
     BALL,
     BLOCK,
     BODY_NUMBERS,
     CHILDREN,
     COLUMNS,
-    COMPLIANCE,
+    CYLINDRICAL,
     FORCE,
-    GIVEN_BY_SHIFT,
+    FREEDOM,
     HINGE,
     JOINT_ENTRIES,
     JOINT_NUMBERS,
@@ -40,23 +38,29 @@ from .recursion import (
     LOWER,
     MASS_AFTER,
     MOMENT,
-    MOMENTUM_SHIFT,
-    MOMENTUM_TURN,
+    PRESENT_ARM,
     ROWS,
     SHIFT_BIAS,
+    SLIDER,
     SUM,
     TURN_BIAS,
     TURNS,
+    UNIVERSAL,
     WELD,
     Recursion,
+)
+from .recursion_freedoms import (
+    eliminate_ball,
+    eliminate_second_axis,
+    eliminate_slide,
+    eliminate_turn,
+    reduce_inertia,
 )
 from .recursion_vectors import (
     combined,
     cross4,
     lanes_of,
     load_vectors,
-    store_vectors,
-    sum_of_lanes,
     symmetric,
     transposed,
 )
@@ -96,34 +100,38 @@ def transmit_inertia(
 ) -> None:
     """Add the articulated inertia that a joint transmits to that of its parent, in the frame of the parent.
 
-    `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the number of nonzero columns
-    of J, the force and the moment. The sum of the transmitted inertia and the inertia at `added_to` is stored at
-    `total`. Index arguments: see the module docstring.
+    `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. The
+    last rows may be None, for zero; columns of M and H^T are zero as the rows of M, columns of J as its rows. The arm
+    to the joint point begins at element b + ARM of `constants`. The sum of the transmitted inertia and the inertia at
+    `added_to` is stored at `total`.
     """
-    M, T, J, width, force, moment = reduced
+    M, T, J, force, moment = reduced
+    shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
     columns = load_vectors(joints, j + COLUMNS)
     E = [[at(joints, j + ROWS + 4 * k + m) for m in range(3)] for k in range(3)]
     arm, around = [at(constants, b + ARM + k) for k in range(3)], load4(constants, b + ARM)
-    M = turned_rows(E, columns, M, 3)
+    if turns:
+        turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
+        force, moment = force + combined(turn, T), moment + combined(turn, J)
+    M = turned_rows(E, columns, M, shifts)
     lower = arm_cross(arm, M)
     J_new = [None, None, None]
-    if T is not None:
-        T = turned_rows(E, columns, T, 3)
+    if turns:
+        T = turned_rows(E, columns, T, shifts)
         lower = [one + two for one, two in zip(T, lower, strict=True)]
-        J_new = turned_rows(E, columns, J, width)
+        J_new = turned_rows(E, columns, J, turns)
     upper = transposed(lower)
     by_arm = arm_cross(arm, upper)
     for k in range(3):
-        if T is not None:
+        if turns:
             J_new[k] = (J_new[k] - cross4(T[k], around)) + by_arm[k]
         else:
             J_new[k] = by_arm[k]
     bias = [at(joints, j + SHIFT_BIAS + k) for k in range(3)]
-    force = combined(lanes_of(force), columns)
+    force = combined(lanes_of(force)[:shifts], columns[:shifts])
     around_parent = cross4(around, force)
-    if moment is not None:
-        lanes = lanes_of(moment)[:width]
-        around_parent = around_parent + combined(lanes, columns[:width])
+    if turns:
+        around_parent = around_parent + combined(lanes_of(moment)[:turns], columns[:turns])
     force = force + combined(bias, M)
     around_parent = around_parent + combined(bias, upper)
     for k, row in enumerate([*M, *lower, *J_new, force, around_parent]):
@@ -134,64 +142,17 @@ def transmit_inertia(
 def open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent.
-
-    Index arguments: see the module docstring.
-    """
-    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
-    by_shift, by_turn, compliance, alone = eliminate_hinge(joints, j, T, J, moment)
-    scaled_shift, scaled_turn = by_shift * compliance, by_turn * compliance
-    M = symmetric([row - spread(scaled_shift, k) * by_shift for k, row in enumerate(M)])
-    J = [row - spread(scaled_turn, k) * by_turn for k, row in enumerate(J[:2])] + [None]
-    T = [row - spread(scaled_turn, k) * by_shift for k, row in enumerate(T[:2])] + [None]
-    x, y = (at(joints, j + TURN_BIAS + k) for k in range(2))
-    force = force + alone * by_shift + combined((x, y), T[:2])
-    moment = moment + alone * by_turn + combined((x, y), J[:2])
-    transmit_inertia(joints, constants, articulated, j, b, (M, T, J, 2, force, moment), added_to, total)
-
-
-def eliminate_hinge(joints: Any, j: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Eliminate a hinge; store and return its momentum, the inverse of its inertia, and its angular acceleration.
-
-    The linear and angular momentum are those of unit angular velocity about the hinge; the angular acceleration is that
-    for a parent without acceleration. T and J are the rows of the blocks H^T and J of the articulated inertia of the
-    body, and `moment` is the moment at zero acceleration. Index arguments: see the module docstring.
-    """
-    compliance = 1.0 / lane_of(J[2], 2)
-    alone = -lane_of(moment, 2) * compliance
-    store4(joints, j + MOMENTUM_SHIFT, T[2])
-    store4(joints, j + MOMENTUM_TURN, J[2])
-    put(joints, j + COMPLIANCE, compliance)
-    put(joints, j + ALONE, alone)
-    return T[2], J[2], compliance, alone
+    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent."""
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    M, T, J, force, moment = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
+    reduced = M, [*T[:2], None], [*J[:2], None], force, moment
+    transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
 
 
 @traced
 def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Eliminate the rotation of a hinge between a body and the ground.
-
-    Index arguments: see the module docstring.
-    """
-    _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
-    eliminate_hinge(joints, j, T, J, moment)
-
-
-def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
-    """Eliminate a ball joint; store and return the rows of H J^-1, and J^-1 times the moment.
-
-    T and J are the rows of the blocks H^T and J of the articulated inertia of the body, and `moment` is the moment at
-    zero acceleration. J^-1 times the moment is minus the angular acceleration for a joint point without acceleration.
-    Index arguments: see the module docstring.
-    """
-    adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
-    determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
-    inverse = [row * (1.0 / determinant) for row in adjugate]
-    given = [combined(lanes_of(row), inverse) for row in transposed(T)]
-    alone = combined(lanes_of(moment), inverse)
-    store_vectors(blocks, k, inverse)
-    store_vectors(joints, j + GIVEN_BY_SHIFT, given)
-    store4(joints, j + ALONE_TURN, alone)
-    return given, alone
+    """Eliminate the rotation of a hinge between a body and the ground."""
+    eliminate_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
 @traced
@@ -215,7 +176,8 @@ def open_ball(
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
     M = symmetric([row - combined(lanes_of(by), T) for row, by in zip(M, given, strict=True)])
     force = force - combined(lanes_of(alone), T)
-    transmit_inertia(joints, constants, articulated, j, b, (M, None, None, 0, force, None), added_to, total)
+    nothing = [None, None, None]
+    transmit_inertia(joints, constants, articulated, j, b, (M, nothing, nothing, force, moment), added_to, total)
 
 
 @traced
@@ -234,14 +196,82 @@ def close_ball(
 def pass_weld(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia of a welded body, and the load on it, to those of the parent.
+    """Add the inertia of a welded body, and the load on it, to those of the parent."""
+    reduced = body_inertia(constants, joints, articulated, b, j, children)
+    transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
 
-    Index arguments: see the module docstring.
-    """
-    M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
-    turn = [at(joints, j + TURN_BIAS + k) for k in range(3)]
-    force, moment = force + combined(turn, T), moment + combined(turn, J)
-    transmit_inertia(joints, constants, articulated, j, b, (M, T, J, 3, force, moment), added_to, total)
+
+@traced
+def open_slider(
+    joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Eliminate the translation of a slider, and add the transmitted inertia and load to those of the parent."""
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    M, T, J, force, moment = reduce_inertia(inertia, eliminate_slide(joints, j + FREEDOM, inertia, False))
+    reduced = [*M[:2], None], T, symmetric(J), force, moment
+    transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, reduced, added_to, total)
+
+
+@traced
+def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
+    """Eliminate the translation of a slider between a body and the ground."""
+    eliminate_slide(joints, j + FREEDOM, body_inertia(constants, joints, articulated, b, j, children), False)
+
+
+def eliminated_cylindrical(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> Any:
+    """Eliminate a cylindrical joint; return the articulated inertia without the rotation, and the slide."""
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
+    return inertia, eliminate_slide(blocks, k, inertia, True)
+
+
+@traced
+def open_cylindrical(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
+    total: Any,
+) -> None:  # fmt: skip
+    """Eliminate a cylindrical joint, and add the transmitted inertia and load to those of the parent."""
+    inertia, slide = eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
+    M, T, J, force, moment = reduce_inertia(inertia, slide)
+    reduced = [*M[:2], None], [*T[:2], None], [*symmetric(J)[:2], None], force, moment
+    transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, reduced, added_to, total)
+
+
+@traced
+def close_cylindrical(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> None:
+    """Eliminate a cylindrical joint between a body and the ground."""
+    eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
+
+
+def eliminated_universal(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> Any:
+    """Eliminate a universal joint; return the articulated inertia that it transmits."""
+    inertia = body_inertia(constants, joints, articulated, b, j, children)
+    inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
+    return eliminate_second_axis(joints, blocks, j, k, inertia)
+
+
+@traced
+def open_universal(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
+    total: Any,
+) -> None:  # fmt: skip
+    """Eliminate a universal joint, and add the transmitted inertia and load to those of the parent."""
+    reduced = eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
+    transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
+
+
+@traced
+def close_universal(
+    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
+) -> None:
+    """Eliminate a universal joint between a body and the ground."""
+    eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
 
 
 @traced
@@ -290,6 +320,23 @@ def articulate_all(recursion: Recursion) -> None:
         elif kind == WELD:
             if total >= 0:
                 pass_weld(joints, constants, articulated, j, b, children, added_to, total)
+        elif kind == SLIDER:
+            if total >= 0:
+                open_slider(joints, constants, articulated, j, b, children, added_to, total)
+            else:
+                close_slider(joints, constants, articulated, j, b, children)
+        elif kind == CYLINDRICAL:
+            k = at(entries, e + BLOCK)
+            if total >= 0:
+                open_cylindrical(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
+            else:
+                close_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
+        elif kind == UNIVERSAL:
+            k = at(entries, e + BLOCK)
+            if total >= 0:
+                open_universal(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
+            else:
+                close_universal(joints, constants, articulated, blocks, j, b, k, children)
         else:
             k = at(entries, e + BLOCK)
             gather_free(joints, constants, articulated, blocks, j, b, k, children)

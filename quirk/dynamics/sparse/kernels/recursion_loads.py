@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, lane_of, load4, put, store4
+from quirk.jit.simd import at, lane_of, load4, store4
 from quirk.jit.tracing import traced
 
 from .recursion import (
     ADDED_TO,
-    ALONE,
     ALONE_TURN,
     ARM,
     ARTICULATED_FORCE,
@@ -25,20 +24,24 @@ from .recursion import (
     BODY_NUMBERS,
     CHILDREN,
     COLUMNS,
-    COMPLIANCE,
+    CYLINDRICAL,
     FORCE,
+    FREEDOM,
     GIVEN_BY_SHIFT,
     HINGE,
     JOINT_ENTRIES,
     JOINT_NUMBERS,
     KIND,
     MOMENT,
-    MOMENTUM_SHIFT,
-    MOMENTUM_TURN,
+    PRESENT_ARM,
+    SECOND_AXIS,
+    SLIDER,
     SUM,
+    UNIVERSAL,
     WELD,
     Recursion,
 )
+from .recursion_freedoms import give_way
 from .recursion_vectors import (
     combined,
     cross4,
@@ -62,12 +65,12 @@ def transmit_loads(
 ) -> None:
     """Add the force and moment transmitted by a joint to the loads on its parent.
 
-    Both are converted to the frame and the joint point of the parent. The force is a vector. The moment is a list of
-    the transmitted components, which are the first 0, 2 or 3, each in all elements of a vector. Index arguments: see
-    the module docstring.
+    Both are converted to the frame and the joint point of the parent. Each is a list of the components that the joint
+    transmits, the first 0, 2 or 3, each in all elements of a vector. The arm to the joint point is stored at element
+    b + ARM of `constants`.
     """
     columns = load_vectors(joints, j + COLUMNS)
-    force = combined(lanes_of(force), columns)
+    force = combined(force, columns[: len(force)])
     around = cross4(load4(constants, b + ARM), force)
     if moment:
         around = around + combined(moment, columns[: len(moment)])
@@ -75,16 +78,33 @@ def transmit_loads(
     store4(articulated, total + ARTICULATED_MOMENT, load4(articulated, added_to + ARTICULATED_MOMENT) + around)
 
 
-def load_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the angular acceleration of a hinge for a parent without acceleration; return the transmitted load.
+def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
+    """Compute the acceleration of the rotation about z for a parent without acceleration; return the remaining load.
 
     The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. Index arguments: see the
     module docstring.
     """
     force, moment = loads_of(joints, articulated, j, children)
-    alone = -lane_of(moment, 2) * at(joints, j + COMPLIANCE)
-    put(joints, j + ALONE, alone)
-    return force + alone * load4(joints, j + MOMENTUM_SHIFT), moment + alone * load4(joints, j + MOMENTUM_TURN)
+    return give_way(joints, j + FREEDOM, force, moment, lane_of(moment, 2))
+
+
+def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
+    """Compute the acceleration of a slider for a parent without acceleration; return the load, as `load_turn` does."""
+    force, moment = loads_of(joints, articulated, j, children)
+    return give_way(joints, j + FREEDOM, force, moment, lane_of(force, 2))
+
+
+def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
+    """Compute the accelerations of a cylindrical joint; return the load, as `load_turn` does."""
+    force, moment = load_turn(joints, articulated, j, children)
+    return give_way(blocks, k, force, moment, lane_of(force, 2))
+
+
+def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
+    """Compute the accelerations of a universal joint; return the load, as `load_turn` does."""
+    force, moment = load_turn(joints, articulated, j, children)
+    x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
+    return give_way(blocks, k, force, moment, x * lane_of(moment, 0) + y * lane_of(moment, 1))
 
 
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
@@ -101,21 +121,15 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
 def load_open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment transmitted by a hinge to the loads on the parent.
-
-    Index arguments: see the module docstring.
-    """
-    force, moment = load_hinge(joints, articulated, j, children)
-    transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment)[:2], added_to, total)
+    """Add the force and moment transmitted by a hinge to the loads on the parent."""
+    force, moment = load_turn(joints, articulated, j, children)
+    transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
-
-    Index arguments: see the module docstring.
-    """
-    load_hinge(joints, articulated, j, children)
+    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground."""
+    load_turn(joints, articulated, j, children)
 
 
 @traced
@@ -136,7 +150,7 @@ def load_open_ball(
     Index arguments: see the module docstring.
     """
     force = load_ball(joints, articulated, blocks, j, k, children)
-    transmit_loads(joints, constants, articulated, j, b, force, [], added_to, total)
+    transmit_loads(joints, constants, articulated, j, b, lanes_of(force), [], added_to, total)
 
 
 @traced
@@ -157,7 +171,61 @@ def load_weld(
     Index arguments: see the module docstring.
     """
     force, moment = loads_of(joints, articulated, j, children)
-    transmit_loads(joints, constants, articulated, j, b, force, lanes_of(moment), added_to, total)
+    transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment), added_to, total)
+
+
+@traced
+def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added_to: Any, total: Any) -> None:
+    """Add the force and moment transmitted by a slider to the loads on the parent."""
+    force, moment = load_slider(joints, articulated, j, children)
+    b = j + PRESENT_ARM - ARM
+    transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment), added_to, total)
+
+
+@traced
+def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> None:
+    """Compute the acceleration, due to the loads, of a slider between a body and the ground."""
+    load_slider(joints, articulated, j, children)
+
+
+@traced
+def load_open_cylindrical(
+    joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the force and moment transmitted by a cylindrical joint to the loads on the parent."""
+    force, moment = load_cylindrical(joints, articulated, blocks, j, k, children)
+    b = j + PRESENT_ARM - ARM
+    transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment)[:2], added_to, total)
+
+
+@traced
+def load_closed_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
+    """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground."""
+    load_cylindrical(joints, articulated, blocks, j, k, children)
+
+
+@traced
+def load_open_universal(
+    joints: Any,
+    constants: Any,
+    articulated: Any,
+    blocks: Any,
+    j: Any,
+    b: Any,
+    k: Any,
+    children: Any,
+    added_to: Any,
+    total: Any,
+) -> None:
+    """Add the force and moment transmitted by a universal joint to the loads on the parent."""
+    force, moment = load_universal(joints, articulated, blocks, j, k, children)
+    transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
+
+
+@traced
+def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
+    """Compute the accelerations, due to the loads, of a universal joint between a body and the ground."""
+    load_universal(joints, articulated, blocks, j, k, children)
 
 
 @traced
@@ -193,5 +261,20 @@ def load_all(recursion: Recursion) -> None:
         elif kind == WELD:
             if total >= 0:
                 load_weld(joints, constants, articulated, j, b, children, added_to, total)
+        elif kind == SLIDER:
+            if total >= 0:
+                load_open_slider(joints, articulated, j, children, added_to, total)
+            else:
+                load_closed_slider(joints, articulated, j, children)
+        elif kind == CYLINDRICAL:
+            if total >= 0:
+                load_open_cylindrical(joints, articulated, blocks, j, k, children, added_to, total)
+            else:
+                load_closed_cylindrical(joints, articulated, blocks, j, k, children)
+        elif kind == UNIVERSAL:
+            if total >= 0:
+                load_open_universal(joints, constants, articulated, blocks, j, b, k, children, added_to, total)
+            else:
+                load_closed_universal(joints, articulated, blocks, j, k, children)
         else:
             load_free(joints, articulated, j, children)

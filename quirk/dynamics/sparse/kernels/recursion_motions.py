@@ -15,37 +15,39 @@ from quirk.jit.simd import add, at, load4, put, store4
 from quirk.jit.tracing import traced
 
 from .recursion import (
-    ALONE,
     ALONE_TURN,
     ARM,
     BALL,
     BLOCK,
     BODY_NUMBERS,
-    COMPLIANCE,
+    CYLINDRICAL,
     FORCE,
     FREE,
+    FREEDOM,
     GIVEN_BY_SHIFT,
     HINGE,
     JOINT_ENTRIES,
     JOINT_NUMBERS,
     KIND,
-    MOMENTUM_SHIFT,
-    MOMENTUM_TURN,
     PARENT,
+    PRESENT_ARM,
     ROWS,
+    SECOND_AXIS,
     SHIFT,
     SHIFT_BIAS,
+    SLIDER,
     TURN,
     TURN_BIAS,
+    UNIVERSAL,
     WELD,
     Recursion,
 )
+from .recursion_freedoms import rate_of
 from .recursion_vectors import (
     combined,
     cross4,
     lanes_of,
     load_vectors,
-    sum_of_lanes,
 )
 
 # Unit vector along z.
@@ -55,8 +57,8 @@ AXIS_Z = np.array([0.0, 0.0, 1.0, 0.0])
 def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> Any:
     """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
 
-    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration due to velocities.
-    Index arguments: see the module docstring.
+    Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
+    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -74,10 +76,8 @@ def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent:
     its joint frame. Index arguments: see the module docstring.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
-    taken = sum_of_lanes(load4(joints, j + MOMENTUM_SHIFT) * shift + load4(joints, j + MOMENTUM_TURN) * turn)
-    rate = at(joints, j + ALONE) - taken * at(joints, j + COMPLIANCE)
     store4(joints, j + SHIFT, shift)
-    store4(joints, j + TURN, turn + rate * load4(axis, 0))
+    store4(joints, j + TURN, turn + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
 
 
 def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
@@ -90,6 +90,31 @@ def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased
     store4(joints, j + SHIFT, shift)
     turn = load4(joints, j + ALONE_TURN) + combined(lanes_of(shift), load_vectors(joints, j + GIVEN_BY_SHIFT))
     store4(joints, j + TURN, 0.0 - turn)
+
+
+def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> None:
+    """Compute the accelerations of the body of a slider from those of its parent, as `follow_hinge` does."""
+    shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
+    store4(joints, j + SHIFT, shift + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
+    store4(joints, j + TURN, turn)
+
+
+def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any, biased: bool) -> None:
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent, as `follow_hinge` does."""
+    shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
+    shift = shift + rate_of(blocks, k, shift, turn) * load4(axis, 0)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
+
+
+def follow_universal(
+    joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any, biased: bool
+) -> None:
+    """Compute the accelerations of the body of a universal joint from those of its parent, as `follow_hinge` does."""
+    shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
+    turn = turn + rate_of(blocks, k, shift, turn) * load4(joints, j + SECOND_AXIS)
+    store4(joints, j + SHIFT, shift)
+    store4(joints, j + TURN, turn + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
 
 
 @traced
@@ -126,6 +151,46 @@ def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: An
     Index arguments: see the module docstring.
     """
     follow_ball(joints, constants, j, b, parent, False)
+
+
+@traced
+def follow_slider_biased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a slider from those of its parent and the bias accelerations."""
+    follow_slider(joints, axis, j, parent, True)
+
+
+@traced
+def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a slider from those of its parent, without bias accelerations."""
+    follow_slider(joints, axis, j, parent, False)
+
+
+@traced
+def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the biases."""
+    follow_cylindrical(joints, blocks, axis, j, k, parent, True)
+
+
+@traced
+def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent, without biases."""
+    follow_cylindrical(joints, blocks, axis, j, k, parent, False)
+
+
+@traced
+def follow_universal_biased(
+    joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
+) -> None:
+    """Compute the accelerations of the body of a universal joint from those of its parent and the biases."""
+    follow_universal(joints, constants, blocks, axis, j, b, k, parent, True)
+
+
+@traced
+def follow_universal_unbiased(
+    joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
+) -> None:
+    """Compute the accelerations of the body of a universal joint from those of its parent, without biases."""
+    follow_universal(joints, constants, blocks, axis, j, b, k, parent, False)
 
 
 @traced
@@ -172,7 +237,7 @@ def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
 @kernel
 def follow_all(recursion: Recursion, biased: bool) -> None:
     """Compute the accelerations of all bodies from the roots to the tips, with bias accelerations if `biased`."""
-    entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
+    entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     count = entries.shape[0] // JOINT_ENTRIES
     for k in range(count):
         t = count - 1 - k
@@ -193,8 +258,23 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
                 follow_weld_biased(joints, constants, j, b, parent)
             else:
                 follow_weld_unbiased(joints, constants, j, b, parent)
+        elif kind == SLIDER:
+            if biased:
+                follow_slider_biased(joints, AXIS_Z, j, parent)
+            else:
+                follow_slider_unbiased(joints, AXIS_Z, j, parent)
+        elif kind == CYLINDRICAL:
+            if biased:
+                follow_cylindrical_biased(joints, blocks, AXIS_Z, j, at(entries, e + BLOCK), parent)
+            else:
+                follow_cylindrical_unbiased(joints, blocks, AXIS_Z, j, at(entries, e + BLOCK), parent)
+        elif kind == UNIVERSAL:
+            if biased:
+                follow_universal_biased(joints, constants, blocks, AXIS_Z, j, b, at(entries, e + BLOCK), parent)
+            else:
+                follow_universal_unbiased(joints, constants, blocks, AXIS_Z, j, b, at(entries, e + BLOCK), parent)
         else:
-            move_free(joints, recursion.blocks, j, at(entries, e + BLOCK))
+            move_free(joints, blocks, j, at(entries, e + BLOCK))
 
 
 @kernel
@@ -219,8 +299,11 @@ def lock_all(recursion: Recursion) -> None:
     for k in range(count):
         t = count - 1 - k
         e, j = JOINT_ENTRIES * t, JOINT_NUMBERS * t
-        if at(entries, e + KIND) == FREE:
+        kind = at(entries, e + KIND)
+        if kind == FREE:
             for c in range(8):
                 put(joints, j + SHIFT + c, 0.0)
+        elif kind in (SLIDER, CYLINDRICAL):
+            follow_weld_biased(joints, joints, j, j + PRESENT_ARM - ARM, at(entries, e + PARENT))
         else:
             follow_weld_biased(joints, constants, j, BODY_NUMBERS * t, at(entries, e + PARENT))

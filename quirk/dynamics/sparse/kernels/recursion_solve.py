@@ -19,7 +19,8 @@ from .applied import applied_loads, carried_rates
 from .bodies import CON, STATE, poses
 from .mechanism import Mechanism
 from .recursion_bodies import biases, postures, state_rates, turned_since
-from .recursion_corrections import displace_all, gaps, load_all_by_motion, load_by_displacements, write_motion
+from .recursion_corrections import displace_all, load_all_by_motion, load_by_displacements, write_motion
+from .recursion_gaps import gaps, slid_since, travels
 from .recursion_inertias import articulate_all
 from .recursion_loads import load_all
 from .recursion_motions import follow_all, lock_all, set_ground
@@ -62,6 +63,8 @@ def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> 
     """Compute the articulated inertias at state y, with the applied loads in work.kin if `loaded`."""
     postures(mechanism.recursion, y)
     biases(mechanism.recursion, mechanism.work.kin, loaded)
+    if mechanism.recursion.travels:
+        travels(mechanism.recursion, y)
     articulate_all(mechanism.recursion)
     put(mechanism.work.summary, FACTORED, HERE)
 
@@ -77,14 +80,18 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 
 
 @kernel
-def turned_since_factorization(mechanism: Mechanism, y: np.ndarray) -> float:
-    """Return the largest angle (rad) of a body's rotation from the state of the last factorization to the state y.
+def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float) -> float:
+    """Return the motion since the last factorization, up to the state y; infinity if it is unknown.
 
-    The result is infinity if the angle is unknown.
+    It is the largest angle (rad) by which a body has rotated, plus the largest distance by which a joint has slid,
+    divided by `length` (m).
     """
     if at(mechanism.work.summary, FACTORED) != HERE:
         return np.inf
-    return turned_since(mechanism.recursion, y)
+    moved = turned_since(mechanism.recursion, y)
+    if mechanism.recursion.travels:
+        moved += slid_since(mechanism.recursion, y) / length
+    return moved
 
 
 @kernel

@@ -81,7 +81,7 @@ class Tables:
     orthogonal : pattern of the orthogonal factorization
     uniform : constants of the uniform metric
     tree : tables of the joints of a forest, whose degrees of freedom are eliminated instead
-    recursion : tables of a forest of hinges, ball joints and welds, for recursion over its joints
+    recursion : tables of a forest of joints, for recursion over them
     """
 
     slots: Slots

@@ -1,4 +1,4 @@
-"""Tables of a forest of hinges, ball joints and welds for recursion over its joints: order, frames and inertias."""
+"""Tables of a forest of joints for recursion over them: order, frames and inertias."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from quirk.bodies import rotation
 from quirk.bodies.state import STATE_SIZE
-from quirk.constraints.primitives import COINCIDENCE, DOT1
+from quirk.constraints.primitives import COINCIDENCE, DOT1, DOT2, PrimitiveTable
 from quirk.dynamics.model.layout import WRENCH_SIZE, Slots
 from quirk.dynamics.model.model import Model
 from quirk.jit.simd import WIDTH, aligned
@@ -27,6 +27,8 @@ from ..kernels.recursion import (
     BODY_NUMBERS,
     CENTER,
     CROSS_AXIS,
+    CROSSED,
+    CYLINDRICAL,
     FREE,
     FREE_NUMBERS,
     HINGE,
@@ -39,7 +41,11 @@ from ..kernels.recursion import (
     MASS_MOMENT,
     POINT_FROM_CENTER,
     POSTURE,
+    SECOND_NUMBERS,
+    SLIDER,
+    SLIDING,
     TURNS,
+    UNIVERSAL,
     UNLIKE,
     WELD,
     WELDED,
@@ -52,23 +58,34 @@ TO_AXES = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, -0.5, -0.5], [1.0, 0.0, 0.
 HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
 
 # Numbers in `Recursion.blocks` for joints of each kind.
-BLOCKS = np.zeros(4, dtype=np.int64)
-BLOCKS[[BALL, FREE]] = BALL_NUMBERS, FREE_NUMBERS
+BLOCKS = np.zeros(7, dtype=np.int64)
+BLOCKS[[BALL, FREE, CYLINDRICAL, UNIVERSAL]] = BALL_NUMBERS, FREE_NUMBERS, SECOND_NUMBERS, SECOND_NUMBERS
 
 # Kinds of joints, and the kinds of the primitives of which each consists.
-PRIMITIVES = {BALL: [COINCIDENCE], HINGE: [COINCIDENCE, DOT1, DOT1], WELD: [COINCIDENCE, DOT1, DOT1, DOT1]}
+PRIMITIVES = {
+    BALL: [COINCIDENCE],
+    HINGE: [COINCIDENCE, DOT1, DOT1],
+    WELD: [COINCIDENCE, DOT1, DOT1, DOT1],
+    SLIDER: [DOT1, DOT1, DOT1, DOT2, DOT2],
+    CYLINDRICAL: [DOT1, DOT1, DOT2, DOT2],
+    UNIVERSAL: [COINCIDENCE, DOT1],
+}
+
+# Largest cosine of the angle between the axis of a joint and the directions across which it does not slide.
+PERPENDICULAR = 1e-14
 
 
 class Links(NamedTuple):
-    """Bodies of a forest of hinges, ball joints and welds, from the tips to the roots, and the joints to their parents.
+    """Bodies of a forest of joints, from the tips to the roots, and the joints to their parents.
 
     Attributes
     ----------
     body, parent : (n,) indices; the ground, which is also the parent of free bodies, has the index n
-    kind : (n,) HINGE, BALL, WELD or FREE
+    kind : (n,) kinds of the joints, FREE for free bodies
     point : (n, 2, 3) joint point in the axes of the body and of the parent, m
-    axis : (n, 2, 3) axis of a hinge, or z axis of a weld, in the axes of the body and of the parent
-    cross : (n, 2, 3) x axis of a weld in the axes of the body and of the parent
+    axis : (n, 2, 3) z axis of the joint in the axes of the body and of the parent, zero for ball joints; of a universal
+        joint, the axis fixed in the body, in its axes, and that fixed in the parent, in the axes of the parent
+    cross : (n, 2, 3) x axis of a weld or slider in the axes of the body and of the parent
     """
 
     body: np.ndarray
@@ -80,7 +97,7 @@ class Links(NamedTuple):
 
 
 def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
-    """Return the links of a forest of hinges, ball joints and welds.
+    """Return the links of a forest of joints of the kinds in PRIMITIVES.
 
     None is returned for all other systems: without joints, with joints of other kinds, or with closed loops.
     """
@@ -95,10 +112,16 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
         rows = first[alike][:, None] + np.arange(len(primitives))
         kind[alike[((t.kind[rows] == primitives) & (t.offset[rows] == 0.0)).all(axis=1)]] = one
     axes, cross = np.zeros((2, len(joints), 2, 3))
-    hinged, welded = kind == HINGE, kind == WELD
-    axes[hinged] = _axes(*np.moveaxis(t.direction[first[hinged][:, None] + [1, 2]], 1, 0))
-    axes[welded], cross[welded] = _weld_axes(*np.moveaxis(t.direction[first[welded][:, None] + [1, 2, 3]], 1, 0))
-    if (kind == FREE).any() or not (np.linalg.norm(axes[hinged | welded], axis=2) > 0.5).all():
+    hinged, framed = np.isin(kind, (HINGE, CYLINDRICAL)), np.isin(kind, (WELD, SLIDER))
+    crossed, slides = kind == UNIVERSAL, np.isin(kind, (SLIDER, CYLINDRICAL))
+    # Primitives that give the first direction of the axes, and the joint point.
+    of_axes, of_point = np.where(slides, first, first + 1), np.where(slides, first + count - 2, first)
+    axes[hinged] = _axes(*np.moveaxis(t.direction[of_axes[hinged][:, None] + [0, 1]], 1, 0))
+    axes[framed], cross[framed] = _weld_axes(*np.moveaxis(t.direction[of_axes[framed][:, None] + [0, 1, 2]], 1, 0))
+    axes[crossed] = t.direction[of_axes[crossed]]
+    if (kind == FREE).any() or not (np.linalg.norm(axes[kind != BALL], axis=2) > 0.5).all():
+        return None
+    if not _slide_along(t, axes[slides, 0], of_point[slides]):
         return None
     order = _depth_first([joint.bodies for joint in joints], n)
     if order is None:
@@ -111,7 +134,7 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
         body=body,
         parent=np.where(jointed, ends[:, 1], n),
         kind=np.where(jointed, kind[joint], FREE),
-        point=np.where(jointed[:, None, None], t.arm[first][at], 0.0),
+        point=np.where(jointed[:, None, None], t.arm[of_point][at], 0.0),
         axis=np.where(jointed[:, None, None], axes[at], 0.0),
         cross=np.where(jointed[:, None, None], cross[at], 0.0),
     )
@@ -145,6 +168,18 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
         same = (first_row[:, side] == second_row[:, side]).all(axis=1)
         axes[same, side], axes[same, 1 - side] = first_row[same, side], across[same]
     return axes
+
+
+def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> bool:
+    """Return whether the two dot-2 primitives of each joint let a point slide along its axis.
+
+    `axes` (m, 3) are the axes in the coordinates of bodies i, `first` (m,) the indices of the first primitives.
+    """
+    one, two = t.direction[first, 0], t.direction[first + 1, 0]
+    across = np.linalg.norm(np.cross(one, two), axis=1) > 0.5
+    along = np.abs([(one * axes).sum(axis=1), (two * axes).sum(axis=1)]).max(axis=0, initial=0.0) <= PERPENDICULAR
+    same = (t.arm[first] == t.arm[first + 1]).all(axis=(1, 2))
+    return bool((across & along & same).all())
 
 
 def _depth_first(ends: Sequence[tuple[int, ...]], n: int) -> list[tuple[int, int, int]] | None:
@@ -212,10 +247,13 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
     else:
         lanes = slots.lanes
-    n, hinged, welded = len(chain.body), chain.kind == HINGE, chain.kind == WELD
+    n = len(chain.body)
+    slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL)), chain.kind == UNIVERSAL
+    welded = np.isin(chain.kind, (WELD, SLIDER))
+    hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL))
     slot = slots.slot[chain.parent]
     turned = np.tile(rotation.IDENTITY, (lanes, 1))
-    turned[:n][hinged] = alignments(chain.axis[hinged, 0])
+    turned[:n][hinged | crossed] = alignments(chain.axis[hinged | crossed, 0])
     if welded.any():
         turned[:n][welded] = frames_along(chain.axis[welded, 0], chain.cross[welded, 0])
     frames, origins = rotation.matrix(turned), np.zeros((lanes, 3))
@@ -236,7 +274,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         CENTER: center, AXIS: _back(of_parent, chain.axis[:, 1]),
         POINT_FROM_CENTER: _back(of_parent, chain.point[:, 1]), HINGED: (hinged | welded)[:, None],
         UNLIKE: (inertia - middle)[:, *np.triu_indices(3)], CROSS_AXIS: _back(of_parent, chain.cross[:, 1]),
-        WELDED: welded[:, None],
+        WELDED: welded[:, None], SLIDING: slides[:, None], CROSSED: crossed[:, None],
     }  # fmt: skip
     for first, values in columns.items():
         bodies[:n, first : first + values.shape[1]] = values
@@ -267,6 +305,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         articulated=aligned(ARTICULATED * (int(places.max(initial=0)) + 1)),
         blocks=aligned(int(blocks.sum())),
         moved=aligned(WRENCH_SIZE * lanes),
+        travels=bool((slides | crossed).any()),
     )
 
 

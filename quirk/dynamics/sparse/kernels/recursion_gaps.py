@@ -1,0 +1,275 @@
+"""Relative positions and velocities at the joints of the recursion: gaps, and travels of joints that slide.
+
+The arrays are described in the module `recursion`; y is the state of all bodies. The point of a joint that slides moves
+along the axis of the joint, which is fixed in the parent. Its travel s changes the arm d from the joint point of the
+parent, and adds the acceleration omega_p x (omega_p x s) + 2 omega_p x s' to the relative acceleration due to
+velocities, with the angular velocity omega_p of the parent. A universal joint turns at rates a and b about its axes n,
+fixed in the parent, and z, fixed in the body; the rotation of z relative to the parent adds a b n x z to the relative
+angular acceleration due to velocities.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quirk.dynamics.model.layout import POSITION, VELOCITY
+from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, times
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import greater, highest, load, root, splat, zero_of
+from quirk.jit.tracing import traced
+
+from .bodies import POSES, STATE
+from .recursion import (
+    ARM_OF_BODY,
+    AXIS,
+    CENTER,
+    CROSS_AXIS,
+    CROSSED,
+    HINGED,
+    JOINT_NUMBERS,
+    OMEGA,
+    POINT_FROM_CENTER,
+    PRESENT_ARM,
+    QUATERNION,
+    SHIFT_BIAS,
+    SLIDING,
+    WELDED,
+    Recursion,
+)
+from .recursion_bodies import BODIES, JOINTS, POSTURES
+from .recursion_vectors import (
+    back,
+    forth,
+    gathered_components,
+    indices_of,
+    load_four,
+    load_rows,
+    matrix_of,
+    store_rows,
+)
+
+
+class Neighbors(NamedTuple):
+    """Rotation matrices, angular velocities and indices of eight bodies and their parents.
+
+    Attributes
+    ----------
+    mine, other : rows of the matrices from the joint frames of the bodies, and of the parents, to the inertial frame
+    omega, of_parent : angular velocities in these joint frames, rad/s
+    at_state : indices of the parents in states
+    """
+
+    mine: Any
+    other: Any
+    omega: Any
+    of_parent: Any
+    at_state: Any
+
+    @classmethod
+    def of(cls, posture: Any, parents: Any, i: Any, p: Any) -> Neighbors:
+        """Return the quantities of eight bodies, which begin at element p of `posture`."""
+        at_posture = indices_of(parents, i)
+        return cls(
+            matrix_of(load_four(posture, p)),
+            matrix_of(gathered_components(posture, at_posture, QUATERNION, 4)),
+            load3(posture, p + 8 * OMEGA),
+            gathered_components(posture, at_posture, OMEGA, 3),
+            indices_of(parents, i + 8),
+        )
+
+    def in_joint(self, a: Any) -> Any:
+        """Convert vectors from the frames of the parents to those of the joints."""
+        return back(self.mine, forth(self.other, a))
+
+    def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
+        """Return the positions of joint points relative to the points on the parents, in the frames of these."""
+        apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, self.at_state, POSITION, 3))
+        apart = minus(apart, forth(self.mine, load3(bodies, c + 8 * CENTER)))
+        return minus(back(self.other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
+
+    def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
+        """Return the velocities of joint points relative to those of the points on the parents, which are close."""
+        apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
+        return minus(
+            back(self.other, minus(apart, forth(self.mine, cross(self.omega, load3(bodies, c + 8 * CENTER))))),
+            cross(self.of_parent, load3(bodies, c + 8 * POINT_FROM_CENTER)),
+        )
+
+    def second_axis(self, bodies: Any, c: Any) -> Any:
+        """Return the components x and y of the unit vectors along second axes of universal joints, otherwise zero."""
+        x, y, _ = self.in_joint(load3(bodies, c + 8 * AXIS))
+        crossed = load(bodies, c + 8 * CROSSED)
+        scale = crossed / root((x * x + y * y) * crossed + (1.0 - crossed))
+        return x * scale, y * scale
+
+
+def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
+    """Return the relative displacements of eight joints that lock them in poses on the constraints.
+
+    These are the translations and rotations that remove the gaps of welds and, in part, those of other joints.
+    """
+    gap = neighbors.position_gap(bodies, y, s, c)
+    x, y_, z = neighbors.in_joint(load3(bodies, c + 8 * AXIS))
+    across, about, _ = neighbors.in_joint(load3(bodies, c + 8 * CROSS_AXIS))
+    # The axes may be along or against each other.
+    return times(gap, -1.0), (0.0 - y_ * z, x * z, across * about)
+
+
+def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
+    """Return the relative velocities of eight joints, translational and angular, that remove their violations in y."""
+    gap = neighbors.velocity_gap(bodies, y, s, c)
+    x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
+    held = load(bodies, c + 8 * HINGED)
+    return times(gap, -1.0), (x * held, y_ * held, z * load(bodies, c + 8 * WELDED))
+
+
+def across(bodies: Any, c: Any, a: Any) -> Any:
+    """Return vectors a, in the frames of the parents, less their components along the axes of joints that slide."""
+    axis = load3(bodies, c + 8 * AXIS)
+    return minus(a, times(axis, dot(axis, a) * load(bodies, c + 8 * SLIDING)))
+
+
+@traced
+def pose_gap(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
+
+    The results are stored as the biases of the joints in `joints`. No joint slides or has a second axis.
+    """
+    store_gaps(joints, j, *locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
+
+
+@traced
+def velocity_gap(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
+
+    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`. No joint
+    slides or has a second axis.
+    """
+    store_gaps(joints, j, *locking_velocity(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
+
+
+@traced
+def pose_gap_of_any(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the prescribed relative displacements of eight joints of any kinds, as `pose_gap` does.
+
+    A universal joint turns about the direction n x z of its axes until these are perpendicular: by minus the rotation
+    that would make them parallel.
+    """
+    shift, turn = locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c)
+    store_gaps(joints, j, across(bodies, c, shift), times(turn, 1.0 - 2.0 * load(bodies, c + 8 * CROSSED)))
+
+
+@traced
+def velocity_gap_of_any(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Set the prescribed relative velocities of eight joints of any kinds, as `velocity_gap` does.
+
+    The poses in y satisfy the constraints.
+    """
+    neighbors = Neighbors.of(posture, parents, i, p)
+    shift, turn = locking_velocity(bodies, y, neighbors, s, c)
+    travel = travel_of(bodies, c, neighbors.position_gap(bodies, y, s, c))
+    shift = plus(shift, cross(neighbors.of_parent, times(load3(bodies, c + 8 * AXIS), travel)))
+    # Of a universal joint only the rotation about the direction w = z x n is prescribed.
+    nx, ny = neighbors.second_axis(bodies, c)
+    x, y_, _ = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
+    rate = nx * y_ - ny * x
+    store_gaps(joints, j, across(bodies, c, shift), (turn[0] - ny * rate, turn[1] + nx * rate, turn[2]))
+
+
+def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
+    """Store the prescribed relative displacements (biases) of eight joints, beginning at element j of `joints`.
+
+    `shift` are the translations, `turn` the rotations.
+    """
+    zero = zero_of(joints)
+    store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+
+
+@kernel
+def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
+    """Set the prescribed relative displacements (biases) of all joints to minus their constraint residuals at state y.
+
+    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead.
+    """
+    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
+    for block in range(posture.shape[0] // POSTURES):
+        i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
+        if recursion.travels:
+            if level == POSES:
+                pose_gap_of_any(bodies, posture, parents, joints, y, i, s, p, c, j)
+            else:
+                velocity_gap_of_any(bodies, posture, parents, joints, y, i, s, p, c, j)
+        elif level == POSES:
+            pose_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
+        else:
+            velocity_gap(bodies, posture, parents, joints, y, i, s, p, c, j)
+
+
+def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
+    """Return the components of `gap` along the axes of joints that slide; zero for other joints."""
+    return dot(load3(bodies, c + 8 * AXIS), gap) * load(bodies, c + 8 * SLIDING)
+
+
+@traced
+def store_travel(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> None:
+    """Store the present arms and second axes of eight joints, and add what these contribute to the biases."""
+    neighbors, zero = Neighbors.of(posture, parents, i, p), zero_of(joints)
+    axis, of_parent = load3(bodies, c + 8 * AXIS), neighbors.of_parent
+    travel = travel_of(bodies, c, neighbors.position_gap(bodies, y, s, c))
+    rate = travel_of(bodies, c, neighbors.velocity_gap(bodies, y, s, c))
+    shift = cross(of_parent, plus(times(cross(of_parent, axis), travel), times(axis, 2.0 * rate)))
+    nx, ny = neighbors.second_axis(bodies, c)
+    x, y_, z = minus(neighbors.omega, neighbors.in_joint(of_parent))
+    rates = (x * nx + y_ * ny) * z
+    bx, by, bz, _, dx, dy, dz, _ = load_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS)
+    shift, turn = plus((bx, by, bz), shift), (dx + ny * rates, dy - nx * rates, dz)
+    store_rows(joints, j + SHIFT_BIAS, JOINT_NUMBERS, [*shift, zero, *turn, zero])
+    arm = plus(load3(bodies, c + 8 * ARM_OF_BODY), times(axis, travel))
+    ax, ay, az = times(arm, load(bodies, c + 8 * SLIDING))
+    store_rows(joints, j + PRESENT_ARM - 4, JOINT_NUMBERS, [zero, zero, zero, zero, ax + nx, ay + ny, az, zero])
+
+
+@kernel
+def travels(recursion: Recursion, y: np.ndarray) -> None:
+    """Store the present arms and second axes of all joints, and add what these contribute to the biases in `joints`."""
+    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
+    for block in range(posture.shape[0] // POSTURES):
+        i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
+        store_travel(bodies, posture, parents, joints, y, i, s, p, c, j)
+
+
+@traced
+def slid_of(
+    bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
+) -> Any:
+    """Return the squares of the distances (m^2) by which eight joints have slid since their arms were stored."""
+    _, _, _, _, x, y_, z, _ = load_rows(joints, j + PRESENT_ARM - 4, JOINT_NUMBERS)
+    gap = Neighbors.of(posture, parents, i, p).position_gap(bodies, y, s, c)
+    slid = travel_of(bodies, c, minus(plus(gap, load3(bodies, c + 8 * ARM_OF_BODY)), (x, y_, z)))
+    return slid * slid
+
+
+@kernel
+def slid_since(recursion: Recursion, y: np.ndarray) -> float:
+    """Return the largest distance (m) by which a joint has slid since the factorization, up to the state y.
+
+    The postures must be those of the factorization.
+    """
+    bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
+    largest = splat(0.0)
+    for block in range(posture.shape[0] // POSTURES):
+        i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
+        largest = greater(largest, slid_of(bodies, posture, parents, joints, y, i, s, p, c, j))
+    return highest(largest) ** 0.5

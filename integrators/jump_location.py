@@ -36,7 +36,8 @@ class Change(NamedTuple):
 def locate_change(value: Values, start: float, stop: float) -> Change | None:
     """Return the narrow interval in which most of the change of the function `value` between two times occurs.
 
-    Returns None if the change is spread over the whole interval, or if the function has NaN values.
+    `start` and `stop` are the two times. Returns None if the change is spread over the whole interval, or if the
+    function has NaN values.
     """
     low, high = value(start), value(stop)
     begin, end, largest, count = start, stop, _size(high - low), 0

@@ -160,6 +160,8 @@ def end_state(
 def guarded(steps: Iterator[S], start: float, end: float) -> Iterator[S]:
     """Yield the steps of a run, and raise an error if STALL_STEPS consecutive steps make too little progress.
 
+    `start` and `end` are the times of the start and end of the run.
+
     Raises
     ------
     IntegrationError

@@ -53,7 +53,7 @@ def stiff_steps(
     jacobian: Callable[[float, np.ndarray], np.ndarray] | None = None,
     counted: int | None = None,
 ) -> Iterator[StiffStep]:
-    """Yield the accepted steps of y' = f(t, y) by SciPy's Radau, BDF or LSODA, from (t, y) to `end`.
+    """Yield the accepted steps of y' = f(t, y) by SciPy's `method` Radau, BDF or LSODA, from (t, y) to `end`.
 
     `rtol` and `atol` are the relative and absolute tolerances. `look` inspects each step and may require that it be
     repeated. `first` is the initial step size, or 0 for SciPy's choice. `jacobian` returns df/dy (N, N); without it

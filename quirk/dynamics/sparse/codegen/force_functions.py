@@ -47,6 +47,8 @@ class Applied:
 
     Parameters
     ----------
+    model : the model of the system
+    slots : positions of the bodies in arrays of compiled code
     row_lane : (m,) position of the multiplier of each row in the array of multipliers
     refuse : predicate for user functions that must run in Python even if they could be compiled
 

@@ -39,6 +39,8 @@ class Related:
 
     Parameters
     ----------
+    model : the model of the system
+    table : tables of the relations, without addresses of functions
     watch : wrapper of Python functions for safe calls from compiled code; see `Applied.watched`
     order, gradient_order : highest time derivatives of Phi and of gradients in `table`
     resting : whether accelerations and higher derivatives are zero; see `Relation.fill`
@@ -46,7 +48,7 @@ class Related:
 
     Attributes
     ----------
-    table : Relations, with the addresses filled in
+    table : tables of the relations, with the addresses filled in
     layouts : layout of the inputs and outputs of each relation
     called : user functions that run in Python
     """

@@ -24,6 +24,7 @@ class ImplicitSystem:
 
     Parameters
     ----------
+    solver : evaluator of the model
     turning : whether steps are computed in axes that rotate with the bodies
         Such steps are solved by iteration, for which approximate derivatives of friction suffice.
 

@@ -256,7 +256,10 @@ def rates(constants: np.ndarray, y: np.ndarray, kin: np.ndarray, wrench: np.ndar
 
 @kernel
 def normalise(constants: np.ndarray, y: np.ndarray) -> None:
-    """Scale the quaternions of all bodies in the state y to unit length."""
+    """Scale the quaternions of all bodies in the state y to unit length.
+
+    `constants` are those of the bodies, and give their number.
+    """
     for block in range(constants.shape[0] // CON):
         q = block * STATE + 8 * ORIENTATION
         a, b, c, d = load(y, q), load(y, q + 8), load(y, q + 16), load(y, q + 24)

@@ -35,20 +35,20 @@ def put3(array: Any, o: Any, a: Any) -> None:
 
 @traced
 def symmetric_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), stored at element o, and a vector."""
+    """Return the product of a symmetric matrix (xx, xy, xz, yy, yz, zz), at element o of `array`, and a vector a."""
     xx, xy, xz, yy, yz, zz = (at(array, o + k) for k in range(6))
     return xx * a[0] + xy * a[1] + xz * a[2], xy * a[0] + yy * a[1] + yz * a[2], xz * a[0] + yz * a[1] + zz * a[2]
 
 
 @traced
 def matrix_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of a matrix (3, 3), stored by rows at element o, and a vector."""
+    """Return the product of a matrix (3, 3), stored by rows at element o of `array`, and a vector a."""
     return dot(numbers3(array, o), a), dot(numbers3(array, o + 3), a), dot(numbers3(array, o + 6), a)
 
 
 @traced
 def transposed_times(array: Any, o: Any, a: Any) -> Any:
-    """Return the product of the transpose of a matrix (3, 3), stored by rows at element o, and a vector."""
+    """Return the product of the transpose of a matrix (3, 3), by rows at element o of `array`, and a vector a."""
     x, y, z = numbers3(array, o), numbers3(array, o + 3), numbers3(array, o + 6)
     return plus(plus(times(x, a[0]), times(y, a[1])), times(z, a[2]))
 

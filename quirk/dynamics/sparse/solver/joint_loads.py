@@ -21,7 +21,7 @@ class JointLoads:
 
     Attributes
     ----------
-    count : number of constraints
+    count : number c of constraints
     """
 
     def __init__(self, solver: Solver, related: Related) -> None:

@@ -49,7 +49,7 @@ class MinimumNormLoads:
     ----------
     orthogonal : Orthogonal
         Pattern of the factorization over bodies.
-    count : number of bodies
+    count : number n of bodies
     """
 
     def __init__(self, model: Model, tables: Tables) -> None:

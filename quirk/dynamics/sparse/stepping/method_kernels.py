@@ -27,7 +27,10 @@ def undivided(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunSt
 
 @kernel
 def keep_rejected_size(mechanism: Mechanism, stepper: Any, run: RunState, h: float) -> None:
-    """Keep the step size chosen by the error control after a rejected step: do nothing."""
+    """Keep the step size chosen by the error control after a rejected step: do nothing.
+
+    This is the default for methods without a rule of their own.
+    """
 
 
 # take(mechanism, stepper, settings, run, h) fills run.y_new with the state at clock.t_new, projected onto the

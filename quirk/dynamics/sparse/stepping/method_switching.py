@@ -97,6 +97,7 @@ class MethodSwitching:
 
     Parameters
     ----------
+    solver, settings : evaluator of the model, and settings of the run
     method : initial method; without effect unless it is an explicit Runge-Kutta method
     switch : implicit method, or None for a warning of stiffness instead
     stepper : function that returns the stepper of a method

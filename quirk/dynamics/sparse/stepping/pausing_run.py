@@ -99,7 +99,10 @@ class PausingRun(CompiledRun):
         return super()._enter(max_steps)
 
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Store nothing, because the only output is the state at the pause; see `store_present_state`."""
+        """Store nothing, because the only output is the state at the pause; see `store_present_state`.
+
+        `start` has no effect.
+        """
 
     def _note_outcome(self, outcome: int) -> None:
         """Store whether the run has paused, and the event functions with actions that cross zero at the current time.

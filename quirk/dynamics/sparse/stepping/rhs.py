@@ -20,6 +20,13 @@ from ..tangent.jacobian import Jacobian
 class SparseFlow:
     """Right-hand side y' = f(t, y) of a system with constraints.
 
+    Parameters
+    ----------
+    solver : evaluator of the model
+    start, t : initial state on the constraints, and its time, s, at which independent rows are selected
+    on_constraints : whether `project` projects states onto the constraints
+    baumgarte : Baumgarte's rates alpha and beta, 1/s
+
     Attributes
     ----------
     rank : largest number of independent rows so far at states on the constraints

@@ -64,13 +64,16 @@ class SlipSwitching:
         return MethodChange(self._explicit, recorded=False)
 
     def judged(self, t: float, tried: int) -> Judged:
-        """Return the cost statistics that were passed to `start`."""
+        """Return the cost statistics that were passed to `start`.
+
+        Both arguments have no effect.
+        """
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
 
-        `tried` is the number of attempted time steps.
+        `soon` has no effect, and `tried` is the number of attempted time steps.
         """
         self._since, self._tried = t, tried
 
@@ -103,7 +106,10 @@ class SlipSwitching:
         return None if stiff == self._implicit else self._changed()
 
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
-        """Return a switch to the explicit method if the implicit method fails; None if it is already in use."""
+        """Return a switch to the explicit method if the implicit method fails; None if it is already in use.
+
+        `tried` is the number of attempted time steps; `stalled` has no effect.
+        """
         if not self._implicit:
             return None
         self._since, self._tried = float(run.clock.t), tried

@@ -74,7 +74,7 @@ def changed_loads(
 
     Parameters
     ----------
-    course : Course
+    course : the motion, and its variations in D directions
     directions : D directions of parameters only
     motions : variations of prescribed motions
 

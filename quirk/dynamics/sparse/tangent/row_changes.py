@@ -33,7 +33,7 @@ class ChangedRows:
 
     Parameters
     ----------
-    solver : Solver
+    solver : evaluator of the model
     relations : all rows of the model as constraint functions
     elements : inputs and outputs of the functions of dual numbers (values with derivatives) of these relations
     """

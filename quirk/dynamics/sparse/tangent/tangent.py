@@ -182,7 +182,9 @@ class Differential:
     def _seed(self, elements: TangentElements, changes: Any, eight: Any) -> None:
         """Write eight directions of parameters to the inputs of all elements, and set all other directions to zero.
 
-        The contribution of time to the directions of prescribed motions is added by compiled code.
+        The contribution of time to the directions of prescribed motions is added by compiled code. `changes` are the
+        variations of the inputs, by index of the element and of the input; `eight` is a function that returns the part
+        of a variation in the eight directions.
         """
         entries = elements.entries.reshape(-1, ELEMENT)
         terms = len(elements.taylor) - 1

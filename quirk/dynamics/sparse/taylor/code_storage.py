@@ -51,6 +51,12 @@ class Storage(Arithmetic):
     builder : LLVM builder that receives the instructions
     t : time, s
     addresses : addresses of all arrays, and the order, see `quirk.dynamics.sparse.taylor.tables`
+
+    Attributes
+    ----------
+    program : the current program, FIRST to AFTER in `quirk.dynamics.sparse.taylor.tables`
+    order : vector of generated code with the current order k in all elements
+    by_order : vector with 1 / k in all elements
     """
 
     program: int

@@ -77,7 +77,7 @@ class PathClock(Fields):
 class SeriesPath(NamedTuple):
     """Times at which derivatives of the motion are required, with the results.
 
-    There are nt times. Names in capitals are constants of this module.
+    There are nt times.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class SeriesPath(NamedTuple):
     present, trial, guess : (size,) last state, next state, and extrapolated state at the next time
     turns : scratch array for coefficients of rotation vectors
     accelerations : Taylor coefficients of the accelerations for each time and order
-    counts, clock : entries ROW to TRIED, and REACHED to AHEAD
+    counts, clock : counters, and times, s
     stop : (1,) nonzero if a user function requests the end
     counter : revolution counter along tracked states
     length : characteristic length of the system, m
@@ -213,8 +213,9 @@ def expected(constants: np.ndarray, path: SeriesPath, h: float) -> bool:
 def predict(series: LowOrderSeries, path: SeriesPath, size: int, h: float) -> bool:
     """Extrapolate the motion by the time h (s) with its Taylor polynomials, and write the state to `trial`.
 
-    Returns whether the extrapolation is accurate: the last terms are below LAST_TERM, and rotations are close to those
-    due to the mean angular velocity. `size` is the number of elements of one order of the coefficients.
+    `path` contains the present state. Returns whether the extrapolation is accurate: the last terms are below
+    LAST_TERM, and rotations are close to those due to the mean angular velocity. `size` is the number of elements of
+    one order of the coefficients.
     """
     bodies, order, length, whole = series.bodies, series.order, path.length, path.present.shape[0]
     largest, last, power = splat(0.0), (order + 1) * whole, h ** (2 * (order + 1))

@@ -149,7 +149,7 @@ class Varied:
 
         Parameters
         ----------
-        steps : Steps
+        steps : consecutive steps of the run
         start : (D, 13 n + k) variations of the initial state; projected onto the constraints if the run uses projection
         directions : directions in parameters; their state part is not used
         motions : variations of prescribed motions

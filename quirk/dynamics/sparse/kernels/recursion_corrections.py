@@ -2,7 +2,7 @@
 
 The arrays are described in the module `recursion`; y is the state of all bodies, and `motion` a variation of y in the
 form of `motion_of`. Index arguments are the first elements of a block of eight bodies: s in states, p in `posture`, c
-in `bodies`, j in `joints`, i in `parents`, m in `moved`, f in `motion`, and k in `constants`.
+in `bodies`, j in `joints`, m in `moved`, f in `motion`, and k in `constants`.
 """
 
 from __future__ import annotations

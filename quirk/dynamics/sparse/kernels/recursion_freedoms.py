@@ -70,7 +70,8 @@ def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, loa
 def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
     """Return an articulated inertia after elimination of a freedom; M and the load are complete.
 
-    Rows and columns of H^T and J that vanish are not set to zero.
+    Rows and columns of H^T and J that vanish are not set to zero. `inertia` is the articulated inertia, the tuple of
+    the rows of M, H^T and J, the force and the moment.
     """
     M, T, J, force, moment = inertia
     by_shift, by_turn, compliance, alone = freedom
@@ -82,7 +83,10 @@ def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
 
 
 def eliminate_turn(joints: Any, j: Any, inertia: Any) -> Freedom:
-    """Eliminate the rotation about z."""
+    """Eliminate the rotation about z.
+
+    `inertia` is the articulated inertia of the body; the data of the joint begin at element j of `joints`.
+    """
     _, T, J, _, moment = inertia
     return eliminate(joints, j + FREEDOM, T[2], J[2], lane_of(J[2], 2), lane_of(moment, 2))
 
@@ -90,7 +94,7 @@ def eliminate_turn(joints: Any, j: Any, inertia: Any) -> Freedom:
 def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
     """Eliminate the translation along z, and store its data beginning at element o of `array`.
 
-    If `turns`, the rotation about z has been eliminated before.
+    If `turns`, the rotation about z has been eliminated before. `inertia` is the articulated inertia of the body.
     """
     M, T, _, force, _ = inertia
     by_turn = transposed(T)[2]
@@ -103,7 +107,9 @@ def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any
     """Eliminate the rotation of a universal joint about the axis fixed in the parent, after that about z.
 
     Returns the articulated inertia: the joint transmits moments about the direction w normal to both axes alone. The
-    inertia about w is the determinant of J before the elimination over the inertia about the second axis.
+    inertia about w is the determinant of J before the elimination over the inertia about the second axis. `inertia` is
+    the articulated inertia without the rotation about z; the data of the joint begin at element j of `joints` and at
+    element k of `blocks`.
     """
     _, T, J, _, moment = inertia
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
@@ -122,8 +128,9 @@ def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any
 def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, moment: Any) -> Any:
     """Eliminate a ball joint: store and return the rows of H J^-1, and J^-1 times the moment.
 
-    H and J are the mixed and rotational blocks of the articulated inertia. The latter is minus the angular acceleration
-    for a joint point without acceleration.
+    T and J are the rows of the blocks H^T and J of the articulated inertia of the body, and `moment` is the moment at
+    zero acceleration; the data of the joint begin at element j of `joints` and at element k of `blocks`. The second
+    result is minus the angular acceleration for a joint point without acceleration.
     """
     adjugate = cross4(J[1], J[2]), cross4(J[2], J[0]), cross4(J[0], J[1])
     determinant = lane_of(sum_of_lanes(J[0] * adjugate[0]), 0)
@@ -139,7 +146,8 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
 def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
     """Return the force and moment that remain after a freedom, stored beginning at element o of `array`, has given way.
 
-    `load` is the component of the load along the freedom, whose acceleration for a parent at rest is stored.
+    `force` and `moment` are the load without this freedom; `load` is the component of the load along the freedom, whose
+    acceleration for a parent at rest is stored.
     """
     alone = -load * at(array, o + COMPLIANCE)
     put(array, o + ALONE, alone)

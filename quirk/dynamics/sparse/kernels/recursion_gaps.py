@@ -5,7 +5,8 @@ along the axis of the joint, which is fixed in the parent. Its travel s changes 
 parent, and adds the acceleration omega_p x (omega_p x s) + 2 omega_p x s' to the relative acceleration due to
 velocities, with the angular velocity omega_p of the parent. A universal joint turns at rates a and b about its axes n,
 fixed in the parent, and z, fixed in the body; the rotation of z relative to the parent adds a b n x z to the relative
-angular acceleration due to velocities.
+angular acceleration due to velocities. Index arguments are the first elements of a block of eight bodies: s in states,
+p in `posture`, c in `bodies`, j in `joints`, and i in `parents`.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ class Neighbors(NamedTuple):
 
     @classmethod
     def of(cls, posture: Any, parents: Any, i: Any, p: Any) -> Neighbors:
-        """Return the quantities of eight bodies, which begin at element p of `posture`."""
+        """Return the quantities of eight bodies, which begin at element p of `posture`.
+
+        Index arguments: see the module docstring.
+        """
         at_posture = indices_of(parents, i)
         return cls(
             matrix_of(load_four(posture, p)),
@@ -80,17 +84,23 @@ class Neighbors(NamedTuple):
         )
 
     def in_joint(self, a: Any) -> Any:
-        """Convert vectors from the frames of the parents to those of the joints."""
+        """Convert vectors a from the frames of the parents to those of the joints."""
         return back(self.mine, forth(self.other, a))
 
     def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the positions of joint points relative to the points on the parents, in the frames of these."""
+        """Return the positions of joint points relative to the points on the parents, in the frames of these.
+
+        Index arguments: see the module docstring.
+        """
         apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, self.at_state, POSITION, 3))
         apart = minus(apart, forth(self.mine, load3(bodies, c + 8 * CENTER)))
         return minus(back(self.other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
 
     def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the velocities of joint points relative to those of the points on the parents, which are close."""
+        """Return the velocities of joint points relative to those of the points on the parents, which are close.
+
+        Index arguments: see the module docstring.
+        """
         apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
         return minus(
             back(self.other, minus(apart, forth(self.mine, cross(self.omega, load3(bodies, c + 8 * CENTER))))),
@@ -98,7 +108,10 @@ class Neighbors(NamedTuple):
         )
 
     def second_axis(self, bodies: Any, c: Any) -> Any:
-        """Return the components x and y of the unit vectors along second axes of universal joints, otherwise zero."""
+        """Return the components x and y of the unit vectors along second axes of universal joints, otherwise zero.
+
+        Index arguments: see the module docstring.
+        """
         x, y, _ = self.in_joint(load3(bodies, c + 8 * AXIS))
         crossed = load(bodies, c + 8 * CROSSED)
         scale = crossed / root((x * x + y * y) * crossed + (1.0 - crossed))
@@ -108,7 +121,8 @@ class Neighbors(NamedTuple):
 def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
     """Return the relative displacements of eight joints that lock them in poses on the constraints.
 
-    These are the translations and rotations that remove the gaps of welds and, in part, those of other joints.
+    These are the translations and rotations that remove the gaps of welds and, in part, those of other joints. Index
+    arguments: see the module docstring.
     """
     gap = neighbors.position_gap(bodies, y, s, c)
     x, y_, z = neighbors.in_joint(load3(bodies, c + 8 * AXIS))
@@ -118,7 +132,10 @@ def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> A
 
 
 def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the relative velocities of eight joints, translational and angular, that remove their violations in y."""
+    """Return the relative velocities of eight joints, translational and angular, that remove their violations in y.
+
+    Index arguments: see the module docstring.
+    """
     gap = neighbors.velocity_gap(bodies, y, s, c)
     x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
     held = load(bodies, c + 8 * HINGED)
@@ -126,7 +143,10 @@ def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) 
 
 
 def across(bodies: Any, c: Any, a: Any) -> Any:
-    """Return vectors a, in the frames of the parents, less their components along the axes of joints that slide."""
+    """Return vectors a, in the frames of the parents, less their components along the axes of joints that slide.
+
+    Index arguments: see the module docstring.
+    """
     axis = load3(bodies, c + 8 * AXIS)
     return minus(a, times(axis, dot(axis, a) * load(bodies, c + 8 * SLIDING)))
 
@@ -137,7 +157,8 @@ def pose_gap(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    The results are stored as the biases of the joints in `joints`. No joint slides or has a second axis.
+    The results are stored as the biases of the joints in `joints`. No joint slides or has a second axis. Index
+    arguments: see the module docstring.
     """
     store_gaps(joints, j, *locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -149,7 +170,7 @@ def velocity_gap(
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
     The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`. No joint
-    slides or has a second axis.
+    slides or has a second axis. Index arguments: see the module docstring.
     """
     store_gaps(joints, j, *locking_velocity(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -161,7 +182,7 @@ def pose_gap_of_any(
     """Set the prescribed relative displacements of eight joints of any kinds, as `pose_gap` does.
 
     A universal joint turns about the direction n x z of its axes until these are perpendicular: by minus the rotation
-    that would make them parallel.
+    that would make them parallel. Index arguments: see the module docstring.
     """
     shift, turn = locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c)
     store_gaps(joints, j, across(bodies, c, shift), times(turn, 1.0 - 2.0 * load(bodies, c + 8 * CROSSED)))
@@ -173,7 +194,7 @@ def velocity_gap_of_any(
 ) -> None:
     """Set the prescribed relative velocities of eight joints of any kinds, as `velocity_gap` does.
 
-    The poses in y satisfy the constraints.
+    The poses in y satisfy the constraints. Index arguments: see the module docstring.
     """
     neighbors = Neighbors.of(posture, parents, i, p)
     shift, turn = locking_velocity(bodies, y, neighbors, s, c)
@@ -216,7 +237,10 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 
 
 def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
-    """Return the components of `gap` along the axes of joints that slide; zero for other joints."""
+    """Return the components of `gap` along the axes of joints that slide; zero for other joints.
+
+    Index arguments: see the module docstring.
+    """
     return dot(load3(bodies, c + 8 * AXIS), gap) * load(bodies, c + 8 * SLIDING)
 
 
@@ -224,7 +248,10 @@ def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
 def store_travel(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Store the present arms and second axes of eight joints, and add what these contribute to the biases."""
+    """Store the present arms and second axes of eight joints, and add what these contribute to the biases.
+
+    Index arguments: see the module docstring.
+    """
     neighbors, zero = Neighbors.of(posture, parents, i, p), zero_of(joints)
     axis, of_parent = load3(bodies, c + 8 * AXIS), neighbors.of_parent
     travel = travel_of(bodies, c, neighbors.position_gap(bodies, y, s, c))
@@ -243,7 +270,10 @@ def store_travel(
 
 @kernel
 def travels(recursion: Recursion, y: np.ndarray) -> None:
-    """Store the present arms and second axes of all joints, and add what these contribute to the biases in `joints`."""
+    """Store the present arms and second axes of all joints, and add what these contribute to the biases in `joints`.
+
+    y is the state.
+    """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
         i, s, p, c, j = block * 16, block * STATE, block * POSTURES, block * BODIES, block * JOINTS
@@ -254,7 +284,10 @@ def travels(recursion: Recursion, y: np.ndarray) -> None:
 def slid_of(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> Any:
-    """Return the squares of the distances (m^2) by which eight joints have slid since their arms were stored."""
+    """Return the squares of the distances (m^2) by which eight joints have slid since their arms were stored.
+
+    Index arguments: see the module docstring.
+    """
     _, _, _, _, x, y_, z, _ = load_rows(joints, j + PRESENT_ARM - 4, JOINT_NUMBERS)
     gap = Neighbors.of(posture, parents, i, p).position_gap(bodies, y, s, c)
     slid = travel_of(bodies, c, minus(plus(gap, load3(bodies, c + 8 * ARM_OF_BODY)), (x, y_, z)))

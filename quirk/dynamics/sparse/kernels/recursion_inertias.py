@@ -103,7 +103,7 @@ def transmit_inertia(
     `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. The
     last rows may be None, for zero; columns of M and H^T are zero as the rows of M, columns of J as its rows. The arm
     to the joint point begins at element b + ARM of `constants`. The sum of the transmitted inertia and the inertia at
-    `added_to` is stored at `total`.
+    `added_to` is stored at `total`. Index arguments: see the module docstring.
     """
     M, T, J, force, moment = reduced
     shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
@@ -142,7 +142,10 @@ def transmit_inertia(
 def open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
     reduced = M, [*T[:2], None], [*J[:2], None], force, moment
@@ -151,7 +154,10 @@ def open_hinge(
 
 @traced
 def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Eliminate the rotation of a hinge between a body and the ground."""
+    """Eliminate the rotation of a hinge between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     eliminate_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
 
@@ -196,7 +202,10 @@ def close_ball(
 def pass_weld(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the inertia of a welded body, and the load on it, to those of the parent."""
+    """Add the inertia of a welded body, and the load on it, to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     reduced = body_inertia(constants, joints, articulated, b, j, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
 
@@ -205,7 +214,10 @@ def pass_weld(
 def open_slider(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Eliminate the translation of a slider, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate the translation of a slider, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_slide(joints, j + FREEDOM, inertia, False))
     reduced = [*M[:2], None], T, symmetric(J), force, moment
@@ -214,14 +226,20 @@ def open_slider(
 
 @traced
 def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
-    """Eliminate the translation of a slider between a body and the ground."""
+    """Eliminate the translation of a slider between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     eliminate_slide(joints, j + FREEDOM, body_inertia(constants, joints, articulated, b, j, children), False)
 
 
 def eliminated_cylindrical(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> Any:
-    """Eliminate a cylindrical joint; return the articulated inertia without the rotation, and the slide."""
+    """Eliminate a cylindrical joint; return the articulated inertia without the rotation, and the slide.
+
+    Index arguments: see the module docstring.
+    """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
     return inertia, eliminate_slide(blocks, k, inertia, True)
@@ -232,7 +250,10 @@ def open_cylindrical(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
     total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate a cylindrical joint, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate a cylindrical joint, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     inertia, slide = eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
     M, T, J, force, moment = reduce_inertia(inertia, slide)
     reduced = [*M[:2], None], [*T[:2], None], [*symmetric(J)[:2], None], force, moment
@@ -243,14 +264,20 @@ def open_cylindrical(
 def close_cylindrical(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Eliminate a cylindrical joint between a body and the ground."""
+    """Eliminate a cylindrical joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
 
 
 def eliminated_universal(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> Any:
-    """Eliminate a universal joint; return the articulated inertia that it transmits."""
+    """Eliminate a universal joint; return the articulated inertia that it transmits.
+
+    Index arguments: see the module docstring.
+    """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
     return eliminate_second_axis(joints, blocks, j, k, inertia)
@@ -261,7 +288,10 @@ def open_universal(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any, added_to: Any,
     total: Any,
 ) -> None:  # fmt: skip
-    """Eliminate a universal joint, and add the transmitted inertia and load to those of the parent."""
+    """Eliminate a universal joint, and add the transmitted inertia and load to those of the parent.
+
+    Index arguments: see the module docstring.
+    """
     reduced = eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
 
@@ -270,7 +300,10 @@ def open_universal(
 def close_universal(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> None:
-    """Eliminate a universal joint between a body and the ground."""
+    """Eliminate a universal joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
 
 

@@ -66,8 +66,8 @@ def transmit_loads(
     """Add the force and moment transmitted by a joint to the loads on its parent.
 
     Both are converted to the frame and the joint point of the parent. Each is a list of the components that the joint
-    transmits, the first 0, 2 or 3, each in all elements of a vector. The arm to the joint point is stored at element
-    b + ARM of `constants`.
+    transmits, the first 0, 2 or 3, each in all elements of a vector. The arm to the joint point is stored at element b
+    + ARM of `constants`. Index arguments: see the module docstring.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(force, columns[: len(force)])
@@ -89,19 +89,28 @@ def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
 
 
 def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the acceleration of a slider for a parent without acceleration; return the load, as `load_turn` does."""
+    """Compute the acceleration of a slider for a parent without acceleration; return the load, as `load_turn` does.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = loads_of(joints, articulated, j, children)
     return give_way(joints, j + FREEDOM, force, moment, lane_of(force, 2))
 
 
 def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a cylindrical joint; return the load, as `load_turn` does."""
+    """Compute the accelerations of a cylindrical joint; return the load, as `load_turn` does.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_turn(joints, articulated, j, children)
     return give_way(blocks, k, force, moment, lane_of(force, 2))
 
 
 def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a universal joint; return the load, as `load_turn` does."""
+    """Compute the accelerations of a universal joint; return the load, as `load_turn` does.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_turn(joints, articulated, j, children)
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
     return give_way(blocks, k, force, moment, x * lane_of(moment, 0) + y * lane_of(moment, 1))
@@ -121,14 +130,20 @@ def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, childr
 def load_open_hinge(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment transmitted by a hinge to the loads on the parent."""
+    """Add the force and moment transmitted by a hinge to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_turn(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
 @traced
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground."""
+    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_turn(joints, articulated, j, children)
 
 
@@ -176,7 +191,10 @@ def load_weld(
 
 @traced
 def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added_to: Any, total: Any) -> None:
-    """Add the force and moment transmitted by a slider to the loads on the parent."""
+    """Add the force and moment transmitted by a slider to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_slider(joints, articulated, j, children)
     b = j + PRESENT_ARM - ARM
     transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment), added_to, total)
@@ -184,7 +202,10 @@ def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added
 
 @traced
 def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the acceleration, due to the loads, of a slider between a body and the ground."""
+    """Compute the acceleration, due to the loads, of a slider between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_slider(joints, articulated, j, children)
 
 
@@ -192,7 +213,10 @@ def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> 
 def load_open_cylindrical(
     joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the force and moment transmitted by a cylindrical joint to the loads on the parent."""
+    """Add the force and moment transmitted by a cylindrical joint to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_cylindrical(joints, articulated, blocks, j, k, children)
     b = j + PRESENT_ARM - ARM
     transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment)[:2], added_to, total)
@@ -200,7 +224,10 @@ def load_open_cylindrical(
 
 @traced
 def load_closed_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground."""
+    """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_cylindrical(joints, articulated, blocks, j, k, children)
 
 
@@ -217,14 +244,20 @@ def load_open_universal(
     added_to: Any,
     total: Any,
 ) -> None:
-    """Add the force and moment transmitted by a universal joint to the loads on the parent."""
+    """Add the force and moment transmitted by a universal joint to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
     force, moment = load_universal(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
 @traced
 def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the accelerations, due to the loads, of a universal joint between a body and the ground."""
+    """Compute the accelerations, due to the loads, of a universal joint between a body and the ground.
+
+    Index arguments: see the module docstring.
+    """
     load_universal(joints, articulated, blocks, j, k, children)
 
 

@@ -1,7 +1,8 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
 The arrays are described in the module `recursion`. Index arguments are first elements: j of a joint and `parent` of the
-joint of its parent in `joints`, b of the body in `constants`, and f of a free body in `blocks`.
+joint of its parent in `joints`, b of the body in `constants`, k of the joint in `blocks`, and f of a free body in
+`blocks`.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any
     """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
 
     Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
-    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`.
+    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`. Index arguments:
+    see the module docstring.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -93,14 +95,20 @@ def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased
 
 
 def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent, as `follow_hinge` does."""
+    """Compute the accelerations of the body of a slider from those of its parent, as `follow_hinge` does.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     store4(joints, j + SHIFT, shift + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
     store4(joints, j + TURN, turn)
 
 
 def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent, as `follow_hinge` does."""
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent, as `follow_hinge` does.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     shift = shift + rate_of(blocks, k, shift, turn) * load4(axis, 0)
     store4(joints, j + SHIFT, shift)
@@ -110,7 +118,10 @@ def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, pare
 def follow_universal(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any, biased: bool
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent, as `follow_hinge` does."""
+    """Compute the accelerations of the body of a universal joint from those of its parent, as `follow_hinge` does.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     turn = turn + rate_of(blocks, k, shift, turn) * load4(joints, j + SECOND_AXIS)
     store4(joints, j + SHIFT, shift)
@@ -155,25 +166,37 @@ def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: An
 
 @traced
 def follow_slider_biased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent and the bias accelerations."""
+    """Compute the accelerations of the body of a slider from those of its parent and the bias accelerations.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_slider(joints, axis, j, parent, True)
 
 
 @traced
 def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent, without bias accelerations."""
+    """Compute the accelerations of the body of a slider from those of its parent, without bias accelerations.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_slider(joints, axis, j, parent, False)
 
 
 @traced
 def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the biases."""
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the biases.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_cylindrical(joints, blocks, axis, j, k, parent, True)
 
 
 @traced
 def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent, without biases."""
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent, without biases.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_cylindrical(joints, blocks, axis, j, k, parent, False)
 
 
@@ -181,7 +204,10 @@ def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: 
 def follow_universal_biased(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent and the biases."""
+    """Compute the accelerations of the body of a universal joint from those of its parent and the biases.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_universal(joints, constants, blocks, axis, j, b, k, parent, True)
 
 
@@ -189,7 +215,10 @@ def follow_universal_biased(
 def follow_universal_unbiased(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent, without biases."""
+    """Compute the accelerations of the body of a universal joint from those of its parent, without biases.
+
+    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    """
     follow_universal(joints, constants, blocks, axis, j, b, k, parent, False)
 
 

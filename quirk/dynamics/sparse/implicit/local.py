@@ -381,7 +381,7 @@ def scaled_moment(constants: Any, c: Any, kin: Any, k: Any, moment: Any) -> Any:
 
 @traced
 def add3(array: Any, o: Any, lanes: Any) -> None:
-    """Add three vectors of eight elements to three consecutive rows of an array, beginning at element o."""
+    """Add three vectors `lanes` of eight elements to three consecutive rows of an array, beginning at element o."""
     for c in range(3):
         store(array, o + 8 * c, load(array, o + 8 * c) + lanes[c])
 

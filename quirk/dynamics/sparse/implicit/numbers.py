@@ -84,7 +84,7 @@ def multiple(a: Any, c: Any) -> Any:
 
 @traced
 def product(a: Any, b: Any) -> Any:
-    """Return the product of two real or complex numbers."""
+    """Return the product of two real or complex numbers a and b."""
     if len(a) == 1:
         return (a[0] * b[0],)
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]

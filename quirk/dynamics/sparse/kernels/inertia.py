@@ -64,7 +64,7 @@ def inertia_of(array: Any, o: Any) -> Any:
 
 
 def symmetric(upper: Any) -> Any:
-    """Return a symmetric matrix as three rows, from its six entries on and above the diagonal."""
+    """Return a symmetric matrix as three rows, from its six entries `upper` on and above the diagonal."""
     xx, xy, xz, yy, yz, zz = upper
     return (xx, xy, xz), (xy, yy, yz), (xz, yz, zz)
 

@@ -93,9 +93,10 @@ class Recursion(NamedTuple):
     bodies : constants of all bodies, in blocks of eight
     gravity : (3,) gravitational acceleration, m/s^2, inertial frame
     posture : output, in blocks of eight: postures of all bodies
-    joints : (JOINT_NUMBERS (n + 1),) output: numbers of each joint, and of the ground
+    joints : (JOINT_NUMBERS (n + 1),) output: relative rotation, biases, load, accelerations and freedoms of each joint,
+        and of the ground
     articulated : output: articulated inertias, summed over the children of a body; the first is zero
-    blocks : output: further numbers of free bodies and of joints with several freedoms
+    blocks : output: factors and further freedoms of free bodies and of joints with several freedoms
     moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_corrections`
     travels : whether joints slide or have a second axis, so that passes of `recursion_gaps` are needed
     """

@@ -109,7 +109,7 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 def relative(posture: Any, p: Any, parents: Any) -> Any:
     """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents.
 
-    Index arguments: see the module docstring.
+    `parents` are the first elements of the eight parents in `posture`. Index arguments: see the module docstring.
     """
     w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))

@@ -55,7 +55,7 @@ def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
 
 
 def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
-    """Store forces and moments of eight joints, which begin at element j of `joints`."""
+    """Store the forces `force` and moments `moment` of eight joints, which begin at element j of `joints`."""
     zero = zero_of(joints)
     store_rows(joints, j + FORCE, JOINT_NUMBERS, [*force, zero, *moment, zero])
 

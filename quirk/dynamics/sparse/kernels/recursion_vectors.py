@@ -55,7 +55,7 @@ def load_vectors(array: Any, o: Any) -> Any:
 
 
 def store_vectors(array: Any, o: Any, rows: Any) -> None:
-    """Store three vectors of four elements consecutively in an array, beginning at element o."""
+    """Store three vectors `rows` of four elements consecutively in an array, beginning at element o."""
     for k, row in enumerate(rows):
         store4(array, o + 4 * k, row)
 
@@ -67,7 +67,7 @@ def sum_of_lanes(a: Any) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """Return the product of two quaternions, each a tuple of four numbers or vectors."""
+    """Return the product of two quaternions a and b, each a tuple of four numbers or vectors."""
     aw, ax, ay, az = a
     bw, bx, by, bz = b
     return (
@@ -79,7 +79,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def matrix_of(q: Any) -> Any:
-    """Return the rows of the rotation matrix of a quaternion, which need not be normalized."""
+    """Return the rows of the rotation matrix of a quaternion q, which need not be normalized."""
     qw, qx, qy, qz = q
     scale = 2.0 / (qw * qw + qx * qx + qy * qy + qz * qz)
     sx, sy, sz = scale * qx, scale * qy, scale * qz

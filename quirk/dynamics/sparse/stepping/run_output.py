@@ -71,7 +71,7 @@ class RunOutput:
         self.parts: list[RunPart] = []
 
     def rows(self, lanes: np.ndarray) -> np.ndarray:
-        """Convert states (times * size,) in blocks of eight bodies to flat states (times, 13 n + k)."""
+        """Convert states `lanes` (times * size,) in blocks of eight bodies to flat states (times, 13 n + k)."""
         return self._slots.state_from_lanes(lanes.reshape(-1, self._size))
 
     def add(self, t: float, lanes: np.ndarray, quadrants: np.ndarray) -> None:

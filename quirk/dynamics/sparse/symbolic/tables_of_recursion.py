@@ -173,7 +173,8 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> bool:
     """Return whether the two dot-2 primitives of each joint let a point slide along its axis.
 
-    `axes` (m, 3) are the axes in the coordinates of bodies i, `first` (m,) the indices of the first primitives.
+    t is the table of all primitives, `axes` (m, 3) are the axes in the coordinates of bodies i, `first` (m,) the
+    indices of the first primitives.
     """
     one, two = t.direction[first, 0], t.direction[first + 1, 0]
     across = np.linalg.norm(np.cross(one, two), axis=1) > 0.5

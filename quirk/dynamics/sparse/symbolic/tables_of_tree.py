@@ -79,7 +79,7 @@ def new_tree_arrays(tree: Tree) -> Tree:
 
 
 def _is_forest(joints: Sequence[PlacedJoint], n: int) -> bool:
-    """Return whether no joint closes a loop among n bodies and the ground, which has the index n."""
+    """Return whether none of `joints` closes a loop among n bodies and the ground, which has the index n."""
     part = list(range(n + 1))
 
     def part_of(body: int) -> int:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..analysis.contact.gap_functions import Gaps, Opening
+from ..analysis.contact.gap_functions import Gaps
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
 from ..dynamics.contact.impulse import impulses
@@ -26,6 +26,9 @@ from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
 from .contact_loads import ContactLoads
 from .segment import Segment
+
+# Poses that differ by less than this, in lengths of the system or in quaternions, count as equal.
+SAME = 1e-12
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,23 @@ class _Member:
     own: tuple[int | None, ...]
     joint: JointFriction | None
     coefficient: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Loads that balance unit forces along the d rows without a row of the model, at one state.
+
+    Attributes
+    ----------
+    rows, numbers : indices of these rows among all r rows, and among all gaps and slip components
+    multipliers : (d, m) multipliers of the model's rows
+    loads : for each of them, force and torque (2, 3) of constraints and friction by name, with the unit force itself
+    """
+
+    rows: list[int]
+    numbers: list[int]
+    multipliers: np.ndarray
+    loads: list[dict[str, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -122,61 +142,71 @@ class StickingLoads:
             own = dict[int, int]()
             for constraint, numbers in self._contacts.rows_of([contact]):
                 own |= zip(numbers, range(model.rows)[model.joint_rows[constraint]], strict=True)
-            numbers = (contact.number, *contact.slips)
+            own_numbers = (contact.number, *contact.slips)
             friction = contact.friction.static if contact.friction is not None and contact.slips else 0.0
-            found.append(_Member(name, numbers, tuple(own.get(number) for number in numbers), None, friction))
+            places = tuple(own.get(number) for number in own_numbers)
+            found.append(_Member(name, own_numbers, places, None, friction))
         return found
 
     @cached_property
     def shares(self) -> SharedLoads:
         """Changes of the multipliers and loads of the segment."""
-        segment, model = self._segment, self._segment.model
-        nt = len(segment.time)
-        found = SharedLoads(np.zeros((nt, model.rows)), {}, {})
+        segment, nt = self._segment, len(self._segment.time)
+        found = SharedLoads(np.zeros((nt, segment.model.rows)), {}, {})
         if not self._members:
             return found
-        solver, place = segment.plant.solver(), self._system.plant.solver()
-        for row, (t, y, angles) in enumerate(zip(segment.time, segment.flat, segment.angles, strict=True)):
-            lanes = solver.slots.state_to_lanes(y)
+        solver, place, last = segment.plant.solver(), self._system.plant.solver(), 0
+        for row, y in enumerate(segment.flat):
             if row == 0:
-                solver.settle(lanes, t)
-            self._gaps.locate(model.carried.state(y), {})
-            opening = self._gaps.at(place, float(t), y, angles)
-            free, numbers, answers = self._answers(solver, lanes, float(t), opening)
-            z = self._shared(segment.dynamics.multipliers[row], free, answers)
-            found.multipliers[row] = z @ answers
-            changes = impulses(solver, y, found.multipliers[row])
-            for loads in (changes, self._gaps.impulses(y, opening.of(numbers), numbers, z)):
+                solver.settle(solver.slots.state_to_lanes(y), segment.time[0])
+            # Bodies that are held keep their poses.
+            if row == 0 or self._moved(last, row):
+                answered, last = self._answers(solver, place, row), row
+            z = self._shared(segment.dynamics.multipliers[row], answered)
+            found.multipliers[row] = z @ answered.multipliers
+            for size, loads in zip(z, answered.loads, strict=True):
                 for name, load in loads.items():
-                    found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += load.force, load.torque
+                    found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += size * load
             for member in self._members:
                 if member.joint is not None and member.own == (None,):
                     effort = found.efforts.setdefault(member.name, np.zeros((nt, 1)))
-                    effort[row] = z[numbers.index(member.numbers[0])]
+                    effort[row] = z[answered.numbers.index(member.numbers[0])]
         return found
 
-    def _answers(
-        self, solver: Solver, lanes: np.ndarray, t: float, opening: Opening
-    ) -> tuple[list[int], list[int], np.ndarray]:
-        """Return the rows without a row of the model, and the multipliers that balance a unit force along each.
+    def _moved(self, one: int, two: int) -> bool:
+        """Whether the poses at two output indices differ by more than round-off."""
+        state, length = self._segment.state, self._system.model.length
+        turn = np.abs(state.orientation[two] - state.orientation[one]).max()
+        return bool(max(turn, np.abs(state.position[two] - state.position[one]).max() / length) > SAME)
 
-        `lanes` is the state, in the solver's memory layout, at time t (s); `opening` contains the force directions of
-        all gaps and slip components. The rows are given by their indices among all r rows and among all gaps and slip
-        components; the multipliers are (d, m) for d such rows.
+    def _answers(self, solver: Solver, place: Solver, row: int) -> _Answers:
+        """Return the loads that answer unit forces along the rows without a row of the model, at an output index.
+
+        `solver` is a solver of the segment, and `place` one of the system, for gaps and slip.
         """
-        rows = [
-            (number, own) for member in self._members for number, own in zip(member.numbers, member.own, strict=True)
-        ]
+        t, y = float(self._segment.time[row]), self._segment.flat[row]
+        self._gaps.locate(self._segment.model.carried.state(y), {})
+        opening = self._gaps.at(place, t, y, self._segment.angles[row])
+        rows = [pair for member in self._members for pair in zip(member.numbers, member.own, strict=True)]
         free = [k for k, (_, own) in enumerate(rows) if own is None]
-        numbers, none = [rows[k][0] for k in free], np.zeros(solver.model.rows)
-        answers = [solver.respond(lanes, t, none, opening.push[number])[1] for number in numbers]
-        return free, numbers, np.array(answers).reshape(len(free), solver.model.rows)
+        numbers, none, lanes = [rows[k][0] for k in free], np.zeros(solver.model.rows), solver.slots.state_to_lanes(y)
+        multipliers, loads = [], []
+        for number in numbers:
+            multipliers.append(solver.respond(lanes, t, none, opening.push[number])[1])
+            total = dict[str, np.ndarray]()
+            own = self._gaps.impulses(y, opening.of([number]), [number], np.ones(1))
+            for part in (impulses(solver, y, multipliers[-1]), own):
+                for name, load in part.items():
+                    total[name] = total.get(name, np.zeros((2, 3))) + np.array([load.force, load.torque])
+            loads.append(total)
+        return _Answers(free, numbers, np.reshape(multipliers, (len(free), solver.model.rows)), loads)
 
-    def _shared(self, multipliers: np.ndarray, free: Sequence[int], answers: np.ndarray) -> np.ndarray:
+    def _shared(self, multipliers: np.ndarray, answered: _Answers) -> np.ndarray:
         """Return the forces (d,) along the rows without a row of the model.
 
-        `multipliers` (m,) are those of the model without these forces; `free` and `answers` are as in `_answers`.
+        `multipliers` (m,) are those of the model without these forces.
         """
+        free, answers = answered.rows, answered.multipliers
         own = [place for member in self._members for place in member.own]
         present, ways = np.zeros(len(own)), np.zeros((len(own), len(free)))
         for k, place in enumerate(own):

@@ -139,8 +139,8 @@ class _Chain:
         """Return the vertices (n, 3), m, in the frame of the cable."""
         of, counts = self._of, [int(word) for word in (self._of.get("count") or "1").split() if word.isdigit()]
         if of.get("vertex") is not None:
-            words = len(of.attributes["vertex"].split())
-            vertices = of.vector("vertex", max(words - words % 3, 3)).reshape(-1, 3)
+            written = len(of.attributes["vertex"].split())
+            vertices = of.vector("vertex", max(written - written % 3, 3)).reshape(-1, 3)
             if counts[:1] not in ([], [1]):
                 raise of.error("a cable has either a count or a list of vertices; remove one of them")
         else:

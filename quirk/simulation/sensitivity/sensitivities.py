@@ -131,7 +131,9 @@ class Sensitivities:
         result = self.result
         contacts, joints = result._contact_loads[k], result._shares[k].shared(result.system.model.length)
         for name, of in named.items():
-            part = getattr(of.of, "name", "") if is_load(of) else ""
+            if not is_load(of):
+                continue
+            part = getattr(of.of, "name", "")
             if part in joints or (contacts is not None and part in contacts.shared):
                 what = "sticking joints" if part in joints else "contacts"
                 raise InputError(

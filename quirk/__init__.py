@@ -46,6 +46,7 @@ _NAMES = {
     "simulation.prescribed.inverse_dynamics": ["inverse_dynamics"],
     "autodiff.jet": ["where"],
     "result.concatenation": ["join"],
+    "result.contact_loads": ["ContactLoadWarning"],
     "simulation.prescribed.kinematics": ["kinematics"],
     "analysis.linear.equilibrium_path": ["equilibrium_path"],
     "analysis.linear.root_locus": ["root_locus"],

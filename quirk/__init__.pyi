@@ -45,6 +45,7 @@ from .io.checkpoints import read_checkpoint
 from .io.fmu import export_fmu
 from .io.load import load
 from .result.concatenation import join
+from .result.contact_loads import ContactLoadWarning
 from .result.result import Result
 from .simulation.gym_environment import gym_environment
 from .simulation.prescribed.inverse_dynamics import inverse_dynamics
@@ -67,6 +68,7 @@ __all__ = [
     "BreaksWarning",
     "ChangedFunctionWarning",
     "CheckpointWarning",
+    "ContactLoadWarning",
     "ConvergenceError",
     "DegreesWarning",
     "Expression",

@@ -29,6 +29,7 @@ NAMES = [
     "ConstantVelocity",
     "Constraint",
     "Contact",
+    "ContactLoadWarning",
     "ConvergenceError",
     "DegreesWarning",
     "Coupling",

@@ -1,5 +1,6 @@
 """Rows of boxes that slide on a floor while they stick to each other, against closed forms and balances."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 import quirk
 from quirk import GROUND, Body, Contact, Force, Friction, Motion, surface
 from quirk.dynamics.contact.contact_modes import Grip
+from quirk.dynamics.contact.coulomb import coulomb
 from quirk.dynamics.contact.load_sharing import held_by_all
+from quirk.dynamics.contact.painleve import has_one_solution
 
 G = 9.81
 CORNERS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
@@ -182,3 +185,95 @@ def test_the_margin_of_a_row_is_continuous_where_slip_directions_become_parallel
         margins.append(found[1])
     assert margins[0] > 0
     np.testing.assert_allclose(margins, margins[0], rtol=1e-5)
+
+
+def edge_problem(floor, between, push, height, mass, length):
+    """W, q, and friction of two boxes that slide along x: the rear one on its front edge, the other on four feet.
+
+    They grip each other at the two upper corners above this edge. `push`, m/s^2, acts on the rear box at `height`.
+    """
+    count, feet = 2, (CORNERS[2:], CORNERS)
+    side, gaps, slips, grips = 0.2 * length, [], [], []
+
+    def touch(one, two, point, directions):
+        for into, direction in zip((gaps, slips, slips), directions, strict=True):
+            rates = np.zeros((count, 6))
+            for k, sign in ((one, -1), (two, 1)):
+                if k is not None:
+                    rates[k] = sign * np.append(direction, np.cross(point - np.array([side * k, 0, 0]), direction))
+            into.append(rates.ravel())
+
+    x, y, z = np.eye(3)
+    for k, corners in enumerate(feet):
+        for a, b in corners:
+            touch(None, k, side / 2 * np.array([2 * k + a, b, -1]), (z, x, y))
+    on_floor = len(gaps)
+    for k in range(count - 1):
+        for b in (-1, 1):
+            touch(k, k + 1, side / 2 * np.array([2 * k + 1, b, 1]), (x, y, z))
+    A, contacts = np.array(gaps + slips), len(gaps)
+    for c in range(contacts):
+        mu = floor if c < on_floor else between
+        moving = np.array([1.0, 0.0]) if c < on_floor else None
+        grips.append(Grip([contacts + 2 * c, contacts + 2 * c + 1], mu, mu, c, moving=moving))
+    acceleration = np.zeros((count, 6))
+    acceleration[:, 2], acceleration[0, 0] = -G * length, push * length
+    acceleration[0, 4] = push * length * height * 6 / side
+    inverse = np.tile([1.0, 1.0, 1.0, *[6 / side**2] * 3], count) / mass
+    return (A * inverse) @ A.T, A @ acceleration.ravel(), contacts, grips
+
+
+@pytest.mark.parametrize("values", [(0.263, 0.594, 19.12, 0.289), (0.447, 0.421, 7.72, -0.386)])
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e3), (1e3, 1e-3)])
+def test_boxes_on_an_edge_below_their_grip_have_one_solution(values, length, mass):
+    """Other contacts could be loaded only if friction sticks outside its cone, or does not stick."""
+    W, q, contacts, grips = edge_problem(*values, mass, length)
+    found = coulomb(W, q, range(contacts), grips, 1e-12 * length)
+    assert found is not None and found.held[:contacts].all()
+    np.testing.assert_allclose(W[found.held] @ found.z + q[found.held], 0.0, atol=1e-10 * G * length)
+    assert has_one_solution(W, q, range(contacts), grips, found, np.ones(len(W)))
+
+
+@pytest.mark.parametrize("tips", [1, 2, 3])
+@pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-3, 1e3)])
+def test_a_rod_on_dependent_tips_has_two_solutions_beyond_painleves_limit(tips, length, mass):
+    """A leaning rod is dragged on tips side by side, while it rises: it may part from the floor, or jam."""
+    lean = 1.1
+    s, c = np.sin(lean), np.cos(lean)
+    most = (1 + 3 * c * c) / (3 * s * c)
+    points = [np.array([-c / 2, 0.2 * y, -s / 2]) * length for y in np.linspace(-1, 1, tips + 2)[1:-1]]
+    A = np.array([[*d, *np.cross(p, d)] for axes in ((2,), (0, 1)) for p in points for d in np.eye(3)[list(axes)]])
+    inverse = np.array([1.0, 1.0, 1.0, *[12 / length**2] * 3]) / mass
+    W, q = (A * inverse) @ A.T, A @ np.array([0.0, 0.0, length, 0.0, 0.0, 0.0])
+    for mu, unique in ((0.99 * most, True), (1.01 * most, False)):
+        grips = [Grip([tips + 2 * k, tips + 2 * k + 1], mu, mu, k, moving=np.array([-1.0, 0.0])) for k in range(tips)]
+        found = coulomb(W, q, range(tips), grips, 1e-12 * length)
+        assert found is not None
+        assert has_one_solution(W, q, range(tips), grips, found, np.ones(len(W))) == unique
+
+
+def at_the_limit():
+    """Two boxes that grip at two corners of a diagonal, pushed until they slide, and turn a little as they begin to."""
+    boxes, parts = row([1.6, 1.7], 0.2, 0.1884, 0.1929, [(-1, -1), (1, 1)])
+    push = Force("push", boxes[0], [Motion.polynomial([0, 50.0]), 0, 0], point=[0, 0, 0.06])
+    return quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.2, output=0.01)
+
+
+def test_loads_at_the_limit_of_sticking_are_inside_the_cones():
+    """One distribution of the load is left, which has the largest margin."""
+    result = at_the_limit()
+    end = len(result.segments[0].time)
+    assert result.time[end - 1] == result.events.time[0]
+    assert outside_cones(result)[:end].max() < 1e-8
+
+
+def test_loads_outside_the_cones_are_warned_of():
+    """Slip begins in directions that differ, so that other loads would change the acceleration of the slip."""
+    result = at_the_limit()
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        assert outside_cones(result).max() > 1e-3
+    told = [warning for warning in given if warning.category is quirk.ContactLoadWarning]
+    start = result.events.time[0]
+    assert told and f"from t = {start:.9g} to" in str(told[0].message), [str(warning.message) for warning in given]
+    assert missing_loads(result).max() < 1e-8 * G

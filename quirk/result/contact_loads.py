@@ -3,12 +3,13 @@
 The motion of rigid bodies determines only the resultant of these contacts. Of all distributions inside the friction
 cones, the one of least norm is reported. Sliding contacts keep the loads with which the run computed their friction, if
 the other loads are then inside their cones; otherwise their normal loads, with proportional friction, are also
-unknowns, for the same resultant. If no loads are inside the cones, the loads of least norm are reported. Redundant
-contacts, which had no constraint rows during the run, are included.
+unknowns, for the same resultant. If no loads are inside the cones, the loads of least norm are reported, with a
+warning. Redundant contacts, which had no constraint rows during the run, are included.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,8 @@ from ..constraints.sticking import Sticking
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
 from ..dynamics.contact.load_sharing import dependent
+from ..dynamics.sparse.kernels.room import most_room, scratch_of
+from ..errors import outside
 from ..forces import Friction
 from ..system.system import System
 from .segment import Segment
@@ -28,6 +31,18 @@ from .segment import Segment
 # A gap is closed within this fraction of the system's size, or this angle in rad; it is at rest below this fraction of
 # the largest speed, or of that of a free fall over the system's size.
 CLOSED, STILL = 1e-9, 1e-8
+# Largest negative margin to the friction cones, over the largest load, that is round-off of loads at a limit.
+NEAR_LIMIT = 1e-9
+# Maximum number of contacts named in a warning.
+MOST_NAMED = 4
+
+
+class ContactLoadWarning(UserWarning):
+    """Warning that reported loads of contacts lie outside their friction cones.
+
+    Contacts that share a load with sliding contacts then stick only with loads that change the sliding friction, and
+    with it the acceleration of the slip.
+    """
 
 
 @dataclass(frozen=True)
@@ -137,14 +152,29 @@ class ContactLoads:
         for group in self._groups():
             numbers = [number for contact in group for number in (contact.number, *contact.slips)]
             numbers += [number for contact in group for number in contact.rubs]
+            times = list[float]()
             for row, opening in enumerate(self._openings):
-                z = self._shared(group, opening, row)
+                z, holds = self._shared(group, opening, row)
+                times += [] if holds else [float(self._segment.time[row])]
                 exerted = self._gaps.impulses(self._segment.flat[row], opening.of(numbers), numbers, z)
                 for name in {*self._names(group), *exerted}:
                     array = found.setdefault(name, np.zeros((len(self._openings), 2, 3)))
                     if name in exerted:
                         array[row] = exerted[name].force, exerted[name].torque
+            if times:
+                self._warn(group, times)
         return found
+
+    def _warn(self, group: Sequence[ClosedContact], times: Sequence[float]) -> None:
+        """Warn that the loads of a group lie outside the friction cones at the output times `times`, s."""
+        named = ", ".join(f"{self._gaps.touches[contact.number].constraint}" for contact in group[:MOST_NAMED])
+        more = f" and {len(group) - MOST_NAMED} more" if len(group) > MOST_NAMED else ""
+        warnings.warn(
+            f"{named}{more}: at {len(times)} output times from t = {times[0]:.9g} to {times[-1]:.9g} s no loads inside "
+            "the friction cones have the resultant of the motion; the reported loads lie outside",
+            ContactLoadWarning,
+            stacklevel=outside(),
+        )
 
     @cached_property
     def shared(self) -> frozenset[str]:
@@ -178,11 +208,11 @@ class ContactLoads:
         push[..., 3:] /= self._system.model.length
         return np.asarray(push.reshape(len(numbers), -1).T)
 
-    def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> np.ndarray:
-        """Return the multipliers of the gaps and slip components of a group of contacts at the output index `row`.
+    def _shared(self, group: Sequence[ClosedContact], opening: Opening, row: int) -> tuple[np.ndarray, bool]:
+        """Return the multipliers of a group at the output index `row`, and whether they are inside the friction cones.
 
-        `opening` contains the force directions there. The last entries are the changes of the sliding friction forces
-        relative to those computed during the run.
+        The multipliers are those of the gaps and slip components of the group; `opening` contains the force directions
+        there. The last entries are the changes of the sliding friction forces relative to those computed during the run.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]
@@ -194,7 +224,7 @@ class ContactLoads:
             goal += self._matrix(opening, parts) @ own
         if not sliding:
             found = _inside(A, goal, group)
-            return _least(A, goal) if found is None else found
+            return (_least(A, goal), False) if found is None else (found, True)
         z = np.zeros(len(numbers))
         places = [numbers.index(contact.number) for contact in sliding]
         for contact, place in zip(sliding, places, strict=True):
@@ -205,21 +235,22 @@ class ContactLoads:
             )
         rest = [k for k in range(len(numbers)) if k not in places]
         if not rest:
-            return np.concatenate([z, none])
+            return np.concatenate([z, none]), True
         needed = goal - A @ z
         z[rest] = _least(A[:, rest], needed)
         found = _inside(A[:, rest], needed, [contact for contact in group if contact.slides is None])
         if found is not None:
             z[rest] = found
-            return np.concatenate([z, none])
+            return np.concatenate([z, none]), True
         drags = [self._drag(contact, opening) for contact in sliding]
         for contact, place, drag in zip(sliding, places, drags, strict=True):
             A[:, place] += self._matrix(opening, contact.rubs) @ drag
         found = _inside(A, A @ z, group)
         if found is None:
-            return np.concatenate([z, none])
+            return np.concatenate([z, none]), False
         changes = (found - z)[places]
-        return np.concatenate([found, *(change * drag for change, drag in zip(changes, drags, strict=True))])
+        forces = (change * drag for change, drag in zip(changes, drags, strict=True))
+        return np.concatenate([found, *forces]), True
 
     def _drag(self, contact: ClosedContact, opening: Opening) -> np.ndarray:
         """Return the friction force (d,) of a sliding contact along its slip components per unit normal load.
@@ -260,11 +291,13 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
-    A (6 n, r) maps the multipliers of the contacts in `group` to loads, and `goal` (6 n,) is the resultant.
+    Where hardly more than one distribution lies inside, as at the limit of sticking, it is the one with the largest
+    margin, since the least norm has no accurate solution there. A (6 n, r) maps the multipliers of the contacts in
+    `group` to loads, and `goal` (6 n,) is the resultant.
     """
-    left, sizes, right = np.linalg.svd(A, full_matrices=False)
+    left, sizes, right = np.linalg.svd(A)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
-    V, c = right[:rank].T, left[:, :rank].T @ goal / sizes[:rank]
+    V, c = right.T, left[:, :rank].T @ goal / sizes[:rank]
     rows = np.full((len(group), LOADS), -1)
     row = 0
     for k, one in enumerate(group):
@@ -275,10 +308,25 @@ def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> 
     )
     flat = rows.ravel()
     padded = np.where((flat >= 0)[:, None], V[flat], 0.0)
-    free = padded @ c
-    found = free if inside(free, coefficients) else least_norm(padded, c, coefficients)
+    free = padded[:, :rank] @ c
+    found = free if inside(free, coefficients) else least_norm(padded[:, :rank], c, coefficients)
+    if found is None:
+        found = _with_most_room(free, padded[:, rank:], coefficients)
     if found is None:
         return None
     z = np.zeros(A.shape[1])
     z[flat[flat >= 0]] = found[flat >= 0]
     return z
+
+
+def _with_most_room(z: np.ndarray, ways: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
+    """Return the loads (3 m,) of m contacts with the largest margin to the friction cones; None if they are outside.
+
+    z (3 m,) are loads with the given resultant, `ways` (3 m, d) a basis of all loads without resultant, and
+    `coefficients` (m,) the coefficients of friction.
+    """
+    acts = (coefficients > 0) & np.isfinite(coefficients)
+    inverse = np.where(acts, 1 / np.where(acts, coefficients, 1.0), 0.0)
+    count, free, found = len(coefficients), ways.shape[1], z.copy()
+    room = most_room(found, ways.ravel(), count, free, inverse, np.zeros(scratch_of(count, free)))
+    return found if room >= -NEAR_LIMIT * np.abs(found).max() else None

@@ -18,6 +18,9 @@ from .contact_modes import DEPENDENT, ContactModes, Grip
 
 # Least diagonal entry or element of the projector onto load redistributions for which rows share load.
 NO_PART = 1e-6
+# Accelerations of redundant rows, over those that loads cause as the rows depend on others within round-off and drift
+# only, up to which these rows are at rest. Applied loads cause as much.
+UNEVEN = 10.0
 
 
 @dataclass(frozen=True)
@@ -94,10 +97,9 @@ def _redistributions(W: np.ndarray, every: np.ndarray) -> np.ndarray:
 
     W (r, r) are the accelerations per unit force along each row.
     """
-    scale = np.sqrt(np.diag(W)[every])
-    sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
-    ways = np.zeros((len(W), int((sizes <= DEPENDENT * sizes[-1]).sum())))
-    ways[every] = np.linalg.qr(vectors[:, : ways.shape[1]] / scale[:, None])[0]
+    redundant = _combinations(W, every)[1]
+    ways = np.zeros((len(W), redundant.shape[1]))
+    ways[every] = np.linalg.qr(redundant / np.sqrt(np.diag(W)[every])[:, None])[0]
     return ways
 
 
@@ -186,17 +188,24 @@ def held_by_all(
     B = np.concatenate(columns, axis=1)
     held &= np.diag(W) > 0
     scale = 1 / np.sqrt(np.diag(W)[held])
-    still = scale[:, None] * (W[held] @ B)
+    every, goal = scale[:, None] * (W[held] @ B), -scale * q[held]
+    independent, redundant = _combinations(W, np.flatnonzero(held))
+    still = independent.T @ every
     sliding, mixed = (rows @ B for rows in _even(W, np.flatnonzero(held), grips, compliance))
     A = np.concatenate([still, sliding, mixed])
-    b = np.concatenate([-scale * q[held], np.zeros(len(sliding) + len(mixed))])
+    b = np.concatenate([independent.T @ goal, np.zeros(len(sliding) + len(mixed))])
     left, sizes, right = np.linalg.svd(A, full_matrices=False)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())
     u = right[:rank].T @ (left[:, :rank].T @ b / sizes[:rank])
     # Tangential columns of contacts without friction are zero.
     idle = np.flatnonzero(~B.any(axis=0))
     u[idle] = 0.0
-    if np.abs(A @ u - b).max(initial=0.0) > DEPENDENT * np.abs(b).max(initial=0.0):
+    exact = DEPENDENT * np.abs(goal).max(initial=0.0)
+    if np.abs(A @ u - b).max(initial=0.0) > exact:
+        return None
+    # Redundant rows are as much at rest as they depend on the others.
+    depends = redundant.T @ every
+    if (np.abs(depends @ u - redundant.T @ goal) > exact + UNEVEN * np.abs(depends) @ np.abs(u)).any():
         return None
     loads = u.reshape(-1, LOADS)
     far = float((loads[:, 0] - np.array(cones) * np.linalg.norm(loads[:, 1:], axis=1)).min(initial=np.inf))
@@ -208,6 +217,18 @@ def held_by_all(
     sliding_contacts = {grip.contact for grip in grips if grip.moving is not None}
     slides = np.array([c in sliding_contacts for c in contacts], dtype=bool)
     return (B @ u, min(float(far), float(loads[slides, 0].min()))) if slides.any() else (B @ shared, float(far))
+
+
+def _combinations(W: np.ndarray, every: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return orthonormal combinations (h, i) of independent rows and (h, d) of redundant rows.
+
+    `every` are the indices of the h constrained rows, each divided by the square root of its diagonal element in W. The
+    singular values of rows are the square roots of the eigenvalues of W, with which `DEPENDENT` is compared.
+    """
+    scale = np.sqrt(np.diag(W)[every])
+    sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)
+    redundant = sizes <= DEPENDENT * sizes[-1]
+    return vectors[:, ~redundant], vectors[:, redundant]
 
 
 def _null_space(A: np.ndarray, idle: np.ndarray) -> np.ndarray:

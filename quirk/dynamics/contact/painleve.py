@@ -2,15 +2,29 @@
 
 Several solutions are possible if friction affects the normal loads on which it depends. A contact problem has r rows,
 one for each gap and for each slip component.
+
+A solution loads a subset of the contacts. Its constrained rows, w = 0, are the gaps of this subset and the slip of
+sticking friction in these contacts and in joints. Let S be the accelerations of these rows per unit force along them,
+and F those per unit load of the contacts by their sliding friction. Contacts with a small compliance, diagonal C, have
+loads with (S + e C + F) z = -q. In the limit of a vanishing e
+
+    (1 + G) z = z0,   G = R F,   z0 = -R q,   R = C^(-1/2) (C^(-1/2) S C^(-1/2))^+ C^(-1/2)
+
+also where rows depend on each other. Solutions are counted by the sign of det(1 + G): as loads and accelerations depend
+continuously on q, two solutions with positive determinants cannot appear or vanish without one with a negative
+determinant (Cottle, Pang and Stone, The Linear Complementarity Problem (1992), ch. 6). With positive determinants in
+all subsets there is one solution. So a solution is the only one unless it, or another one, has no positive determinant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from ..sparse.kernels.room import LOADS, most_room, scratch_of
 from .contact_modes import DEPENDENT, ContactModes, Grip
 
 # Maximum number of contacts for which other solutions are searched, as there are 2^n subsets.
@@ -20,19 +34,23 @@ AGREES = 1e-7
 
 
 def has_one_solution(
-    W: np.ndarray, q: np.ndarray, contacts: Sequence[int], grips: Sequence[Grip], found: ContactModes
+    W: np.ndarray,
+    q: np.ndarray,
+    contacts: Sequence[int],
+    grips: Sequence[Grip],
+    found: ContactModes,
+    compliance: np.ndarray,
 ) -> bool:
     """Return whether the solution `found` of a contact problem is the only one with its slip directions.
 
-    The solution is unique if no other subset of contacts could be loaded with other accelerations. For friction in
-    joints, the normal load due to a unit friction force must be less than 1.
+    `compliance` (r,) are the relative compliances of the rows. For friction in joints, the normal load due to a unit
+    friction force must be less than 1.
     """
     held = np.flatnonzero(found.rows & ~np.isin(np.arange(len(W)), contacts))
-    answer, rest = np.eye(len(W)), np.zeros(len(W))
+    answer = np.eye(len(W))
     if len(held):
         answer[held] -= np.linalg.solve(W[np.ix_(held, held)], W[held])
-        rest[held] = -np.linalg.solve(W[np.ix_(held, held)], q[held])
-    drag, slides = np.zeros((len(W), len(W))), False
+    drag, slides = np.zeros((len(W), len(W))), set()
     for grip, e in zip(grips, found.sliding, strict=True):
         if e is None:
             continue
@@ -40,37 +58,113 @@ def has_one_solution(
         against[grip.rows] = -grip.coefficient * e
         if grip.contact is not None:
             drag[:, grip.contact] += against
-            slides = True
+            slides.add(grip.contact)
         elif grip.load is not None and not grip.load.reaction(answer @ against) < 1.0:
             return False
     closed = [c for c in contacts if W[c, c] > 0]
-    if not slides or len(closed) > MOST_CONTACTS:
+    if slides.isdisjoint(closed):
         return True
-    V = (W @ answer @ (np.eye(len(W)) + drag))[np.ix_(closed, closed)]
-    free = (q + W @ rest)[closed]
-    n, w = found.z[closed], found.w[closed]
-    scale = np.sqrt(np.diag(W)[closed])
-    moves = AGREES * float(((np.abs(V) @ np.abs(n) + np.abs(free)) / scale).max(initial=0.0))
-    return not any(_differs(V, free, list(s), w, scale, moves) for s in _subsets(len(closed)))
+    scale = np.sqrt(np.where(np.diag(W) > 0, np.diag(W), 1.0))
+    moves = AGREES * float(((np.abs(W) @ np.abs(found.z) + np.abs(q)) / scale).max(initial=0.0))
+    friction = list(zip(grips, found.sliding, strict=True))
+    solutions = _Solutions(W, W @ drag, q, closed, friction, compliance, scale, moves, found.w)
+    loaded = tuple(c for c in closed if found.held[c])
+    if not solutions.sign(loaded) > 0:
+        return False
+    others = (s for s in _subsets(closed) if not slides.isdisjoint(s)) if len(closed) <= MOST_CONTACTS else ()
+    return not any(solutions.reverses(other) for other in others)
 
 
-def _subsets(count: int) -> Sequence[Sequence[int]]:
-    return [s for size in range(count + 1) for s in combinations(range(count), size)]
+def _subsets(contacts: Sequence[int]) -> list[tuple[int, ...]]:
+    return [s for size in range(len(contacts) + 1) for s in combinations(contacts, size)]
 
 
-def _differs(V: np.ndarray, q: np.ndarray, own: list[int], w: np.ndarray, scale: np.ndarray, moves: float) -> bool:
-    """Return whether exactly the contacts `own` could be loaded, with accelerations other than w (r,).
+@dataclass(frozen=True)
+class _Solutions:
+    """Solutions of a contact problem with known slip directions.
 
-    V (r, r) and q (r,) are the accelerations per unit force and without forces; `moves` times `scale` is their
-    accuracy.
+    Attributes
+    ----------
+    W, F : (r, r) accelerations per unit force along each row, and those by the sliding friction of each contact per
+        unit load
+    q : (r,) accelerations without these forces
+    closed : rows of the closed contacts
+    grips : friction elements, each with the unit direction of its slip, or None if it sticks
+    compliance : (r,) relative compliances of the rows
+    scale : (r,) characteristic accelerations of the rows
+    moves : accuracy of accelerations divided by `scale`
+    w : (r,) accelerations of the known solution
     """
-    n = np.zeros(len(q))
-    if own:
-        n[own] = np.linalg.lstsq(V[np.ix_(own, own)], -q[own], rcond=DEPENDENT)[0]
-    accelerations = V @ n + q
-    holds = (np.abs(accelerations[own]) <= moves * scale[own]).all()
-    pushes = (n >= -AGREES * np.abs(n).max(initial=0.0)).all()
-    return bool(
-        holds and pushes and (accelerations >= -moves * scale).all()
-        and (np.abs(accelerations - w) > 10.0 * moves * scale).any()
-    )  # fmt: skip
+
+    W: np.ndarray
+    F: np.ndarray
+    q: np.ndarray
+    closed: list[int]
+    grips: list[tuple[Grip, np.ndarray | None]]
+    compliance: np.ndarray
+    scale: np.ndarray
+    moves: float
+    w: np.ndarray
+
+    def _sticking(self, loaded: Sequence[int]) -> list[Grip]:
+        """Return the friction that sticks while the contacts `loaded` are loaded: in these contacts and in joints."""
+        grips = [grip for grip, e in self.grips if e is None and grip.static > 0]
+        return [grip for grip in grips if grip.contact is None or grip.contact in loaded]
+
+    def _limit(self, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return 1 + G (h, h) and z0 (h,) for the h constrained rows `held`."""
+        soft = np.sqrt(self.compliance[held])
+        S = self.W[np.ix_(held, held)] / soft[:, None] / soft
+        sizes, vectors = np.linalg.eigh(S)
+        vectors = (vectors / soft[:, None])[:, sizes > DEPENDENT * sizes[-1]]
+        R = (vectors / sizes[-vectors.shape[1] :]) @ vectors.T
+        return np.eye(len(held)) + R @ self.F[np.ix_(held, held)], -R @ self.q[held]
+
+    def _held(self, loaded: Sequence[int]) -> list[int]:
+        return [*loaded, *(row for g in self._sticking(loaded) for row in g.rows if self.W[row, row] > 0)]
+
+    def sign(self, loaded: Sequence[int]) -> float:
+        """Return the sign of the determinant for the contacts `loaded`."""
+        held = self._held(loaded)
+        return float(np.linalg.slogdet(self._limit(held)[0])[0]) if held else 1.0
+
+    def reverses(self, loaded: Sequence[int]) -> bool:
+        """Return whether exactly the contacts `loaded` could be loaded, without a positive determinant.
+
+        Accelerations must differ from the known ones. Friction that slides has its direction; all other friction of
+        these contacts, and of joints, sticks.
+        """
+        held = self._held(loaded)
+        system, rest = self._limit(held)
+        if np.linalg.slogdet(system)[0] > 0:
+            return False
+        z = np.linalg.lstsq(system, rest, rcond=DEPENDENT)[0]
+        w = ((self.W + self.F)[:, held] @ z + self.q) / self.scale
+        if np.abs(w[held]).max() > self.moves or (w[self.closed] < -self.moves).any():
+            return False
+        if (np.abs(w - self.w / self.scale)[self.closed] <= 10.0 * self.moves).all() or not self._opposes(loaded, w):
+            return False
+        return self._inside(held, z, loaded)
+
+    def _opposes(self, loaded: Sequence[int], w: np.ndarray) -> bool:
+        """Return whether friction that begins to slide is opposite to its slip at accelerations w over `scale`."""
+        begins = [(g, e) for g, e in self.grips if e is not None and g.moving is None and g.contact in loaded]
+        return all(float(w[grip.rows] @ e) >= -self.moves for grip, e in begins)
+
+    def _inside(self, held: list[int], z: np.ndarray, loaded: Sequence[int]) -> bool:
+        """Return whether forces with the effect of z along the rows `held` exist inside the friction cones."""
+        sticking = [grip for grip in self._sticking(loaded) if grip.contact is not None]
+        cones = [*((c, []) for c in loaded), *((grip.contact, grip.rows) for grip in sticking)]
+        rows = [*dict.fromkeys([*held, *self.closed])]
+        A = (self.W + self.F)[np.ix_(rows, held)] / self.scale[rows, None] / self.scale[held]
+        _, sizes, right = np.linalg.svd(A, full_matrices=True)
+        ways = right[int((sizes > DEPENDENT * sizes[0]).sum()) :].T / self.scale[held, None]
+        count, free, place = len(cones), ways.shape[1], {row: k for k, row in enumerate(held)}
+        loads, basis = np.zeros(LOADS * count), np.zeros((LOADS * count, free))
+        for k, (contact, rubs) in enumerate(cones):
+            for n, row in enumerate((contact, *rubs)):
+                if row in place:
+                    loads[LOADS * k + n], basis[LOADS * k + n] = z[place[row]], ways[place[row]]
+        inverse = np.array([0.0] * len(loaded) + [1 / grip.static for grip in sticking])
+        largest, scratch = np.abs(loads).max(), np.zeros(scratch_of(count, free))
+        return bool(most_room(loads, basis.ravel(), count, free, inverse, scratch) >= -AGREES * largest)

@@ -171,7 +171,8 @@ class Frictional:
         touching[: rows.contacts] = ~parting
         q[touching & (np.abs(q) <= ROUND_OFF * largest)] = 0.0
         modes = coulomb(rows.W, q, range(rows.contacts), rows.grips, NOISE * largest, rows.compliance)
-        if modes is None or not has_one_solution(rows.W, q, range(rows.contacts), rows.grips, modes):
+        problem = rows.W, q, range(rows.contacts), rows.grips
+        if modes is None or not has_one_solution(*problem, modes, rows.compliance):
             listed = ", ".join(f"{friction}" for friction in rows.frictions)
             what = "no loads satisfy" if modes is None else "no loads, or several, satisfy"
             raise SwitchingError(f"{what} Coulomb's law of friction (Painleve's paradox): {listed}")

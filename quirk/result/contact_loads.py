@@ -212,7 +212,7 @@ class ContactLoads:
         """Return the multipliers of a group at the output index `row`, and whether they are inside the friction cones.
 
         The multipliers are those of the gaps and slip components of the group; `opening` contains the force directions
-        there. The last entries are the changes of the sliding friction forces relative to those computed during the run.
+        there. The last entries are the changes of the sliding friction forces relative to those of the run.
         """
         numbers = [number for contact in group for number in (contact.number, *contact.slips)]
         sliding = [contact for contact in group if contact.slides is not None]

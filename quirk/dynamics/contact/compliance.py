@@ -181,6 +181,8 @@ def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z:
     slips = [float((np.abs(w[grip.rows]) / scale[grip.rows]).max()) > gives for grip in problem.grips]
     # If no friction at its limit slips faster than compliance allows, all of it begins to slide.
     begins = not any(slip and grip.at_limit for grip, slip in zip(problem.grips, slips, strict=True))
+    # Friction that slides elsewhere depends on how the load is shared: friction at its limit then has that force.
+    shares = any(grip.moving is not None for grip in problem.grips)
     for grip, limit, slip in zip(problem.grips, limits, slips, strict=True):
         if grip.moving is not None:
             case.sliding.append(grip.moving)
@@ -189,6 +191,6 @@ def _case(problem: Problem, contacts: Sequence[int], limits: Sequence[float], z:
         force = z[grip.rows]
         size = float(np.linalg.norm(force))
         full = limit < np.inf and N > 0 and size >= limit * N * (1.0 - 1e-9)
-        moves = slip or (grip.at_limit and begins)
+        moves = slip or shares or (grip.at_limit and begins)
         case.sliding.append(-force / size if full and moves and size > 0 else None)
     return case

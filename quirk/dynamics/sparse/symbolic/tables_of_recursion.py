@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -346,4 +346,5 @@ def stored_sums(parents: Sequence[int], jointed: Sequence[bool], n: int) -> np.n
 def new_recursion_arrays(tables: Recursion) -> Recursion:
     """Return a copy of the tables, with new arrays for output of compiled code."""
     written = ("posture", "joints", "articulated", "blocks", "moved")
-    return tables._replace(**{name: aligned(len(getattr(tables, name))) for name in written})
+    arrays: dict[str, Any] = {name: aligned(len(getattr(tables, name))) for name in written}
+    return tables._replace(**arrays)

@@ -50,7 +50,7 @@ def has_one_solution(
     answer = np.eye(len(W))
     if len(held):
         answer[held] -= np.linalg.solve(W[np.ix_(held, held)], W[held])
-    drag, slides = np.zeros((len(W), len(W))), set()
+    drag, slides = np.zeros((len(W), len(W))), set[int]()
     for grip, e in zip(grips, found.sliding, strict=True):
         if e is None:
             continue
@@ -154,12 +154,13 @@ class _Solutions:
     def _inside(self, held: list[int], z: np.ndarray, loaded: Sequence[int]) -> bool:
         """Return whether forces with the effect of z along the rows `held` exist inside the friction cones."""
         sticking = [grip for grip in self._sticking(loaded) if grip.contact is not None]
-        cones = [*((c, []) for c in loaded), *((grip.contact, grip.rows) for grip in sticking)]
+        cones: list[tuple[int | None, list[int]]] = [(c, []) for c in loaded]
+        cones += [(grip.contact, grip.rows) for grip in sticking]
         rows = [*dict.fromkeys([*held, *self.closed])]
         A = (self.W + self.F)[np.ix_(rows, held)] / self.scale[rows, None] / self.scale[held]
         _, sizes, right = np.linalg.svd(A, full_matrices=True)
         ways = right[int((sizes > DEPENDENT * sizes[0]).sum()) :].T / self.scale[held, None]
-        count, free, place = len(cones), ways.shape[1], {row: k for k, row in enumerate(held)}
+        count, free, place = len(cones), ways.shape[1], dict[int | None, int](zip(held, range(len(held)), strict=True))
         loads, basis = np.zeros(LOADS * count), np.zeros((LOADS * count, free))
         for k, (contact, rubs) in enumerate(cones):
             for n, row in enumerate((contact, *rubs)):

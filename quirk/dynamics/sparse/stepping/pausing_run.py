@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from quirk.integrators import Taylor
@@ -62,7 +64,8 @@ class PausingRun(CompiledRun):
                 "comparison_interval": original.comparison_interval,
                 "watch_interval": original.watch_interval,
             }
-            settings = settings._replace(**{name: interval for name, value in used.items() if value < np.inf})
+            changes: dict[str, Any] = {name: interval for name, value in used.items() if value < np.inf}
+            settings = settings._replace(**changes)
         self.settings = settings
 
     def proceed(self, max_steps: int | None = None) -> bool:

@@ -433,3 +433,67 @@ def test_friction_turns_round_with_a_slip_that_an_impact_reverses(kind, scale):
         last = (result["joint"].angle if turns else result["joint"].travel)[-1]
         assert last == pytest.approx(place, abs=1e-9 * unit)
         assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("times", [[0.0, 1.0], [0.5, 1.5]])
+def test_friction_acts_on_a_joint_that_a_driver_moves_from_rest(u, times):
+    """The drive begins and ends without acceleration: no load tells that the joint, which it holds, begins to slip."""
+    mass, rail = slider(u)
+    friction = quirk.JointFriction("friction", rail, coulomb=3.0 * u, static=4.0 * u, sticking=True)
+    drive = quirk.Drive("drive", rail, Motion.rest_to_rest(times, [0.0, u]))
+    moments = np.linspace(*times, 9)[1:-1]
+    result = quirk.simulate(quirk.System([mass, rail, friction, drive]), 2.0, output=[*moments, 2.0])
+    within = np.isin(result.time, moments)
+    assert within.sum() == 7
+    np.testing.assert_allclose(result["friction"].along()[within], -3.0 * u, rtol=1e-12)
+    needed = 2.0 * result["mass"].acceleration[:, 0] + 3.0 * u
+    np.testing.assert_allclose(result["drive"].force()[within, 0], needed[within], rtol=0, atol=1e-9 * u)
+    assert not result["friction"].sticking[within].any() and result["friction"].sticking[-1]
+
+
+def test_friction_acts_each_time_that_a_driver_moves_a_hinge():
+    """Friction by the load of the hinge: back and forth, with rests between."""
+    disk = Body("disk", 1.0, [1.0, 1.0, 2.0])
+    hinge = quirk.Revolute("hinge", GROUND, disk, point=[0, 0, 0], axis="z")
+    friction = quirk.Friction("friction", hinge, 0.2, radius=0.05)
+    drive = quirk.Drive("drive", hinge, Motion.rest_to_rest([0.5, 1.0, 1.5, 2.0, 2.5, 3.0], [0.0, 1, 1, 0, 0, 1]))
+    result = quirk.simulate(quirk.System([disk, hinge, friction, drive], gravity=[5.0, 0, 0]), 3.5, output=0.125)
+    rate = result["hinge"].angle_rate
+    moves = np.abs(rate) > 1e-3
+    assert moves.sum() >= 9
+    torque = 2.0 * result["disk"].angular_acceleration[:, 2] + 0.05 * np.sign(rate)
+    np.testing.assert_allclose(result["drive"].torque()[moves, 2], torque[moves], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0])
+def test_friction_acts_where_its_load_is_due_to_the_driven_motion_alone(u):
+    """A disk on an eccentric hinge without gravity: the hinge carries the centripetal force m r omega^2."""
+    disk = Body("disk", 1.0, np.multiply([1.0, 1.0, 2.0], u**2), position=[0.1 * u, 0, 0])
+    hinge = quirk.Revolute("hinge", GROUND, disk, point=[0, 0, 0], axis="z")
+    friction = quirk.Friction("friction", hinge, 0.2, radius=0.05 * u)
+    drive = quirk.Drive("drive", hinge, Motion.rest_to_rest([0.5, 1.5], [0.0, 2.0]))
+    result = quirk.simulate(quirk.System([disk, hinge, friction, drive]), 2.0, output=[0.75, 1.0, 1.25])
+    load = np.linalg.norm(result["hinge"].force(), axis=1)
+    torque = (2.0 + 0.01) * u**2 * result["disk"].angular_acceleration[:, 2] + 0.2 * 0.05 * u * load
+    within = np.isin(result.time, [0.75, 1.0, 1.25])
+    np.testing.assert_allclose(result["drive"].torque()[within, 2], torque[within], rtol=0, atol=1e-9 * u**2)
+    assert load[within].min() > 0.1 * u
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0])
+def test_friction_acts_on_a_foot_that_a_driver_pulls_over_the_floor(u):
+    cart = Body.box("cart", 2.0, np.array([1.0, 0.4, 0.2]) * u, position=[0, 0, u])
+    foot = Body.box("foot", 1.0, [0.2 * u] * 3, position=[0, 0, 0.1 * u])
+    rail, leg = quirk.Prismatic("rail", GROUND, cart, axis="x"), quirk.Prismatic("leg", cart, foot, axis="z")
+    floor = quirk.Contact("floor", GROUND, foot, on_i=quirk.surface.plane(), on_j=quirk.surface.point([0, 0, -0.1 * u]))
+    friction, drive = (
+        quirk.Friction("friction", floor, 0.3),
+        quirk.Drive("drive", rail, Motion.rest_to_rest([0.5, 1.5], [0, u])),
+    )
+    system = quirk.System([cart, foot, rail, leg, floor, friction, drive], gravity=np.multiply(G, u))
+    result = quirk.simulate(system, 2.0, output=0.125)
+    moves = result["cart"].velocity[:, 0] > 1e-3 * u
+    assert moves.sum() >= 7
+    needed = 3.0 * result["cart"].acceleration[:, 0] + 0.3 * 9.81 * u
+    np.testing.assert_allclose(result["drive"].force()[moves, 0], needed[moves], rtol=0, atol=1e-9 * u)

@@ -174,3 +174,23 @@ class SlipAhead(SlipComponent):
     def shown(self, t: Any, i: Place, j: Place) -> Any:
         """Return the slip times its direction, plus the offset, m/s."""
         return self.direction * super().shown(t, i, j) + self.offset
+
+
+class SlipBelow(SlipComponent):
+    """Event function of friction whose slip is prescribed by drivers: positive while the slip is small.
+
+    Its value is limit - |slip|^2/limit, m/s.
+    """
+
+    parameters = ("radii", "limit")
+
+    def __init__(self, friction: StickSlip, side: int, limit: float) -> None:
+        self.limit = limit
+        super().__init__(friction, 0, side)
+
+    limit: float
+
+    def shown(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the limit minus the squared slip over the limit, m/s."""
+        slips = [one.rate for one in self.slip(t, i, j, list(self.radii))]
+        return self.limit - sum(slip * slip for slip in slips) / self.limit

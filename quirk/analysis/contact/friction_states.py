@@ -23,7 +23,7 @@ from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.events.names import Patch, Reading, Shared
 from quirk.forces.friction import Friction
 from quirk.forces.joint_friction import JointFriction
-from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipComponent, StickSlip, sticking_elements
+from quirk.forces.stick_slip import CONSTANT, SlipAhead, SlipBelow, SlipComponent, StickSlip, sticking_elements
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -51,6 +51,7 @@ class SlidingContact:
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
+    creep : slip, m/s, at which sticking friction begins to slide if drivers prescribe its slip; otherwise None
     value : coordinate, rad or m, at which a joint with constant friction sticks; None if only its rate is held
     heading : (d,) unit vector of slip at the last evaluation
     """
@@ -62,6 +63,7 @@ class SlidingContact:
     cone: Shared | Patch | None = None
     load: tuple[tuple[str, int, float], ...] = ()
     slack: float | None = None
+    creep: float | None = None
     value: float | None = None
     heading: tuple[float, ...] = field(default=(), compare=False)
 
@@ -124,11 +126,11 @@ class Frictions:
             found = found.with_others({friction.name: acting})
         return found
 
-    def guards(self, rubbing: Mapping[str, SlidingContact]) -> list[EventFunction]:
+    def guards(self, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]) -> list[EventFunction]:
         """Return the event functions of all friction elements in the states `rubbing`.
 
-        These functions detect the end of slip, the limit of static friction, and states beyond which there is no unique
-        solution.
+        These functions detect the end of slip, the limit of static friction, slip that drivers begin, and states beyond
+        which there is no unique solution. `parts` gives the touched part of each bounded surface, by name of contact.
         """
         found, slides = [], False
         for friction in self.all:
@@ -137,6 +139,9 @@ class Frictions:
                 continue
             quantity: Reading | SlipAhead
             if rub.held is not None:
+                if rub.creep:
+                    below = SlipBelow(friction.on_part(parts.get(friction.on.name, 0)), rub.side, rub.creep)
+                    found.append(EventFunction((friction.name, 0, "creep"), f"{friction}", below, -1, True, True))
                 if rub.cone is None:
                     continue
                 quantity, what = rub.cone, "cone"

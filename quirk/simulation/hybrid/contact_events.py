@@ -119,7 +119,7 @@ class Contacts:
                 far = Gap(touch.constraint, touch.number, -2.0 * slack)
                 functions.append(EventFunction((*touch.key, "apart"), title, far, 1, True))
         functions += border_guards(self._system, resting.parts)
-        functions += self._frictions.guards(resting.rubbing)
+        functions += self._frictions.guards(resting.rubbing, resting.parts)
         return [*functions, *self._flanks.guards(base, resting.sides), *self._ropes.guards(base, resting.ropes)]
 
     def check_watched(self, guards: Iterable[EventFunction], resting: ContactState) -> None:

@@ -86,7 +86,8 @@ def slow_slip(moment: Moment, y: np.ndarray, rows: FrictionRows) -> float:
     fall = np.abs(accelerations).max(initial=0.0)
     for grip in rows.grips:
         if isinstance(grip.load, ConstantLoad):
-            fall = max(fall, grip.coefficient * grip.load.value * np.diag(rows.W)[grip.rows].max())
+            response = np.diag(rows.W)[grip.rows].max() or rows.free[grip.rows].max()
+            fall = max(fall, grip.coefficient * grip.load.value * response)
     by_fall = REST * np.sqrt(max(fall, np.linalg.norm(model.gravity)) * model.length)
     return float(max(by_fall, ROUND_OFF * fastest(model, y) / FLOOR))
 

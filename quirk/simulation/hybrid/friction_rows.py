@@ -41,7 +41,8 @@ class FrictionRows:
     numbers : indices of the rows among all gaps and slip components of the system
     contacts : number of gaps, which come first
     opening : values, rates and force directions of the rows
-    W : (r, r) jumps of the rates of rows due to unit impulses along the rows
+    W : (r, r) jumps of the rates of rows due to unit impulses along the rows; zero for rows that constraints block
+    free : (r,) jumps of the rates of rows due to unit impulses along them, for bodies without constraints
     grips : friction elements in terms of these rows
     frictions : the corresponding friction elements of the system
     sides : side of the first surface, +1 or -1, on which the slip components are smooth
@@ -53,6 +54,7 @@ class FrictionRows:
     contacts: int
     opening: Opening
     W: np.ndarray
+    free: np.ndarray
     grips: list[Grip]
     frictions: list[StickSlip]
     sides: list[int]
@@ -96,12 +98,13 @@ class FrictionRowSource:
         W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
         W = 0.5 * (W + W.T)
         # If constraints block a row, its response is round-off.
-        blocked = np.diag(W) <= BLOCKED * _free_response(solver, opening)
+        free = _free_response(solver, opening)
+        blocked = np.diag(W) <= BLOCKED * free
         W[blocked], W[:, blocked] = 0.0, 0.0
         compliance = self._compliance(solver.model.length, numbers, grips, acting)
         units = np.full(len(numbers), solver.model.length)
         units[: len(closed)] = self._units[list(closed)]
-        result = FrictionRows(numbers, len(closed), opening, W, grips, list(acting), sides, compliance, units)
+        result = FrictionRows(numbers, len(closed), opening, W, free, grips, list(acting), sides, compliance, units)
         joints = [k for k, grip in enumerate(grips) if grip.contact is None and grip.load is None]
         if loads and joints:
             response = [impulses(solver, y, multipliers) for _, multipliers in answers]

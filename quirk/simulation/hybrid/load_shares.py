@@ -23,6 +23,9 @@ UNLOADED = 1e-12
 NEAR_LIMIT, NO_WEIGHT = 1e-11, 1e-13
 # Factor on the limits of zero acceleration for friction whose rows depend on other rows.
 STILL = 1e6
+# Slip at which friction begins to slide if drivers prescribe its slip, over the slip that counts as none.
+# It is at least LEAST_CREEP, 1/s, times the length of the system, where nothing accelerates yet.
+CREEP, LEAST_CREEP = 2 * FLOOR, 1e-12
 
 
 class Shares:
@@ -223,6 +226,9 @@ def rubbing_of(
                 rubbing[friction.name] = rub_of(friction, grip, found, k, side, floor, before.get(friction.name), load)
             continue
         kept = tuple(c for c, row in enumerate(grip.rows) if found.rows[row])
+        # Rows without response (exactly 0): drivers and other constraints prescribe their slip, whatever the friction.
+        prescribed = any(rows.W[row, row] == 0.0 for row in grip.rows)
+        creep = max(CREEP * slow[grip.rows].max(), LEAST_CREEP * rows.units[grip.rows].max()) if prescribed else None
         if not loaded:
             if grip.moving is None and (np.abs(found.w[grip.rows]) <= STILL * found.slow[grip.rows]).all():
                 rubbing[friction.name] = SlidingContact((), side=side)
@@ -231,5 +237,7 @@ def rubbing_of(
             # The load of a joint is computed separately: the first row represents it.
             load_row = grip.rows[0] if grip.contact is None else grip.contact
             cone = shares.cone(friction, [load_row, *grip.rows], grip.load) if patch is None else patch or None
-            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone)
+            rubbing[friction.name] = SlidingContact(kept, side=side, cone=cone, creep=creep)
+        elif creep is not None:
+            rubbing[friction.name] = SlidingContact((), side=side, creep=creep)
     return rubbing

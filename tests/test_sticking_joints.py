@@ -497,3 +497,22 @@ def test_friction_acts_on_a_foot_that_a_driver_pulls_over_the_floor(u):
     assert moves.sum() >= 7
     needed = 3.0 * result["cart"].acceleration[:, 0] + 0.3 * 9.81 * u
     np.testing.assert_allclose(result["drive"].force()[moves, 0], needed[moves], rtol=0, atol=1e-9 * u)
+
+
+def test_sensitivities_pass_the_instant_at_which_a_driver_begins_slip():
+    """The base moves by -m/(M + m) of the travel of the driven mass, whatever its friction."""
+
+    def moved(m):
+        base = Body("base", 5.0, [1.0, 1.0, 1.0])
+        mass = Body("mass", m, [1.0, 1.0, 1.0])
+        rail, track = quirk.Prismatic("rail", GROUND, base, axis="x"), quirk.Prismatic("track", base, mass, axis="x")
+        friction = quirk.JointFriction("friction", track, coulomb=3.0, sticking=True)
+        drive = quirk.Drive("drive", track, Motion.rest_to_rest([0.5, 1.0], [0.0, 1.0]))
+        return quirk.System([base, mass, rail, track, friction, drive])
+
+    keys = ("mass", "mass"), ("friction", "coulomb")
+    result = quirk.simulate(moved(2.0), 1.5, output=[1.5], sensitivities=keys)
+    assert [event.name for event in result.events][:1] == ["friction"]
+    np.testing.assert_allclose(result["base"].position[-1, 0], -2.0 / 7.0, atol=1e-9)
+    by_mass, by_friction = (result.sensitivity[key]["base"].position[-1, 0] for key in keys)
+    np.testing.assert_allclose([by_mass, by_friction], [-5.0 / 49.0, 0.0], atol=1e-7)

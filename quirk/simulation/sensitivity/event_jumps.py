@@ -25,6 +25,7 @@ from quirk.dynamics.sparse.variation.variation import Varied
 from quirk.errors import InputError
 from quirk.events.names import Reading
 from quirk.events.quantity import Gap, Quantity
+from quirk.forces.stick_slip import SlipBelow
 from quirk.system.system import System
 
 from ..hybrid.step_history import Stretch
@@ -210,6 +211,9 @@ class Jump:
                     "differentiated: let the event depend on positions, of a body or by a function"
                 )
             return of_element
+        if isinstance(quantity, SlipBelow):
+            terms, moved = derivatives.coordinate_terms(quantity, rows_of(derivatives.point, quantity), 0, {})
+            return terms[1], moved[0]
         assert isinstance(quantity, Quantity | Gap)
         seeds, numbers = self._of_gap(quantity) if isinstance(quantity, Gap) else ({}, np.zeros((0, 0)))
         terms, moved = derivatives.coordinate_terms(quantity, rows_of(derivatives.point, quantity), 0, seeds)

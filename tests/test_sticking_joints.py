@@ -48,6 +48,24 @@ def test_a_joint_holds_for_a_long_time(kind):
     assert abs(result["friction"].along()[-1]) == pytest.approx(needed[coordinate], rel=1e-12)
 
 
+@pytest.mark.parametrize("viscous", [0.0, 1.0])
+def test_friction_without_a_limit_never_sticks(viscous):
+    """A sweep of the limit to zero ends with the result of a joint without dry friction."""
+    door = Body.box("door", 2.0, size=[0.3, 0.3, 0.3])
+    hinge = quirk.Revolute("hinge", GROUND, door, point=[0, 0, 0], axis="z")
+    motor = quirk.JointTorque("motor", hinge, Motion.polynomial([0, 0.5]))
+    free = quirk.simulate(
+        quirk.System([door, hinge, motor, quirk.JointFriction("rub", hinge, viscous=viscous)]), 1.0, output=0.5
+    )
+    for limit in (0.2, 0.0):
+        rub = quirk.JointFriction("rub", hinge, viscous=viscous, coulomb=limit, sticking=True)
+        result = quirk.simulate(quirk.System([door, hinge, motor, rub]), 1.0, output=0.5)
+        assert result["rub"].sticking.any() == result["rub"].sticking[0] == (limit > 0)
+        assert result["rub"].slip.shape == (len(result.time), 1)
+    np.testing.assert_allclose(result["hinge"].angle, free["hinge"].angle, rtol=1e-12)
+    np.testing.assert_allclose(result["rub"].along(), free["rub"].along(), rtol=1e-12)
+
+
 @pytest.mark.parametrize("angle", "xyz")
 def test_each_angle_of_a_joint_with_three_sticks(angle):
     """Friction about all three angles of a ball joint holds an arm; that about one alone lets the others move."""

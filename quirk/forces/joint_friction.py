@@ -92,7 +92,9 @@ class JointFriction(OfJoint, StickSlip):
         self.static = self.coulomb if static is None else validate.non_negative(owner, "static", static)
         if self.static < self.coulomb:
             raise InputError(f"{owner}: static must be at least coulomb, {self.coulomb:g}; got {self.static:g}")
-        self.sticks = validate.flag(owner, "sticking", sticking) and self.static > 0
+        self.switches = validate.flag(owner, "sticking", sticking)
+        # Friction without a limit never sticks.
+        self.sticks = self.switches and self.static > 0
         if sticking and creep is not None:
             raise InputError(f"{owner}: creep has no effect on friction that sticks: leave out creep or sticking")
         unit = "rad/s" if rotates else "m/s"

@@ -332,6 +332,9 @@ class JointFrictionView(FrictionView):
 
     of: JointFriction
 
+    def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
+        return super()._sticks_in(segment, contacts) if self.of.sticks else np.zeros(len(segment.time), dtype=bool)
+
     def _slip_in(self, exerted: Exerted) -> np.ndarray:
         return exerted.coordinates[:, :, 1]
 
@@ -352,7 +355,7 @@ class JointFrictionView(FrictionView):
 
 def view_of_force(result: Result, force: ForceElement) -> ForceView:
     """Return the view of a force element."""
-    if isinstance(force, JointFriction) and force.sticks:
+    if isinstance(force, JointFriction) and force.switches:
         return JointFrictionView(result, force)
     return FrictionView(result, force) if isinstance(force, Friction) else ForceView(result, force)
 

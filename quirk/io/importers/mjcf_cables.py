@@ -1,62 +1,31 @@
-"""Cables in MJCF files: chains of bodies with ball joints, with the elasticity of MuJoCo's former cable plugin.
+"""Cables in MJCF files: chains of bodies with ball joints.
 
 MuJoCo before version 4 expands <composite type="cable"> to a chain of n - 1 bodies between n vertices, with the x axis
-of each body along its edge. Here the chain is written into the file before MuJoCo reads it. The plugin applies a torque
-K (w0 - w) / L between neighbors, where w is the rotation vector from one body to the next, w0 its value in the file, L
-the length of the first body, and K = diag(G J, E I_y, E I_z) with the moduli G (`twist`) and E (`bend`).
-
-A bushing of the same stiffness replaces it. Its torque is conservative. The torque of the plugin is not, if neighbors
-rotate about several axes; the two differ by terms of second order in the rotation.
+of each body along its edge. Here the chain is written into the file before MuJoCo reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
 from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from quirk.bodies import rotation
-from quirk.forces import Bushing
 
-from .bodies import Bodies
-from .description import DescriptionNames
-from .markup import Element
+from .markup import Element, shortened
+from .mjcf_cable_elasticity import Cable
+from .mjcf_cable_form import CURVES, curve, orientations
+from .mjcf_cable_markup import UNCHANGED, check_attributes
 
 PLUGIN = "mujoco.elasticity.cable"
 INITIAL = ("ball", "free", "none")
-CURVES = ("0", "s", "cos(s)", "sin(s)")
 # Most vertices of a cable: MuJoCo reads elements that are nested up to 500 deep.
 MOST_VERTICES = 400
-# Edges count as parallel if the sine of the angle between them is below this.
-PARALLEL = 1e-14
-
-
-@dataclass(frozen=True)
-class Cable:
-    """Torsional and bending elasticity of a cable between neighboring bodies.
-
-    Attributes
-    ----------
-    links : names of the n - 1 bodies, n being the number of vertices
-    stiffness : (n - 2, 3) rotational stiffness about x, y and z between neighbors, N m/rad
-    rest : (n - 2, 3) unloaded rotation vector from each body to the next, rad
-    """
-
-    links: list[str]
-    stiffness: np.ndarray
-    rest: np.ndarray
-
-    def couplings(self, bodies: Bodies, names: DescriptionNames) -> Iterator[Bushing]:
-        """Yield a bushing for each pair of neighboring bodies."""
-        for (one, two), stiffness, rest in zip(pairwise(self.links), self.stiffness, self.rest, strict=True):
-            (body_i, i), (body_j, j) = bodies.place(one), bodies.place(two)
-            yield Bushing(
-                names.part(two, "elasticity"), body_i, body_j, frame_i=i.frame, frame_j=j.frame,
-                stiffness=[0, 0, 0, *stiffness], preload=[0, 0, 0, *(stiffness * rest)],
-            )  # fmt: skip
+# Largest deviation of the length of a quaternion from 1.
+NOT_UNIT = 1e-3
+KEYS = ("twist", "bend", "flat", "vmax")
 
 
 def expand_cables(root: Element) -> tuple[bool, list[Cable]]:
@@ -119,12 +88,14 @@ class _Chain:
         for child in composite.children:
             if child.tag not in ("joint", "geom", "site", "plugin", "skin"):
                 raise child.error(f"a cable cannot have a <{child.tag}>; remove it")
-        self._vertices = self._positions()
-        edges = np.diff(self._vertices, axis=0)
+        check_attributes(composite)
+        self._vertices, turn = self._positions()
+        self._start = composite.vector("offset", 3, [0.0] * 3) + turn @ self._vertices[0]
+        edges = np.diff(self._vertices, axis=0) @ turn.T
         self._lengths = np.linalg.norm(edges, axis=1)
         if not (self._lengths > 0).all():
             raise composite.error("neighboring vertices of a cable must differ")
-        self._turns = _orientations(edges / self._lengths[:, None])
+        self._turns = orientations(edges / self._lengths[:, None])
         numbers = [str(k) for k in range(len(edges))]
         numbers[-1], numbers[0] = "last", "first"
         self._numbers = numbers
@@ -135,33 +106,50 @@ class _Chain:
         self._section = self._section_moments()
         self.cable = self._elasticity(instances)
 
-    def _positions(self) -> np.ndarray:
-        """Return the vertices (n, 3), m, in the frame of the cable."""
-        of, counts = self._of, [int(word) for word in (self._of.get("count") or "1").split() if word.isdigit()]
+    def _positions(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the vertices (n, 3), m, and the matrix (3, 3) that turns them; listed vertices are not turned."""
+        of, count = self._of, self._count()
         if of.get("vertex") is not None:
-            written = len(of.attributes["vertex"].split())
-            vertices = of.vector("vertex", max(written - written % 3, 3)).reshape(-1, 3)
-            if counts[:1] not in ([], [1]):
+            if count > 1:
                 raise of.error("a cable has either a count or a list of vertices; remove one of them")
+            words = len(of.attributes["vertex"].split())
+            vertices, turn = of.vector("vertex", max(words - words % 3, 3)).reshape(-1, 3), np.eye(3)
         else:
-            count = counts[0] if counts else 1
-            words, size = (of.get("curve") or "").split(), np.zeros(3)
-            if not 1 <= len(words) <= 3 or any(word not in CURVES for word in words):
-                raise of.error(f'curve must be up to three of {", ".join(CURVES)}; got "{of.get("curve") or ""}"')
-            given = (of.get("size") or "1").split()
-            size[: len(given)] = of.vector("size", min(len(given), 3), [1.0])
-            s = np.linspace(0.0, 1.0, count) if count > 1 else np.zeros(1)
-            phase = np.pi * s * size[2]
-            kinds = {
-                "0": 0.0 * s,
-                "s": size[0] * s,
-                "cos(s)": size[1] * np.cos(phase),
-                "sin(s)": size[1] * np.sin(phase),
-            }
-            vertices = np.column_stack([kinds[word] for word in [*words, "0", "0"][:3]])
+            vertices, turn = self._curve(count), self._turn()
         if not 2 <= len(vertices) <= MOST_VERTICES:
             raise of.error(f"a cable must have 2 to {MOST_VERTICES} vertices; got {len(vertices)}")
-        return vertices
+        return vertices, turn
+
+    def _count(self) -> int:
+        """Return the number of vertices of a curve, which is 1 if none is given."""
+        text = self._of.get("count")
+        words = ["1"] if text is None else text.split()
+        numbers = [int(word) if re.fullmatch(r"\+?[0-9]{1,9}", word) else 0 for word in words]
+        if not 1 <= len(words) <= 3 or min(numbers) < 1 or any(number != 1 for number in numbers[1:]):
+            raise self._of.error(
+                f'the attribute count="..." must be N or N 1 1, N being the number of vertices; got {shortened(text)!r}'
+            )
+        return numbers[0]
+
+    def _curve(self, count: int) -> np.ndarray:
+        """Return the vertices (count, 3) of a curve, m."""
+        of, size = self._of, np.zeros(3)
+        words = (of.get("curve") or "").split()
+        if not 1 <= len(words) <= 3 or any(word not in CURVES for word in words):
+            raise of.error(f'curve must be up to three of {", ".join(CURVES)}; got "{of.get("curve") or ""}"')
+        given = (of.get("size") or "1").split()
+        size[: len(given)] = of.vector("size", min(len(given), 3), [1.0])
+        return curve(words, size, count)
+
+    def _turn(self) -> np.ndarray:
+        """Return the matrix (3, 3) of the quaternion of a cable."""
+        turn = self._of.vector("quat", 4, [1.0, 0.0, 0.0, 0.0])
+        length = float(np.linalg.norm(turn))
+        if abs(length - 1.0) > NOT_UNIT:
+            raise self._of.error(
+                f'the attribute quat="..." of a cable must have length 1, or the cable is stretched; got {length:g}'
+            )
+        return rotation.matrix(turn)
 
     def _section_moments(self) -> np.ndarray:
         """Return the torsion constant and the second moments of area about y and z of the cross section (3,), m^4."""
@@ -188,7 +176,13 @@ class _Chain:
         if plugin.get("plugin") not in (None, PLUGIN) or (name is not None and name not in instances):
             raise plugin.error(f'a cable can only have the plugin "{PLUGIN}", or an instance of it')
         configs = (plugin if name is None else instances[name]).all("config")
-        values = {config.attribute("key"): config for config in configs}
+        values: dict[str, Element] = {}
+        for config in configs:
+            key = config.attribute("key")
+            check_attributes(config)
+            if key not in KEYS or key in values:
+                raise config.error(f'the attribute key="..." must be one of {", ".join(KEYS)}, each once; got {key!r}')
+            values[key] = config
         G, E = (values[key].number("value") if key in values else 0.0 for key in ("twist", "bend"))
         if min(G, E) < 0:
             raise plugin.error("twist and bend must not be negative, Pa")
@@ -220,12 +214,8 @@ class _Chain:
     def _body(self, k: int) -> Element:
         """Return the <body> element of body k."""
         last = len(self._lengths) - 1
-        if k == 0:
-            turn = self._of.vector("quat", 4, [1.0, 0.0, 0.0, 0.0])
-            turn = turn / np.linalg.norm(turn)
-            place = self._of.vector("offset", 3, [0.0] * 3) + rotation.matrix(turn) @ self._vertices[0]
-            turn = rotation.multiply(turn, self._turns[0])
-        else:
+        place, turn = self._start, self._turns[0]
+        if k > 0:
             place, turn = np.array([self._lengths[k - 1], 0.0, 0.0]), self._relative(k)
         body = self._element("body", {"name": self._name("B_", k), "pos": _words(place), "quat": _words(turn)})
         if k > 0 or self._initial != "none":
@@ -236,7 +226,7 @@ class _Chain:
                 site = self._of.one("site")
                 given = {} if site is None else dict(site.attributes)
                 at = {"name": self._prefix + name, "pos": _words([x, 0.0, 0.0])}
-                body.children.append(self._element("site", given | at))
+                body.children.append(self._element("site", UNCHANGED["site"] | given | at))
         return body
 
     def _joint(self, k: int) -> Element:
@@ -245,51 +235,29 @@ class _Chain:
             raise joint.error('a joint of a cable must have kind="main"')
         if k == 0 and self._initial == "free":
             return self._element("freejoint", {"name": name})
-        given = {} if joint is None else {key: value for key, value in joint.attributes.items() if key != "kind"}
-        return self._element("joint", given | {"type": "ball", "name": name})
+        dropped = ("kind", "solreffix", "solimpfix")
+        given = {} if joint is None else {key: value for key, value in joint.attributes.items() if key not in dropped}
+        return self._element("joint", UNCHANGED["joint"] | given | {"type": "ball", "name": name})
 
     def _geom_of(self, k: int) -> Element:
-        length, given = float(self._lengths[k]), dict(self._geom.attributes)
-        given["name"] = f"{self._prefix}G{k}"
-        if given["type"] == "box":
-            given |= {
-                "pos": _words([0.5 * length, 0.0, 0.0]),
-                "size": _words([0.5 * length, *self._geom.vector("size", 3)[1:]]),
-            }
-        else:
-            given["fromto"] = _words([0.0, 0.0, 0.0, length, 0.0, 0.0])
-        return self._element("geom", given)
+        length, given, box = float(self._lengths[k]), dict(self._geom.attributes), self._geom.get("type") == "box"
+        size = self._geom.vector("size", len(given["size"].split()))
+        given["name"], given["pos"] = f"{self._prefix}G{k}", _words([0.5 * length, 0.0, 0.0])
+        given["size"] = _words([0.5 * length, *size[1:]] if box else [size[0], 0.5 * length])
+        given["zaxis"] = "0 0 1" if box else "1 0 0"
+        if "mass" not in given:
+            given["mass"] = repr(self._geom.number("density", 1000.0) * self._volume(length, size))
+        return self._element("geom", UNCHANGED["geom"] | given)
+
+    def _volume(self, length: float, size: np.ndarray) -> float:
+        """Return the volume of a body of given length, m^3; `size` is that of the cable's geom."""
+        if self._geom.get("type") == "box":
+            return float(4.0 * length * size[1] * size[2])
+        ends = 4.0 / 3.0 * size[0] if self._geom.get("type") == "capsule" else 0.0
+        return float(np.pi * size[0] ** 2 * (length + ends))
 
     def _element(self, tag: str, attributes: dict[str, str]) -> Element:
         return Element(self._of.file, tag, attributes, self._of.line, None)
-
-
-def _orientations(tangents: np.ndarray) -> list[np.ndarray]:
-    """Return unit quaternions (4,) of bodies whose x axes are along the unit tangents (k, 3).
-
-    The y axis of the first body is in the plane of the first two edges, and is transported along the curve without
-    twist. If the two edges are parallel, the orientation of each body depends on its tangent only.
-    """
-    binormal = np.cross(tangents[0], tangents[1]) if len(tangents) > 1 else np.zeros(3)
-    if np.linalg.norm(binormal) <= PARALLEL:
-        return [_along(tangent) for tangent in tangents]
-    normal = np.cross(binormal / np.linalg.norm(binormal), tangents[0])
-    found = []
-    for before, tangent in zip([tangents[0], *tangents], tangents, strict=False):
-        axis = np.cross(before, tangent)
-        sine = float(np.linalg.norm(axis))
-        if sine > PARALLEL:
-            angle = np.arctan2(sine, before @ tangent)
-            normal = rotation.matrix(rotation.exp(angle / sine * axis)) @ normal
-        found.append(rotation.from_matrix(np.column_stack([tangent, normal, np.cross(tangent, normal)])))
-    return found
-
-
-def _along(tangent: np.ndarray) -> np.ndarray:
-    """Return the unit quaternion (4,) of a frame whose x axis is along a unit vector."""
-    x, y, z = tangent
-    q = np.array([1.0 + x, 0.0, -z, y]) if x > 0 else np.array([y, z, 0.0, 1.0 - x])
-    return q / np.linalg.norm(q)
 
 
 def _words(numbers: object) -> str:

@@ -16,6 +16,7 @@ from quirk.dynamics.model.energy import gravity_energy, kinetic_energy
 from quirk.errors import InputError
 from quirk.events.names import Reading, named
 from quirk.events.quantity import Gap, Quantity
+from quirk.forces.element import ForceElement
 from quirk.forces.stick_slip import StickSlip
 from quirk.system.system import System
 
@@ -106,11 +107,11 @@ def quantities(owner: str, argument: str, system: System, names: Iterable[Any]) 
     return found
 
 
-def rows_of(point: Point, element: Quantity | Gap) -> tuple[int, ...]:
+def rows_of(point: Point, element: ForceElement) -> tuple[int, ...]:
     """Return the indices of the bodies on which an element depends.
 
-    `element` is a coordinate or a gap, and `point` the operating point with the model. The ground has the index n, the
-    number of bodies.
+    `element` is a coordinate, a gap or a force element, and `point` the operating point with the model. The ground has
+    the index n, the number of bodies.
     """
     names = point.model.body_names
     return tuple(names.index(b.name) if b.name in names else len(names) for b in element.bodies)

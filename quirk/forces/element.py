@@ -37,14 +37,13 @@ class ForceElement(Immutable):
     these methods, whose loads are added:
 
     * ``potential(t, *frames)`` returns an energy, J. The loads are its exact negative gradient with respect to the
-    poses. * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such coordinates. ``along(t, x,
-    rate)`` returns the
-      force or torque along each coordinate, positive if it increases x. ``stored(t, x)`` returns an energy (J) whose
-      negative derivatives with respect to x are the loads along the coordinates. Both methods receive angles with all
-      turns counted.
+      poses.
+    * ``coordinate(t, *frames)`` returns a length or an angle x, or a list of such coordinates. ``along(t, x, rate)``
+      returns the force or torque along each coordinate, positive if it increases x. ``stored(t, x)`` returns an energy
+      (J) whose negative derivatives with respect to x are the loads along the coordinates. Both methods receive angles
+      with all turns counted.
     * ``load(t, *frames)`` returns a force and a torque for each frame, at its origin and in inertial axes; 0 stands for
-    a
-      zero vector.
+      a zero vector.
 
     If there is no method `coordinate`, ``shown(t, *frames)`` may return the quantities named in `coordinates` for
     plots.

@@ -21,6 +21,7 @@ from ..functions import degrees
 from ..util import validate
 from ..util.construction import remembered
 from ..util.suggestion import nearest_names, quoted, suggestion
+from .dimension import Dimension
 from .quantity import Gap, Quantity
 
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -36,6 +37,17 @@ OF_JOINTS = {
     "travel_rate": ("travel", True),
     "distance": ("distance", False),
 }
+# Dimensions of the attributes of bodies and joints that are not lengths.
+NO_LENGTHS = {
+    "angle": Dimension.ANGLE,
+    "rotation": Dimension.ANGLE,
+    "velocity": Dimension.SPEED,
+    "speed": Dimension.SPEED,
+    "spin": Dimension.ANGULAR_SPEED,
+    "angular_velocity": Dimension.ANGULAR_SPEED,
+    "angular_speed": Dimension.ANGULAR_SPEED,
+}
+RATES = {Dimension.LENGTH: Dimension.SPEED, Dimension.ANGLE: Dimension.ANGULAR_SPEED}
 LOADS = ("force", "torque")
 ENERGIES = ("kinetic", "potential", "total")
 
@@ -132,6 +144,12 @@ class Read:
         found = found if self.axis is None else found[self.axis]
         return found.rate if self.rate and isinstance(found, Jet) else found
 
+    @property
+    def dimension(self) -> Dimension:
+        """Dimension of the attribute or its rate."""
+        dimension = NO_LENGTHS.get(self.what, Dimension.LENGTH)
+        return RATES[dimension] if self.rate else dimension
+
 
 @dataclass(frozen=True)
 class Apart:
@@ -150,6 +168,11 @@ class Apart:
         """Return the distance between the two points, m, at time t (s); `state` is a `StateView`."""
         one, two = (state[name].point(point) for name, point in zip(self.names, self.points, strict=True))
         return ((two - one) @ (two - one)).sqrt()
+
+    @property
+    def dimension(self) -> Dimension:
+        """Dimension of the distance."""
+        return Dimension.LENGTH
 
 
 def clock(t: Any, state: Any) -> Any:

@@ -24,6 +24,7 @@ from ..forces.state_function import texts_in
 from ..forces.state_view import Plain, StateView, TracedView
 from ..functions.user_function import of_floats
 from ..jit.scalar import is_traced
+from .dimension import Dimension
 
 # function(t, state), with the state as a `StateView`
 Function = Callable[[Any, Any], Any]
@@ -131,6 +132,11 @@ class Quantity(ForceElement):
         return not self.written_by_user
 
     @property
+    def dimension(self) -> Dimension:
+        """Dimension of the value; unknown for user-defined functions."""
+        return Dimension.UNKNOWN if self.written_by_user else getattr(self.function, "dimension", Dimension.UNKNOWN)
+
+    @property
     def sources(self) -> list[Any]:
         """User-defined functions whose code determines the value: one or none."""
         return [self.function] if self.written_by_user else []
@@ -231,6 +237,13 @@ class Gap(ForceElement):
     def built_in(self) -> bool:
         """Whether the gap function is part of QuIRK, in contrast to user-defined functions."""
         return self.of_source is None
+
+    @property
+    def dimension(self) -> Dimension:
+        """Dimension of the gap; unknown for user-defined functions."""
+        if self.of_source is not None:
+            return Dimension.UNKNOWN
+        return Dimension.ANGLE if self.turning else Dimension.LENGTH
 
     @property
     def sources(self) -> list[Any]:

@@ -110,7 +110,7 @@ def of_restart_point(point: RestartPoint, system: System, events: Sequence[Event
 
 def restart_point_of(table: Mapping[str, Any], system: System, events: Sequence[Event]) -> RestartPoint:
     """Return a restart point from the JSON data of `of_restart_point`."""
-    sides = {_key(key): (float(side), int(crossed), float(scale)) for key, side, crossed, scale in table["sides"]}
+    sides = {_key(key): _four(numbers) for key, *numbers in table["sides"]}
     h, grid, asked, *judged = table["pace"]  # earlier versions wrote three values
     return RestartPoint(
         float(table["t"]),
@@ -129,6 +129,12 @@ def statistics_of(table: Mapping[str, Any]) -> Statistics:
     found.in_python = {who: (int(calls), float(spent)) for who, (calls, spent) in found.in_python.items()}
     found.methods = [(float(t), str(name)) for t, name in found.methods]
     return found
+
+
+def _four(numbers: Sequence[float]) -> tuple[float, float, float, float]:
+    """Return the sign, rate and scales of an event function; earlier versions wrote no natural scale."""
+    side, rate, scale, *natural = map(float, numbers)
+    return side, rate, scale, natural[0] if natural else 0.0
 
 
 def _key(key: Any) -> Any:

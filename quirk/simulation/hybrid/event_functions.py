@@ -15,6 +15,8 @@ from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.stepping.watched_quantities import EventFunction
 from quirk.errors import InputError
 from quirk.events import Event, Sampled
+from quirk.events.dimension import Dimension
+from quirk.events.names import Reading
 from quirk.events.quantity import Quantity
 from quirk.forces.place import Place
 from quirk.forces.state_view import Noting, StateView
@@ -27,16 +29,15 @@ def guards_of(system: System, events: Sequence[Event], every: bool = False) -> l
     Integration steps end at events with an action; if `every`, they end at all events.
     """
     parts = {part.name: part for part in system}
-    return [
-        EventFunction(
-            event.name,
-            f"{event}",
-            event.quantity(parts, _probe(system, event)),
-            event.direction,
-            every or bool(event.actions),
+
+    def guard(event: Event) -> EventFunction:
+        quantity, acts = event.quantity(parts, _probe(system, event)), every or bool(event.actions)
+        dimension = Dimension.UNKNOWN if isinstance(quantity, Reading) else quantity.dimension
+        return EventFunction(
+            event.name, f"{event}", quantity, event.direction, acts, dimension=dimension, level=event.level
         )
-        for event in events
-    ]
+
+    return [guard(event) for event in events]
 
 
 def called_beside(system: System, events: Sequence[Event]) -> list[Callable[..., Any]]:

@@ -11,25 +11,39 @@ from quirk.jit.compilation import kernel
 from quirk.jit.simd import at
 
 from .event_functions import WatchedTables
-from .run_state import Settings
+from .event_scales import scale_at_rest
+from .run_state import RunState, Settings
 
 # Distance from zero, over its change in the step, beyond which a function cannot cross in the step.
 FAR = 4.0
 # Crossings by less than this fraction of the largest magnitude of a function are round-off.
 NOISE = 1e-14
+# Crossings by less than this fraction of the positions or velocities of a system are round-off: twice the residual that
+# projections leave, see `kernels.project`.
+ROUND_OFF = 4e-15
 # Deviation of a function within a step from its interpolant, over its largest magnitude, beyond which the step is
 # sampled.
 UNRESOLVED = 0.25
 
 
 @kernel
-def noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the magnitude below which values of event function e are insignificant.
+def relative_noise(settings: Settings, watched: WatchedTables, e: int) -> float:
+    """Return the magnitude below which values of event function e are negligible compared with its largest value.
 
     Smaller values are due to round-off or to the drift of constraints.
     """
     drifts = settings.interval <= 0 and (settings.alpha > 0.0 or settings.beta > 0.0)
     return (max(NOISE, settings.rtol) if drifts else NOISE) * watched.scale[e]
+
+
+@kernel
+def noise(settings: Settings, run: RunState, e: int) -> float:
+    """Return the magnitude below which values of event function e are insignificant.
+
+    It includes the round-off of the positions or velocities of the system, which is all that is left of a quantity
+    that constraints or friction hold at its level.
+    """
+    return max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
 
 
 @kernel
@@ -104,18 +118,19 @@ def sign(x: float) -> float:
 
 
 @kernel
-def suspicious(settings: Settings, watched: WatchedTables, e: int, h: float) -> bool:
+def suspicious(settings: Settings, run: RunState, e: int, h: float) -> bool:
     """Return whether event function e may cross zero in the current step of size h."""
+    watched, least = run.watched, noise(settings, run, e)
     side = watched.side[e]
     g0, gm, g1 = at(watched.start, 2 * e), at(watched.middle, 2 * e), at(watched.end, 2 * e)
     if side == 0.0:
-        watched.side[e] = sign(g1) if abs(g1) > noise(settings, watched, e) else 0.0
+        watched.side[e] = sign(g1) if abs(g1) > least else 0.0
         return False
-    if min(side * gm, side * g1) < -noise(settings, watched, e):
+    if min(side * gm, side * g1) < -least:
         return True
-    if (gm == 0.0 or g1 == 0.0) and side * g0 > noise(settings, watched, e):
+    if (gm == 0.0 or g1 == 0.0) and side * g0 > least:
         return True
-    if max(abs(g0), abs(gm), abs(g1)) <= noise(settings, watched, e):
+    if max(abs(g0), abs(gm), abs(g1)) <= least:
         return False
     r0, rm, r1 = at(watched.start, 2 * e + 1), at(watched.middle, 2 * e + 1), at(watched.end, 2 * e + 1)
     if math.isnan(rm):

@@ -61,6 +61,9 @@ class WatchedTables(NamedTuple):
     side, side_at_start : (Q,) current sign of each function, 1 or -1, or 0 if it has not left zero; and its sign at the
         start of the step
     scale : (Q,) largest magnitude of the function so far
+    dimension : (Q,) `Dimension` of the function
+    natural_scale : (Q,) largest magnitude so far of the positions or velocities in the system that have this dimension,
+        at least that of the level of the event; 0 if the dimension is unknown
     change : (Q,) magnitude of the change in the previous step
     turning : indices of the functions that count full turns
     built_in : (Q,) whether the function varies no faster than the motion of bodies
@@ -80,6 +83,8 @@ class WatchedTables(NamedTuple):
     side: np.ndarray
     side_at_start: np.ndarray
     scale: np.ndarray
+    dimension: np.ndarray
+    natural_scale: np.ndarray
     change: np.ndarray
     turning: np.ndarray
     built_in: np.ndarray

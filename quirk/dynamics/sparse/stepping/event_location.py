@@ -17,9 +17,10 @@ from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
-from .crossing_tests import UNRESOLVED, far_from_zero, noise, suspicious
+from .crossing_tests import UNRESOLVED, far_from_zero, noise, relative_noise, suspicious
 from .event_functions import AT_ZERO, MOST_SAMPLES, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
 from .event_roots import next_crossing, project_watched_state
+from .event_scales import update_scales
 from .event_sides import record_crossing
 from .method_kernels import between, estimate, parts
 from .run_state import RunState, Settings, StepOutcome, StepPosition
@@ -134,10 +135,11 @@ def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) 
     g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
     open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
     # A function that is held at zero also has a rate, of round-off.
-    moves = -side * rate * (clock.t_new - clock.t) > noise(settings, watched, e)
+    moves = -side * rate * (clock.t_new - clock.t) > noise(settings, run, e)
     open_to = open_to and ((last and moves) or (watched.acts[e] != 0 and run.counts.retaken > 0))
-    about = side * rate < 0.0 and side * g + side * rate * ABOUT * tolerance <= noise(settings, watched, e)
-    near = side * g <= noise(settings, watched, e) or clock.t_new - clock.t <= ABOUT * tolerance
+    negligible = relative_noise(settings, watched, e)
+    about = side * rate < 0.0 and side * g + side * rate * ABOUT * tolerance <= negligible
+    near = side * g <= negligible or clock.t_new - clock.t <= ABOUT * tolerance
     near = near or run.counts.missed >= MOST_MISSED
     about = about or (run.counts.retaken > 0 and run.counts.capped == e and near)
     return open_to and about
@@ -195,7 +197,7 @@ def must_be_sampled(
     any_may = any_may or (near_zero and (long_step or not resolved(mechanism, stepper, settings, run, h)))
     for e in range(watched.side.shape[0]):
         # Without a short cut, since `suspicious` also notes the sign of a function that has left zero.
-        may = near_zero and suspicious(settings, watched, e, h)
+        may = near_zero and suspicious(settings, run, e, h)
         any_may = any_may or may
     return any_may
 
@@ -212,16 +214,15 @@ def sample_count(settings: Settings, h: float, may: bool) -> int:
 
 
 @kernel
-def start_next_step(watched: WatchedTables, t: float) -> None:
-    """Copy the values of event functions at the end of the step, at time t (s), to the start of the next step."""
-    count = watched.side.shape[0]
-    set_turn_reference(watched, t, watched.end)
+def start_next_step(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
+    """Copy the values of event functions at the end of the step to the start of the next step."""
+    watched, count = run.watched, run.watched.side.shape[0]
+    set_turn_reference(watched, run.clock.t_new, watched.end)
     for e in range(count):
         watched.change[e] = abs(at(watched.end, 2 * e) - at(watched.start, 2 * e))
     for o in range(2 * count):
         put(watched.start, o, at(watched.end, o))
-    for e in range(count):
-        watched.scale[e] = max(watched.scale[e], abs(at(watched.end, 2 * e)))
+    update_scales(mechanism, settings, run, run.y_new)
 
 
 @kernel
@@ -262,7 +263,7 @@ def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, ru
         values(mechanism, watched, clock.t_new, run.y_new, alpha, beta, watched.end)
         # States within the step must be bit-identical with those of a run without events.
         counts.position = StepPosition.TAKEN
-    start_next_step(watched, clock.t_new)
+    start_next_step(mechanism, settings, run)
     counts.missed = counts.missed + 1 if counts.retaken > 0 and reason != StepOutcome.EVENT else 0
     clock.cap, counts.retaken = math.inf, 0
     return reason

@@ -109,7 +109,7 @@ def minimum_crossing(
     The function is minimized, or maximized for negative `side`, by the golden-section method.
     """
     b = a + GOLDEN * (c - a)
-    gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run.watched, e)
+    gb, below = side * sampled(mechanism, stepper, settings, run, e, b), -noise(settings, run, e)
     for _ in range(DESCENTS):
         if gb < below:
             return b
@@ -136,7 +136,7 @@ def next_crossing(
 ) -> float:
     """Return the first time (s) after `since` at which event function e no longer has the sign `side`, or infinity."""
     watched, clock = run.watched, run.clock
-    h, size, least = clock.t_new - clock.t, 2 * watched.side.shape[0], -noise(settings, watched, e)
+    h, size, least = clock.t_new - clock.t, 2 * watched.side.shape[0], -noise(settings, run, e)
     samples = run.counts.samples
     for m in range(1, samples + 1):
         b = clock.t + h * m / samples if m < samples else clock.t_new

@@ -8,6 +8,7 @@ from quirk.jit.simd import at, put
 from ..kernels.mechanism import Mechanism
 from .crossing_tests import noise, sign
 from .event_functions import BY_A_JUMP, NOTED, TOTAL, WAY, WHEN, WHICH, energy, set_turn_reference, values
+from .event_scales import update_scales
 from .run_state import RunState, Settings, StepOutcome
 
 # Fraction of the duration of a run in which a function that starts at zero counts as not moving.
@@ -46,23 +47,23 @@ def determine_signs(mechanism: Mechanism, settings: Settings, run: RunState) -> 
     if not values(mechanism, watched, clock.t, run.y, settings.alpha, settings.beta, watched.start):
         return StepOutcome.UNDEFINED
     set_turn_reference(watched, clock.t, watched.start)
+    update_scales(mechanism, settings, run, run.y)
     for e in range(watched.side.shape[0]):
         g, rate, before = at(watched.start, 2 * e), at(watched.start, 2 * e + 1), watched.side[e]
-        watched.scale[e] = max(watched.scale[e], abs(g))
         if watched.positive[e] != 0:
             watched.side[e] = 1.0
             continue
-        still = abs(g) <= noise(settings, watched, e)  # the rate may be unknown, NaN
+        still = abs(g) <= noise(settings, run, e)  # the rate may be unknown, NaN
         still = still or abs(g) <= abs(rate) * AT_ONCE * (clock.requested - settings.start)
         speed, watched.at_speed[e] = watched.at_speed[e], 0.0
         own = speed > 0.0
         if still or (own and abs(g) <= AT_ZERO_STILL * watched.scale[e]):
             # The rate of a quantity that is held constant, such as the gap of a closed contact, is round-off and is
             # ignored.
-            moves = abs(rate) * (clock.requested - settings.start) > noise(settings, watched, e)
+            moves = abs(rate) * (clock.requested - settings.start) > noise(settings, run, e)
             if moves and abs(rate) > HELD * speed:
                 watched.side[e] = sign(rate)
-            elif own and abs(g) > 0.5 * noise(settings, watched, e):  # so that round-off keeps its sign
+            elif own and abs(g) > 0.5 * noise(settings, run, e):  # so that round-off keeps its sign
                 watched.side[e] = sign(g)
             else:
                 watched.side[e] = before

@@ -13,6 +13,7 @@ import numpy as np
 from quirk.dynamics.model.auxiliary_states import Carried
 from quirk.dynamics.model.model import Model
 from quirk.errors import InputError
+from quirk.events.dimension import Dimension
 from quirk.events.names import Reading
 from quirk.forces import ForceElement
 from quirk.jit.simd import aligned
@@ -22,8 +23,9 @@ from ..solver.solver import Solver
 from ..symbolic.tables_of_readings import flat_readings
 from .event_functions import MOST_SAMPLES, NOTED, ROOM, WAY, WHEN, WHICH, WatchedTables
 
-# For event functions by key: sign, rate at a crossing that has just happened, and largest magnitude so far.
-Sides = Mapping[Hashable, tuple[float, float, float]]
+# For event functions by key: sign, rate at a crossing that has just happened, largest magnitude so far, and natural
+# scale.
+Sides = Mapping[Hashable, tuple[float, float, float, float]]
 
 
 # Crossings of one quantity at times that differ by less than this number of units in the last place are one crossing:
@@ -44,6 +46,8 @@ class EventFunction:
     acts : whether the event has an action, so that a step must end at the event
     positive : whether its value is assumed positive, up to round-off, at the start of a run and after jumps of the
         state
+    dimension : dimension of the value, if its round-off is that of the positions or velocities of the system
+    level : level of the event, subtracted from the value
     """
 
     key: Hashable
@@ -52,6 +56,8 @@ class EventFunction:
     direction: int
     acts: bool
     positive: bool = False
+    dimension: Dimension = Dimension.UNKNOWN
+    level: float = 0.0
 
 
 def varies_fast(quantity: ForceElement | Reading) -> bool:
@@ -91,6 +97,8 @@ class EventMonitor:
             side=np.zeros(count),
             side_at_start=np.zeros(count),
             scale=np.zeros(count),
+            dimension=np.array([guard.dimension for guard in self.guards], dtype=np.int64),
+            natural_scale=np.zeros(count),
             change=np.full(count, np.inf),
             turning=np.array([e for e, one in enumerate(quantities) if one.turning], dtype=np.int64),
             start=np.zeros(2 * count),
@@ -109,10 +117,11 @@ class EventMonitor:
         """Signs, rates and magnitudes of all event functions, by key.
 
         The entry of a function consists of its sign, the magnitude of its rate if it crosses zero at the current time,
-        and its largest magnitude so far.
+        its largest magnitude so far and its natural scale.
         """
         table = self.table
-        known = zip(table.side.tolist(), table.at_speed.tolist(), table.scale.tolist(), strict=True)
+        arrays = table.side, table.at_speed, table.scale, table.natural_scale
+        known = zip(*(array.tolist() for array in arrays), strict=True)
         return {guard.key: one for guard, one in zip(self.guards, known, strict=True)}
 
     def take(self, sides: Sides) -> None:
@@ -120,8 +129,11 @@ class EventMonitor:
 
         The signs of functions that are not in `sides` are unknown.
         """
+        table = self.table
         for e, guard in enumerate(self.guards):
-            self.table.side[e], self.table.at_speed[e], self.table.scale[e] = sides.get(guard.key, (0.0, 0.0, 0.0))
+            table.side[e], table.at_speed[e], table.scale[e], natural = sides.get(guard.key, (0.0, 0.0, 0.0, 0.0))
+            known = guard.dimension != Dimension.UNKNOWN
+            table.natural_scale[e] = max(natural, abs(guard.level)) if known else 0.0
 
     def trouble(self, t: float, since: float | None = None) -> Exception | None:
         """Return the exception for an event function that is NaN at time t (s), or None.

@@ -1,0 +1,55 @@
+"""Magnitudes of event functions and of the positions and velocities from which they are computed.
+
+Round-off is proportional to these magnitudes. A named position or velocity that is zero at rest has no magnitude of its
+own; its natural scale is that of the whole system.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quirk.events.dimension import Dimension
+from quirk.jit.compilation import kernel
+from quirk.jit.simd import at
+
+from ..kernels.bodies import largest_distance, speed
+from ..kernels.mechanism import Mechanism
+from .run_state import RunState, Settings
+
+
+@kernel
+def unit(dimension: int, length: float, rate: float) -> float:
+    """Return the magnitude of a `Dimension` for a length (m) and an angular velocity (1/s); 0 if it is unknown."""
+    if dimension == Dimension.LENGTH:
+        return length
+    if dimension == Dimension.ANGLE:
+        return 1.0
+    if dimension == Dimension.SPEED:
+        return length * rate
+    return rate if dimension == Dimension.ANGULAR_SPEED else 0.0
+
+
+@kernel
+def scale_at_rest(settings: Settings, run: RunState, e: int) -> float:
+    """Return the natural scale of event function e, also for a system at rest; 0 if its dimension is unknown.
+
+    A velocity that moves bodies by less than the round-off of positions in the duration of a run is round-off, so that
+    velocities have at least the scale of one characteristic length in this duration.
+    """
+    duration = run.clock.requested - settings.start
+    least = unit(run.watched.dimension[e], settings.length, 1.0 / duration if duration > 0.0 else 0.0)
+    return max(run.watched.natural_scale[e], least)
+
+
+@kernel
+def update_scales(mechanism: Mechanism, settings: Settings, run: RunState, y: np.ndarray) -> None:
+    """Update the largest magnitudes of all event functions at state y, from their values in `run.watched.start`."""
+    watched, length = run.watched, settings.length
+    distance, rate = largest_distance(mechanism.constants, y), speed(mechanism.constants, y, length)
+    for e in range(watched.side.shape[0]):
+        watched.scale[e] = max(watched.scale[e], abs(at(watched.start, 2 * e)))
+        natural = unit(watched.dimension[e], length, rate)
+        if watched.dimension[e] == Dimension.LENGTH or watched.dimension[e] == Dimension.ANGLE:
+            # Round-off of positions turns bodies whose joints are at about the characteristic length.
+            natural *= 1.0 + distance / length
+        watched.natural_scale[e] = max(watched.natural_scale[e], natural)

@@ -43,7 +43,7 @@ SLOW = 0.05
 # Estimate of the rate of contraction after renewal of the rows: CURVATURE times the displacement since then, in rad or
 # lengths of the system, over the smallest pivot, at least LEFT due to round-off. CURVATURE bounds the second
 # derivatives of rows; the largest found in ten mechanisms was 2.
-CURVATURE, LEFT = 10.0, 1e-8
+CURVATURE, LEFT = 100.0, 1e-8
 
 # Steps below this that no longer decrease are round-off, amplified by nearly dependent rows.
 STAGNANT = 1e-8

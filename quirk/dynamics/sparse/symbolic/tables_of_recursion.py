@@ -56,6 +56,8 @@ from .placed_joint import PlacedJoint
 # Rotations that turn z to x, y and z, as exact quaternions, and half a turn about x.
 TO_AXES = np.array([[0.5, 0.5, 0.5, 0.5], [0.5, -0.5, -0.5, -0.5], [1.0, 0.0, 0.0, 0.0]])
 HALF_TURN = np.array([0.0, 1.0, 0.0, 0.0])
+# Components of unit vectors closer than this to 0 or 1 differ from them by round-off.
+NEAR_AXIS = 1e-15
 
 # Numbers in `Recursion.blocks` for joints of each kind.
 BLOCKS = np.zeros(7, dtype=np.int64)
@@ -162,12 +164,18 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
     for side in (1, 0):
         across = np.cross(first_row[:, 1 - side], second_row[:, 1 - side])
         across /= np.maximum(np.linalg.norm(across, axis=1), 0.5)[:, None]
-        # An axis along a coordinate axis becomes exact.
-        near = np.abs(across - np.round(across)).max(axis=1, initial=0.0) < 1e-15
-        across[near] = np.round(across[near])
         same = (first_row[:, side] == second_row[:, side]).all(axis=1)
         axes[same, side], axes[same, 1 - side] = first_row[same, side], across[same]
     return axes
+
+
+def _exact(axes: np.ndarray) -> np.ndarray:
+    """Return unit vectors (..., 3), those along a coordinate axis to round-off exactly.
+
+    A body that slides far along a coordinate axis then has no round-off across it.
+    """
+    near = np.abs(axes - np.round(axes)).max(axis=-1, keepdims=True, initial=0.0) < NEAR_AXIS
+    return np.where(near, np.round(axes), axes)
 
 
 def _slide_along(t: PrimitiveTable, axes: np.ndarray, first: np.ndarray) -> bool:
@@ -248,7 +256,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
     else:
         lanes = slots.lanes
-    n = len(chain.body)
+    chain, n = chain._replace(axis=_exact(chain.axis), cross=_exact(chain.cross)), len(chain.body)
     slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL)), chain.kind == UNIVERSAL
     welded = np.isin(chain.kind, (WELD, SLIDER))
     hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL))

@@ -107,8 +107,8 @@ def test_internal_variables_between_outputs():
 
 def test_drift_is_not_taken_away():
     system = random_system(np.random.default_rng(4), bodies=3, loops=0)
-    result = quirk.simulate(system, 0.5, method="RK4", step=0.01, output=0.02, stabilization=None)
-    assert result.residual.position[-1] > 1e-8
+    result = quirk.simulate(system, 0.5, method="RK4", step=0.02, output=0.02, stabilization=None)
+    assert result.residual.position[-2] > 1e-7
     joint = system.constraints[-1].name
     near, at = result.residual.position, result.at([0.491]).residual.position
     assert near[-2] * 0.5 < at[0] < 2 * near[-1], joint

@@ -157,8 +157,8 @@ def flows(rope: ElasticRope, now: Strained) -> list[Any]:
 def _with_winding(rope: ElasticRope, now: Strained, stretch: Sequence[Any], extension: Sequence[Any]) -> list[Any]:
     """Return the strain rates of the sections, 1/s, including rope that is wound onto drums at the ends.
 
-    `extension` holds the rates without winding, 1/s, and `stretch` the derivatives of the strains with respect to minus
-    the unstretched lengths, 1/m.
+    `extension` holds the strain rates without winding, 1/s. `stretch` holds the increase of each strain per meter by
+    which its section becomes shorter unstretched, 1/m.
     """
     total = list(extension)
     for end, (winds, sign) in enumerate(zip(rope.sections.winds, (-1.0, 1.0), strict=True)):

@@ -244,7 +244,7 @@ class _Instant:
         return rate < -STILL * self._fastest * self.rope.stiffness / self._shortest
 
     def _below(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the amounts (N) by which the friction margins ahead and back at a stop may be negative.
+        """Return how far (N) below zero the friction margins ahead and back at a stop may fall without an event.
 
         `now` are the values and rates of the rope's coordinates.
         """

@@ -288,3 +288,30 @@ def test_friction_at_its_limit_keeps_its_force_while_other_contacts_slide():
     result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.2, output=0.01)
     assert len(result.events) < 40, result.events
     assert np.abs(result.power.balance).max() < 1e-9 * result.energy.kinetic.max()
+
+
+def test_edges_slide_that_stick_in_one_position_only():
+    """Three boxes tip, each on its front edge: their faces stay on each other, so that edges part at second order."""
+    side, floor = 0.2, 0.83
+    boxes, parts = row([1.5, 1.0, 0.5], side, floor, 0.137)
+    push = Force("push", boxes[0], [Motion.sinusoid(33.0, 2.86), 0, 0], point=[0, 0, 0.35 * side])
+    result = quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.3, output=0.002)
+    tips = result.events.time[0]
+    assert len(result.events) < 6, result.events
+    assert np.abs(result.power.balance).max() < 1e-8 * result.energy.kinetic.max()
+    assert outside_cones(result).max() < 1e-8
+    for name in ("rub 12", "rub 13", "rub 22", "rub 23"):
+        contact, slip = result.system[name].on, result[name].slip
+        speed, normal = np.linalg.norm(slip, axis=1), result[contact.name].force(frame="i")[:, 2]
+        slides = speed > 1e-6
+        assert slides.sum() > 15 and result.time[slides][0] < tips + 0.02, name
+        drag = -floor * (normal / np.maximum(speed, 1e-12))[slides, None] * slip[slides]
+        np.testing.assert_allclose(result[name].force()[slides, :2], drag, atol=1e-9, err_msg=name)
+
+
+def test_slip_that_friction_stops_at_once_is_warned_of():
+    """Two gripping corners of a box that tips about the line through them are held at first order only."""
+    boxes, parts = row([1.0, 1.3], 0.2, 0.3, 0.2, [(-1, -1), (1, 1)])
+    push = Force("push", boxes[0], [Motion.polynomial([0, 60.0]), 0, 0], point=[0, 0, 0.09])
+    with pytest.warns(quirk.ContactLoadWarning, match=r'Friction "grip 01": from t = .* s on it may slip without'):
+        quirk.simulate(quirk.System([*parts, push], gravity=[0, 0, -G]), 0.137, output=0.05)

@@ -534,3 +534,36 @@ def test_sensitivities_pass_the_instant_at_which_a_driver_begins_slip():
     np.testing.assert_allclose(result["base"].position[-1, 0], -2.0 / 7.0, atol=1e-9)
     by_mass, by_friction = (result.sensitivity[key]["base"].position[-1, 0] for key in keys)
     np.testing.assert_allclose([by_mass, by_friction], [-5.0 / 49.0, 0.0], atol=1e-7)
+
+
+@pytest.mark.parametrize("u", [1e-3, 1.0])
+@pytest.mark.parametrize(("to_cart", "to_ground"), [(1.0, 3.0), (3.0, 1.0)])
+def test_a_part_that_sticks_to_the_ground_and_to_a_driven_part(to_cart, to_ground, u):
+    """At rest one of both rows is redundant: the weaker friction slides, each time the driver begins to move."""
+    cart, rail = slider(u)
+    part = Body.box("part", 1.0, [0.1 * u] * 3, position=[0, 0, 0.5 * u])
+    bed = quirk.Prismatic("bed", GROUND, part, axis="x")
+    sleeve = quirk.Cylindrical("sleeve", cart, part, point=[0, 0, 0.5 * u], axis="x")
+    motion = Motion.rest_to_rest([0.5, 1.0, 1.5, 2.0], [0.0, 0.5 * u, 0.5 * u, 0.0])
+    frictions = [
+        quirk.JointFriction("to cart", sleeve, coulomb=to_cart * u, coordinate="translation", sticking=True),
+        quirk.JointFriction("to ground", bed, coulomb=to_ground * u, sticking=True),
+    ]
+    system = quirk.System([cart, part, rail, bed, sleeve, quirk.Drive("drive", rail, motion), *frictions])
+    result = quirk.simulate(system, 2.5, output=[0.505, 0.75, 1.505, 1.75])
+    first, moving, second, back = (np.argmin(np.abs(result.time - t)) for t in (0.505, 0.75, 1.505, 1.75))
+    velocity, drive = result["part"].velocity[:, 0], result["drive"].force()[:, 0]
+    if to_cart < to_ground:
+        assert np.abs(velocity).max() < 1e-6 * u
+        inertia, effort = 2.0, to_cart
+    else:
+        # The part sticks to the cart until its acceleration takes what the ground leaves of that friction.
+        both = [first, second]
+        np.testing.assert_allclose(velocity[both], result["mass"].velocity[both, 0], rtol=1e-9)
+        inertia, effort = 3.0, to_ground
+        event = next(event.time for event in result.events if event.name == "to cart")
+        s = 2.0 * (event - 0.5)
+        assert 120 * s - 360 * s**2 + 240 * s**3 == pytest.approx(2.0, rel=1e-6)  # the acceleration of the cart, / u
+    needed = inertia * result["mass"].acceleration[[first, second], 0] + np.array([effort, -effort]) * u
+    np.testing.assert_allclose(drive[[first, second]], needed, rtol=1e-9)
+    np.testing.assert_allclose(drive[[moving, back]], [to_cart * u, -to_cart * u], rtol=1e-9)

@@ -177,7 +177,7 @@ class SlipAhead(SlipComponent):
 
 
 class SlipBelow(SlipComponent):
-    """Event function of friction whose slip is prescribed by drivers: positive while the slip is small.
+    """Event function of friction that sticks without constraint rows of its own: positive while the slip is small.
 
     Its value is limit - |slip|^2/limit, m/s.
     """

@@ -51,9 +51,11 @@ class SlidingContact:
     floor : slip, m/s, below which the direction of the friction force is constant
     side : side of a sphere, +1 or -1, on which slip components are smooth; see `OfSurfaces`
     slack : reverse slip, m/s, at which the bodies come to rest; None if they cannot come to rest
-    creep : slip, m/s, at which sticking friction begins to slide if drivers prescribe its slip; otherwise None
+    creep : while it sticks, the slip, m/s, beyond which it slides, because drivers prescribe the slip or rows are no
+        longer redundant, or 0 if it never does; while it slides, the same if slip began so; otherwise None
     value : coordinate, rad or m, at which a joint with constant friction sticks; None if only its rate is held
     heading : (d,) unit vector of slip at the last evaluation
+    since : time, s, at which sliding began; NaN if it sticks
     """
 
     held: tuple[int, ...] | None
@@ -66,6 +68,7 @@ class SlidingContact:
     creep: float | None = None
     value: float | None = None
     heading: tuple[float, ...] = field(default=(), compare=False)
+    since: float = field(default=np.nan, compare=False)
 
 
 class Frictions:
@@ -129,8 +132,9 @@ class Frictions:
     def guards(self, rubbing: Mapping[str, SlidingContact], parts: Mapping[str, int]) -> list[EventFunction]:
         """Return the event functions of all friction elements in the states `rubbing`.
 
-        These functions detect the end of slip, the limit of static friction, slip that drivers begin, and states beyond
-        which there is no unique solution. `parts` gives the touched part of each bounded surface, by name of contact.
+        These functions detect the end of slip, the limit of static friction, slip that drivers begin or that redundant
+        rows do not prevent, and states beyond which there is no unique solution. `parts` gives the touched part of each
+        bounded surface, by name of contact.
         """
         found, slides = [], False
         for friction in self.all:
@@ -287,4 +291,7 @@ def rub_of(
     slack: float | None = 0.0 if moving else floor
     if not moving and found.driven[k]:
         slack = None
-    return SlidingContact(None, heading, floor, side, slack=slack, heading=heading, load=load)
+    # Slip that begins without an event of its load was not held, as rows were redundant.
+    crept = before is not None and (before.held is None or moving)
+    creep = before.creep if before is not None and crept else None
+    return SlidingContact(None, heading, floor, side, slack=slack, heading=heading, load=load, creep=creep)

@@ -288,7 +288,7 @@ class ImpactSettling:
         if modes.rows.any():
             y = rough.stopped(solver, t, y, rows, modes.rows)
         shares = Shares(rows, modes, weak, [self._touches[c].constraint.name for c in numbers])
-        rubbing = rubbing_of(rows, modes, slow, resting.rubbing, shares)
+        rubbing = rubbing_of(t, rows, modes, slow, resting.rubbing, shares)
         rubbing = self._frictions.at_values(rubbing, resting.rubbing, solver.model.carried.state(y))
         pushing, idle = self._shared_out(numbers, modes, weak)
         loads, returns = self._loads(numbers, modes, weak, shares)

@@ -39,9 +39,10 @@ def test_what_sticks_breaks_away_at_the_first_peak(method):
                 quirk.JointForce("push", rail, quirk.Motion.sinusoid(amplitude, frequency, phase, offset)),
             ]
         )
-        result = quirk.simulate(system, 10.0, output=[10.0], method=method)
         expected = first_beyond(1.0, amplitude, frequency, phase, offset)
-        assert result.events[0].time == pytest.approx(expected, abs=1e-7)
+        run = quirk.Run(system, method=method)
+        run.advance_to(expected + 0.01)  # steps may be longer: a run's steps do not end where it is asked to advance to
+        assert run.events[0].time == pytest.approx(expected, abs=1e-7)
 
 
 def pulse(middle, width, size):

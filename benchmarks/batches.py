@@ -7,7 +7,7 @@ from collections.abc import Callable
 import quirk
 
 from . import models, quirk_side
-from .cases import compare, same
+from .cases import ROBOTS, compare, same
 from .measure import Effort, Task
 from .peers.installed import peer
 from .row import Row
@@ -30,10 +30,11 @@ def rows(small: bool, effort: Effort) -> list[Row]:
     return [*against, single, two]
 
 
-TREES: tuple[tuple[str, Callable[[int], quirk.System], int, float], ...] = (
+TREES: tuple[tuple[str, Callable[[int], quirk.System], int, float | None], ...] = (
     ("ball chain", models.ball_chain, 10, 10.0),
     ("revolute chain", models.revolute_chain, 10, 8.0),
     ("revolute tree", models.revolute_tree, 15, 8.0),
+    *((name, build, n, None) for name, build, n, _ in ROBOTS),
 )
 
 
@@ -41,7 +42,7 @@ def _against_rollout(
     name: str,
     build: Callable[[int], quirk.System],
     n: int,
-    target: float,
+    target: float | None,
     members: int,
     small: bool,
     effort: Effort,

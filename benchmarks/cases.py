@@ -21,6 +21,12 @@ SERIES, CALM = 1e-12, 2.0
 
 Builder = Callable[[int], quirk.System]
 
+# Real robots, each with the number of its hinges, which is given, and the ratio that its steps should reach.
+ROBOTS: tuple[tuple[str, Builder, int, float], ...] = (
+    ("Panda", lambda n: models.panda(), 7, 1.5),
+    ("Baxter", lambda n: models.baxter(), 15, 1.5),
+)
+
 
 def evaluations(small: bool, effort: Effort) -> list[Row]:
     """Compare evaluations of the accelerations of chains with Pinocchio's articulated-body algorithm."""
@@ -76,6 +82,7 @@ def steps(small: bool, effort: Effort) -> list[Row]:
         ("revolute chain", models.revolute_chain, 10, 1.5),
         ("revolute tree", models.revolute_tree, 15, 1.5),
         ("revolute tree", models.revolute_tree, 1000, 1.5),
+        *ROBOTS,
     )
     for name, build, n, target in mechanisms[::2] if small else mechanisms:
         system = build(min(n, 10) if small else n)

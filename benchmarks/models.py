@@ -6,6 +6,9 @@ Random numbers have fixed seeds, so that the mechanisms are reproducible.
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 
 import quirk
@@ -90,6 +93,16 @@ def revolute_tree(n: int) -> quirk.System:
     k = np.arange(n)
     # Axes differ from generation to generation.
     return _hinged((k + 1) // 2 - 1, np.floor(np.log2(k + 1)).astype(int), seed=3)
+
+
+def panda() -> quirk.System:
+    """Return the arm of Franka Emika's Panda, seven hinges, at random angles and rates."""
+    return _robot("panda")
+
+
+def baxter() -> quirk.System:
+    """Return Rethink Robotics' Baxter, a tree of fifteen hinges: two arms and a head, at random angles and rates."""
+    return _robot("baxter")
 
 
 def hub(arms: int, joint: str = "revolute") -> quirk.System:
@@ -177,6 +190,33 @@ def ball_chain10_positions(t: float = 2.0) -> np.ndarray:
     data = references.load("ball_chain10")
     entry = next(e for e in data["reference"] if e["t"] == t)
     return np.array([entry["bodies"][b["name"]]["position"] for b in data["bodies"]])
+
+
+def _robot(name: str) -> quirk.System:
+    """Return a robot of hinges from its table, whose bodies are in the order of the tree."""
+    table = json.loads((Path(__file__).parent / "robots" / f"{name}.json").read_text())["bodies"]
+    rng = np.random.default_rng(5)
+    parent = np.array([row["parent"] for row in table])
+    in_parent, in_body = ([quirk.Frame(**row[key]) for row in table] for key in ("joint_in_parent", "joint_in_body"))
+    axis = np.array([frame.matrix[:, 2] for frame in in_body])
+    zero = [
+        rotation.multiply(i.rotation, rotation.conjugate(j.rotation)) for i, j in zip(in_parent, in_body, strict=True)
+    ]
+    q = orientations(
+        parent, rotation.multiply(np.array(zero), rotation.exp(axis * rng.uniform(-1, 1, (len(table), 1))))
+    )
+    spin = spins(parent, q, axis * rng.uniform(-0.5, 0.5, (len(table), 1)))
+    origins = [np.array([frame.origin for frame in frames]) for frames in (in_parent, in_body)]
+    poses = placed(parent, q, spin, *origins)
+    bodies = [
+        quirk.Body(row["name"], row["mass"], references.tensor(row["inertia"]), **poses.initial(k))
+        for k, row in enumerate(table)
+    ]
+    joints = [
+        quirk.Revolute(f"joint{k}", bodies[p] if p >= 0 else quirk.GROUND, bodies[k], frame_i=i, frame_j=j)
+        for k, (p, i, j) in enumerate(zip(parent, in_parent, in_body, strict=True))
+    ]
+    return quirk.System([*bodies, *joints], gravity=GRAVITY)
 
 
 def _bends(rng: np.random.Generator, n: int) -> np.ndarray:

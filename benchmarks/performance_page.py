@@ -36,7 +36,8 @@ SMALL = """**This is a smoke test: small cases, few repetitions. Its times say n
 STEPS = """An evaluation is that of all accelerations at one state. A step of RK4 is four of them, with QuIRK's also the
 projection onto the constraints, which the others do not have. Chains, trees and hubs are of rods with ball joints or
 hinges in space; the ladder is planar four-bars side by side in hinges in space, with three redundant rows for each; the
-net is of rods joined by ball joints in squares, with loops everywhere."""
+net is of rods joined by ball joints in squares, with loops everywhere. Panda, an arm of seven hinges, and Baxter, two
+arms and a head with fifteen, have the masses and joints of their URDF models in Gepetto/example-robot-data."""
 
 GOAL = """Ten rods joined by ball joints, a chaotic motion that is known to 15 digits, for {t:g} s: the quickest run of
 each engine whose largest error of a position at the end is at most {enough:g} m. The ratio is that of the best runs of

@@ -321,6 +321,35 @@ def test_observed_angles_count_all_turns(options):
     assert ("eight at a time" in batch.summary()) is ("step" in options)
 
 
+@pytest.mark.parametrize("options", [ADAPTIVE, FIXED], ids=["adaptive", "fixed"])
+def test_numbers_of_a_part_and_of_parts_that_refer_to_it(options):
+    """A mass and a spring on its body, and both parts of a frame, differ between members at the same time."""
+
+    def rod(mass=1.0, stiffness=50.0, origin=(0.0, 0, 0), rotation=(1.0, 0, 0, 0)):
+        body = Body("rod", mass, [0.1, 0.2, 0.25], position=[0.5, 0, 0])
+        frame_j = quirk.Frame([-0.5, 0, 0])
+        return quirk.System([
+            body, quirk.Revolute("hinge", GROUND, body, frame_i=quirk.Frame(origin, rotation), frame_j=frame_j),
+            quirk.Spring("spring", GROUND, body, point_i=[0, 1, 0.2], stiffness=stiffness, rest_length=0.3),
+        ], gravity=[3, -9.81, 0])  # fmt: skip
+
+    tilt = 0.5 * np.array([0.1, -0.2, 0.3])
+    numbers = {
+        "mass": [0.5, 1.0, 2.0], "stiffness": [30.0, 50.0, 70.0], "origin": [[0, 0, 0.1], [0.2, 0, 0], [0, 0.3, 0]],
+        "rotation": np.column_stack([np.cos(tilt), np.sin(tilt), 0 * tilt, 0 * tilt]),
+    }  # fmt: skip
+    keys = [("rod", "mass"), ("spring", "stiffness"), ("hinge", "frame_i.origin"), ("hinge", "frame_i.rotation")]
+    batch = Batch(rod(), 3, vary=dict(zip(keys, numbers.values(), strict=True)), threads=1, **options)
+    batch.assemble()
+    starts = [batch.state.member(k, {}, {}) for k in range(3)]
+    batch.advance(0.3)
+    for k, start in enumerate(starts):
+        single = rod(**{name: values[k] for name, values in numbers.items()})
+        last = final(single, 0.3, initial_state=start, **options)
+        for name in ("position", "orientation", "velocity", "angular_velocity"):
+            np.testing.assert_allclose(getattr(batch.state, name)[k], getattr(last, name), rtol=0, atol=1e-12)
+
+
 def test_observations_of_members_with_other_joints():
     """The frames of a joint differ between members."""
     tilt = np.array([[1, 0, 0, 0], [np.cos(0.1), 0, 0, np.sin(0.1)]])

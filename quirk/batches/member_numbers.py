@@ -47,14 +47,15 @@ def member_numbers(
     """
     numbers = MemberNumbers.repeated(system.model, plan, solver.applied.table.inputs, count)
     call_nothing(numbers.inputs, elements_of(solver))
-    others = []
+    filled = True
     for one in varied:
         if not one.part:
             numbers.gravity[:] = one.values
-        elif not one.of_state and not _try_fill(system, solver, one, numbers):
-            others.append(one)
-    for k in range(count if others else 0):
-        changes = changes_of(others, k)
+        elif not one.of_state:
+            filled &= _try_fill(system, solver, one, numbers)
+    for k in range(0 if filled else count):
+        # All changes, since parts that are constructed again replace what has been filled in.
+        changes = changes_of(varied, k)
         maker = MemberMaker(system, changes)
         # Constraints on a body depend only on its pose, which does not change.
         if any(isinstance(system[name], Constraint) for name in changes):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,7 +133,7 @@ def _value_of(part: Any, parameter: str) -> np.ndarray:
     raise InputError(f"{OWNER}: vary: {part} has no numeric argument {parameter!r}; {hint}")
 
 
-def changes_of(varied: list[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
+def changes_of(varied: Sequence[VariedNumber], k: int) -> dict[str, dict[str, Any]]:
     """Return the changed arguments of member k, by name of the part.
 
     `varied` holds the parameters that differ between members.
@@ -212,14 +212,14 @@ class MemberMaker:
         left_out: tuple[str, ...] = ()
         for parameter, value in changes.items():
             name, _, number = parameter.partition(".")
-            held = getattr(part, name, None)
+            held = new.get(name, getattr(part, name, None))
             if number and isinstance(held, Frame):
                 parts = {"origin": held.origin, "rotation": held.rotation, number: value}
                 new[name], left_out = Frame(**parts), PLACES
                 other = "frame_j" if name == "frame_i" else "frame_i"
                 new.setdefault(other, getattr(part, other))
             elif number:
-                new[name] = remade(new.get(name, held), {number: value})
+                new[name] = remade(held, {number: value})
             else:
                 new[name] = value
         reads = part.reads if isinstance(part, ForceElement) else ()

@@ -72,7 +72,7 @@ from .records import (
     LaneTables,
     LaneWork,
 )
-from .recursion_inertias import articulate_links
+from .recursion_elimination import articulate_links
 from .recursion_loads import load_links, take_loads
 from .recursion_motions import follow_links
 from .recursion_projection import lock_links, move_links
@@ -243,7 +243,7 @@ def evaluate_in_lanes(
         loaded = forces.entries.shape[0] > 0
         if loaded:
             take_loads(tables.links, links, work.kin, work.load)
-        articulate_links(tables.links, links, work.kin, work.load, work.sums, work.links, loaded)
+        articulate_links(tables.links, links, y, work.kin, work.load, work.sums, work.links, loaded)
         follow_links(
             tables.links, constants[8 * GRAVITY :], y, work.kin, work.links, work.motion, ydot, weights, row,
             work.slopes, h, first, after,

@@ -1,4 +1,4 @@
-"""Forests of hinges, ball joints and welds in SIMD lanes: tables, constants and layout for the recursion over joints.
+"""Forests of joints in SIMD lanes: tables, constants and layout for the recursion over joints.
 
 A link is a body with the joint to its parent, the next body toward the root; bodies without a parent are free. The
 joint point of a link is the point of this joint; for a free body it is the center of mass. Links are stored from the
@@ -25,24 +25,29 @@ KIND, BODY, PARENT, CHILDREN, ADDED_TO, SUM = range(6)
 LINK_ENTRIES = 6
 
 # Constants of each link: mass; center of mass relative to the joint point, body axes; joint point relative to that of
-# the parent, axes of the parent; axis of the hinge or z axis of the weld, body axes; of the inertia about the joint
-# point, J = j 1 + v v^T - u u^T, the middle principal moment j and the vectors u and v, body axes; joint point relative
-# to the center of mass of the parent, and axis of the hinge or z axis of the weld, both in the axes of the parent; x
-# axis of a weld in the axes of body and parent. The part j 1 does not contribute to omega x J omega, but its round-off
-# would make slender bodies spin.
+# the parent, axes of the parent, for a joint that slides without its travel; z axis of the joint, body axes; of the
+# inertia about the joint point, J = j 1 + v v^T - u u^T, the middle principal moment j and the vectors u and v, body
+# axes; joint point relative to the center of mass of the parent, and z axis of the joint, both in the axes of the
+# parent; x axis of a weld or slider in the axes of body and parent. The z axis is the axis of the joint; a universal
+# joint has one axis in the body and another one in the parent. The part j 1 does not contribute to omega x J omega, but
+# its round-off would make slender bodies spin.
 MASS, CENTER, ARM, AXIS, MIDDLE, LESS, MORE, POINT_ON_PARENT, AXIS_ON_PARENT = 0, 1, 4, 7, 10, 11, 14, 17, 20
 CROSS, CROSS_ON_PARENT = 23, 26
 LINK_NUMBERS = 29
 
-# Work of each link, in inertial axes: CENTER and ARM; the relative accelerations, of the joint point and angular, that
-# are due to velocities; the second derivative of CENTER at constant angular velocity. Then for a hinge its axis, the
-# momentum of unit angular velocity about it, the inverse of its inertia, and its acceleration if the parent does not
-# accelerate. For a ball joint or a free body with the articulated inertia (M, H, J) the inverse of J (xx, xy, xz, yy,
-# yz, zz), the rows of H J^-1, and the angular acceleration if the joint point does not accelerate; for a free body also
-# the inverse of M - H J^-1 H^T and the acceleration of its point.
+# Work of each link, in inertial axes: CENTER and the present ARM; the relative accelerations, of the joint point and
+# angular, that are due to velocities; the second derivative of CENTER at constant angular velocity. Then for a freedom
+# its axis, the momentum of unit velocity along or about it, the inverse of its inertia, and its acceleration if the
+# parent does not accelerate. The first freedom is the rotation about the z axis of the joint, or the translation of a
+# slider. The second one, SECOND elements later, is the translation of a cylindrical joint, or the rotation of a
+# universal joint about the projection of the axis in the parent across that in the body. For a ball joint or a free
+# body with the articulated inertia (M, H, J) the inverse of J (xx, xy, xz, yy, yz, zz), the rows of H J^-1, and the
+# angular acceleration if the joint point does not accelerate; for a free body also the inverse of M - H J^-1 H^T and
+# the acceleration of its point.
 FROM_POINT, TO_POINT, SHIFT, TURN, BEND = 0, 3, 6, 9, 12
 DIRECTION, MOMENTUM, COMPLIANCE, ALONE = 15, 18, 24, 25
 INVERSE, GIVEN, ALONE_TURN, INVERSE_OF_SHIFTS, ALONE_SHIFT = 15, 21, 30, 33, 39
+SECOND = 11
 LINK_WORK = 42
 
 # Sum of articulated inertias of children: 21 numbers as in `quirk.dynamics.sparse.kernels.inertia`, force and moment.
@@ -50,16 +55,14 @@ SUM_FORCE, SUM_MOMENT = 21, 24
 SUM_NUMBERS = 27
 
 # Geometry of each link as it is stored for each member, in the axes of body and parent: joint point, relative to their
-# centers of mass; axis of the hinge or z axis of the weld; and x axis of the weld.
+# centers of mass; z axis of the joint; and x axis of a weld or slider.
 LINK_GEOMETRY = 18
 
 
 def suits(solver: Solver) -> bool:
-    """Whether lanes compute accelerations by the recursion of single runs: for hinges, ball joints and welds alone."""
-    laws, recursion = solver.applied.table, solver.recursion
-    if not recursion.entries.size or recursion.travels:
-        return False
-    return not (solver.frictions.element.size or laws.working.size)
+    """Return whether lanes compute the accelerations of a system by the recursion of single runs."""
+    laws = solver.applied.table
+    return bool(solver.recursion.entries.size and not (solver.frictions.element.size or laws.working.size))
 
 
 def placed_joints(solver: Solver) -> list[PlacedJoint]:

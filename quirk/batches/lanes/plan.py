@@ -43,8 +43,8 @@ class LanePlan:
         its rotation rows
     closing : index of the primitive constraint of each loop-closing row
     drops : whether redundant loop-closing rows are omitted
-    recursive : joints of a system that is a forest of hinges, ball joints and welds, computed by recursion over its
-        joints without a spanning forest; otherwise empty
+    recursive : joints of a system that is a forest without loops, computed by recursion over its joints without a
+        spanning forest; otherwise empty
     """
 
     tables: LaneTables

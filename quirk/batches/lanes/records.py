@@ -73,7 +73,7 @@ class LaneTables(NamedTuple):
         and which motions it restricts, CHILD to ROTATIONS
     closing : (ROW_ENTRIES C,) integers of each row that closes a loop: its kind and its bodies, KIND to BODY_J
     reached : (C T,) effect of the load of each closing row on each joint: AT_REST, MOVED or LOADED
-    links : (LINK_ENTRIES n,) integers of each link of a forest of hinges, ball joints and welds: kind of its joint, its
+    links : (LINK_ENTRIES n,) integers of each link of a forest that is computed by recursion: kind of its joint, its
         bodies, and indices of its sums (`joints` and `closing` are then empty); empty for other systems
     length : characteristic length, m, for tolerances
     project : whether the state at the end of each step is projected onto the constraints
@@ -101,7 +101,7 @@ class LaneWork(NamedTuple):
     free : accelerations of the spanning forest without the loop-closing rows
     responses : (C, n + 1, 6) accelerations due to a unit multiplier of each loop-closing row
     factor : (C, C) triangular factor of the loop-closing rows, with inverse pivots on its diagonal
-    links : (n, LINK_WORK) quantities computed for each link of a forest of hinges, ball joints and welds
+    links : (n, LINK_WORK) quantities computed for each link of a forest that is computed by recursion
     sums : (.., SUM_NUMBERS) sums of the articulated inertias of sibling links; the first is zero
     locked : displacements of bodies for locked joints in projections, linear and angular, inertial axes
     slopes : state derivatives y' at the stages of a step
@@ -138,7 +138,7 @@ class LaneNumbers(NamedTuple):
     moments : (n, 6) inertia about the center of mass, body axes: xx, xy, xz, yy, yz, zz
     joints : (T, JOINT_NUMBERS) arms, axes and constant terms of each joint of the forest
     closing : (C, CLOSING_NUMBERS) arms, axes and constant term of each loop-closing row
-    links : (n, LINK_NUMBERS) mass, inertia, arms and axes of each link of a forest of hinges, ball joints and welds,
+    links : (n, LINK_NUMBERS) mass, inertia, arms and axes of each link of a forest that is computed by recursion,
         otherwise empty
     inputs : inputs of the force laws, member after member
     sides : for each frame of the laws, the offsets of its body in arrays of states and of kinematics, for lane 0

@@ -1,4 +1,4 @@
-"""Loads on forests of hinges, ball joints and welds in SIMD lanes, transmitted from the tips to the roots.
+"""Loads on forests of joints in SIMD lanes, transmitted from the tips to the roots.
 
 `recursion_inertias` describes the arguments; the load on the body of a link begins at element f of `load_`.
 """
@@ -10,25 +10,22 @@ from typing import Any
 import numpy as np
 
 from quirk.dynamics.model.layout import FORCE, ROTATION, TORQUE
-from quirk.dynamics.model.vectors import cross, dot, load3, minus, plus, rows_times, store3, times
+from quirk.dynamics.model.vectors import cross, load3, minus, plus, rows_times, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN
 from quirk.dynamics.sparse.kernels.inertia import symmetric
-from quirk.dynamics.sparse.kernels.recursion import BALL, HINGE, WELD
+from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, HINGE, SLIDER, UNIVERSAL, WELD
 from quirk.jit.compilation import kernel
-from quirk.jit.simd import at, load, store, zero_of
+from quirk.jit.simd import at, load, zero_of
 from quirk.jit.tracing import traced
 
 from .forest import ANGULAR
 from .links import (
     ADDED_TO,
-    ALONE,
     ALONE_SHIFT,
     ALONE_TURN,
     BODY,
     CENTER,
     CHILDREN,
-    COMPLIANCE,
-    DIRECTION,
     GIVEN,
     INVERSE,
     INVERSE_OF_SHIFTS,
@@ -36,13 +33,14 @@ from .links import (
     LINK_ENTRIES,
     LINK_NUMBERS,
     LINK_WORK,
-    MOMENTUM,
+    SECOND,
     SUM,
     SUM_FORCE,
     SUM_MOMENT,
     SUM_NUMBERS,
     TO_POINT,
 )
+from .recursion_freedoms import give_way_to_slide, give_way_to_turn
 from .recursion_inertias import MOTION, add_load, matrix_times
 
 
@@ -84,11 +82,31 @@ def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: An
 
     Index arguments: see the module docstring.
     """
-    force, moment = load_of(load_, sums, f, children)
-    alone = -dot(load3(links, o + 8 * DIRECTION), moment) * load(links, o + 8 * COMPLIANCE)
-    store(links, o + 8 * ALONE, alone)
-    force = plus(force, times(load3(links, o + 8 * MOMENTUM), alone))
-    return force, plus(moment, times(load3(links, o + 8 * (MOMENTUM + 3)), alone))
+    return give_way_to_turn(links, o, *load_of(load_, sums, f, children))
+
+
+def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
+    """Store the acceleration of a slider due to the loads, as `loaded_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    return give_way_to_slide(links, o, *load_of(load_, sums, f, children))
+
+
+def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
+    """Store the accelerations of a cylindrical joint due to the loads, as `loaded_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    return give_way_to_slide(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
+
+
+def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
+    """Store the accelerations of a universal joint due to the loads, as `loaded_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    return give_way_to_turn(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
 
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
@@ -147,6 +165,69 @@ def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, 
 
 
 @traced
+def load_open_slider(
+    load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the load that a slider transmits to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
+    force, moment = loaded_slider(load_, sums, links, o, f, children)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
+
+
+@traced
+def load_closed_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Store the acceleration of a slider between a body and the ground due to the loads.
+
+    Index arguments: see the module docstring.
+    """
+    loaded_slider(load_, sums, links, o, f, children)
+
+
+@traced
+def load_open_cylindrical(
+    load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the load that a cylindrical joint transmits to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
+    force, moment = loaded_cylindrical(load_, sums, links, o, f, children)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
+
+
+@traced
+def load_closed_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Store the acceleration of a cylindrical joint between a body and the ground due to the loads.
+
+    Index arguments: see the module docstring.
+    """
+    loaded_cylindrical(load_, sums, links, o, f, children)
+
+
+@traced
+def load_open_universal(
+    load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
+) -> None:
+    """Add the load that a universal joint transmits to the loads on the parent.
+
+    Index arguments: see the module docstring.
+    """
+    force, moment = loaded_universal(load_, sums, links, o, f, children)
+    add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
+
+
+@traced
+def load_closed_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
+    """Store the acceleration of a universal joint between a body and the ground due to the loads.
+
+    Index arguments: see the module docstring.
+    """
+    loaded_universal(load_, sums, links, o, f, children)
+
+
+@traced
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the accelerations of a free body due to the loads; index arguments: see the module docstring."""
     force = loaded_ball(load_, sums, links, o, f, children)
@@ -179,5 +260,20 @@ def load_links(entries: np.ndarray, load_: np.ndarray, sums: np.ndarray, links: 
         elif kind == WELD:
             if total >= 0:
                 load_weld(load_, sums, links, o, f, children, added_to, total)
+        elif kind == SLIDER:
+            if total >= 0:
+                load_open_slider(load_, sums, links, o, f, children, added_to, total)
+            else:
+                load_closed_slider(load_, sums, links, o, f, children)
+        elif kind == CYLINDRICAL:
+            if total >= 0:
+                load_open_cylindrical(load_, sums, links, o, f, children, added_to, total)
+            else:
+                load_closed_cylindrical(load_, sums, links, o, f, children)
+        elif kind == UNIVERSAL:
+            if total >= 0:
+                load_open_universal(load_, sums, links, o, f, children, added_to, total)
+            else:
+                load_closed_universal(load_, sums, links, o, f, children)
         else:
             load_free(load_, sums, links, o, f, children)

@@ -1,4 +1,4 @@
-"""Accelerations of forests of hinges, ball joints and welds in SIMD lanes, from the roots to the tips, and rates y'.
+"""Accelerations of forests of joints in SIMD lanes, from the roots to the tips, and rates y'.
 
 `recursion_inertias` describes the equations and the arguments; f and g are elements of `motion`, at which the
 accelerations of the body of a link and of its parent begin.
@@ -13,7 +13,7 @@ import numpy as np
 from quirk.dynamics.model.layout import OMEGA, ORIENTATION, POSITION, ROTATION, VELOCITY
 from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN, STATE
-from quirk.dynamics.sparse.kernels.recursion import BALL, HINGE, WELD
+from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, HINGE, SLIDER, UNIVERSAL, WELD
 from quirk.integrators.combinations import FOUR, Weights, four_weighted_sums, weighted_sum
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, store
@@ -21,24 +21,22 @@ from quirk.jit.tracing import traced
 
 from .forest import ANGULAR
 from .links import (
-    ALONE,
     ALONE_SHIFT,
     ALONE_TURN,
     BEND,
     BODY,
-    COMPLIANCE,
-    DIRECTION,
     FROM_POINT,
     GIVEN,
     KIND,
     LINK_ENTRIES,
     LINK_WORK,
-    MOMENTUM,
     PARENT,
+    SECOND,
     SHIFT,
     TO_POINT,
     TURN,
 )
+from .recursion_freedoms import motion_along
 from .recursion_inertias import MOTION
 
 
@@ -68,10 +66,41 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
     Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
     """
     shift, turn = welded(links, motion, o, g, biased)
-    taken = dot(load3(links, o + 8 * MOMENTUM), shift) + dot(load3(links, o + 8 * (MOMENTUM + 3)), turn)
-    rate = load(links, o + 8 * ALONE) - taken * load(links, o + 8 * COMPLIANCE)
+    turn = plus(turn, motion_along(links, o, shift, turn))
     store3(motion, f, shift)
-    store3(motion, f + ANGULAR, plus(turn, times(load3(links, o + 8 * DIRECTION), rate)))
+    store3(motion, f + ANGULAR, turn)
+
+
+def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a link with a slider from those of its parent, as `follow_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    shift, turn = welded(links, motion, o, g, biased)
+    store3(motion, f, plus(shift, motion_along(links, o, shift, turn)))
+    store3(motion, f + ANGULAR, turn)
+
+
+def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a link with a cylindrical joint from those of its parent, as `follow_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    shift, turn = welded(links, motion, o, g, biased)
+    shift = plus(shift, motion_along(links, o + 8 * SECOND, shift, turn))
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, plus(turn, motion_along(links, o, shift, turn)))
+
+
+def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a link with a universal joint from those of its parent, as `follow_hinge` does.
+
+    Index arguments: see the module docstring.
+    """
+    shift, turn = welded(links, motion, o, g, biased)
+    turn = plus(turn, motion_along(links, o + 8 * SECOND, shift, turn))
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, plus(turn, motion_along(links, o, shift, turn)))
 
 
 def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
@@ -152,6 +181,60 @@ def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 
 
 @traced
+def follow_slider_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a slider, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_slider(links, motion, o, f, g, True)
+
+
+@traced
+def follow_slider_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a slider, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_slider(links, motion, o, f, g, False)
+
+
+@traced
+def follow_cylindrical_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a cylindrical joint, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_cylindrical(links, motion, o, f, g, True)
+
+
+@traced
+def follow_cylindrical_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a cylindrical joint, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_cylindrical(links, motion, o, f, g, False)
+
+
+@traced
+def follow_universal_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a universal joint, with velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_universal(links, motion, o, f, g, True)
+
+
+@traced
+def follow_universal_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
+    """Compute the accelerations of a link with a universal joint, without velocity-dependent terms.
+
+    Index arguments: see the module docstring.
+    """
+    follow_universal(links, motion, o, f, g, False)
+
+
+@traced
 def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
     """Compute the accelerations of a free body; index arguments: see the module docstring."""
     shift = load3(links, o + 8 * ALONE_SHIFT)
@@ -222,6 +305,12 @@ def follow_links(
             follow_ball_biased(links, motion, o, f, g)
         elif kind == WELD:
             follow_weld_biased(links, motion, o, f, g)
+        elif kind == SLIDER:
+            follow_slider_biased(links, motion, o, f, g)
+        elif kind == CYLINDRICAL:
+            follow_cylindrical_biased(links, motion, o, f, g)
+        elif kind == UNIVERSAL:
+            follow_universal_biased(links, motion, o, f, g)
         else:
             move_free(links, motion, o, f)
         link_rates(gravity, y, kin, links, motion, ydot, o, KIN * body, f, STATE * body)

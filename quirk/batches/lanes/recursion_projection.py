@@ -1,4 +1,4 @@
-"""Projection of forests of hinges, ball joints and welds in SIMD lanes, by recursion over the joints.
+"""Projection of forests of joints in SIMD lanes, by recursion over the joints.
 
 As in single runs (`quirk.dynamics.sparse.kernels.recursion_solve`), displacements that satisfy the linearized
 constraints are the sum of two parts: displacements with locked joints, and displacements due to the inertia loads of
@@ -12,22 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from quirk.dynamics.model.layout import OMEGA, POSITION, ROTATION, SPIN, VELOCITY
+from quirk.dynamics.model.layout import OMEGA, ROTATION, VELOCITY
 from quirk.dynamics.model.vectors import columns_times, cross, dot, load3, minus, plus, rows_times, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN, STATE, move
-from quirk.dynamics.sparse.kernels.recursion import BALL, FREE, HINGE, WELD
+from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, FREE, HINGE, SLIDER, UNIVERSAL, WELD
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, greater, load, splat
 from quirk.jit.tracing import traced
 
 from .forest import ANGULAR
 from .links import (
-    AXIS,
-    AXIS_ON_PARENT,
     BODY,
-    CENTER,
-    CROSS,
-    CROSS_ON_PARENT,
     FROM_POINT,
     KIND,
     LESS,
@@ -38,92 +33,30 @@ from .links import (
     MIDDLE,
     MORE,
     PARENT,
-    POINT_ON_PARENT,
+)
+from .recursion_gaps import (
+    hinge_pose_tilt,
+    hinge_velocity_tilt,
+    pose_gap,
+    sliding_pose_gap,
+    sliding_velocity_gap,
+    universal_pose_tilt,
+    universal_velocity_tilt,
+    velocity_gap,
+    weld_pose_tilt,
+    weld_velocity_tilt,
 )
 from .recursion_inertias import MOTION
-from .recursion_motions import carried, follow_ball_alone, follow_hinge_alone, follow_weld_alone, move_free
-
-
-@traced
-def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the translation of a body, in the axes of its parent, that makes the two points of a joint coincide.
-
-    The states of body and parent begin at elements s and q of y, and `kin` holds their rotation matrices. Other index
-    arguments: see `recursion_inertias`.
-    """
-    r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
-    # Positions first: far from the origin their difference is exact where a sum is not.
-    apart = minus(minus(load3(y, s + 8 * POSITION), load3(y, q + 8 * POSITION)), r)
-    return minus(load3(numbers, n + 8 * POINT_ON_PARENT), columns_times(kin, p + 8 * ROTATION, apart))
-
-
-@traced
-def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the velocity change of a body that makes the velocities of the two joint points equal.
-
-    The result is in the axes of the parent; the arguments are as in `pose_gap`.
-    """
-    r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
-    apart = minus(load3(y, s + 8 * VELOCITY), load3(y, q + 8 * VELOCITY))
-    apart = minus(apart, cross(load3(kin, k + 8 * SPIN), r))
-    on_parent = cross(load3(y, q + 8 * OMEGA), load3(numbers, n + 8 * POINT_ON_PARENT))
-    return minus(on_parent, columns_times(kin, p + 8 * ROTATION, apart))
-
-
-def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the axis of its hinge with the axis fixed to the parent.
-
-    The axes are aligned to be parallel or antiparallel, whichever is nearer. Index arguments: see `recursion_inertias`.
-    """
-    on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT))
-    axis, on_parent = load3(numbers, n + 8 * AXIS), columns_times(kin, k + 8 * ROTATION, on_parent)
-    return times(cross(axis, on_parent), dot(axis, on_parent))
-
-
-@traced
-def hinge_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the axes of its hinge; arguments as in `hinge_tilt`."""
-    return hinge_tilt(numbers, kin, n, k, p)
-
-
-@traced
-def weld_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
-    """Return the rotation of a body, in body axes, that aligns the z and x axes of its weld.
-
-    The arguments are as in `hinge_tilt`.
-    """
-    on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * CROSS_ON_PARENT))
-    on_parent = columns_times(kin, k + 8 * ROTATION, on_parent)
-    z, x = load3(numbers, n + 8 * AXIS), load3(numbers, n + 8 * CROSS)
-    about_z = dot(x, on_parent) * dot(cross(z, x), on_parent)
-    return plus(hinge_tilt(numbers, kin, n, k, p), times(z, about_z))
-
-
-def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the angular velocity of the parent minus that of the body, in body axes.
-
-    The state of the body begins at element s of y. Other index arguments: see `recursion_inertias`.
-    """
-    return minus(columns_times(kin, k + 8 * ROTATION, load3(kin, p + 8 * SPIN)), load3(y, s + 8 * OMEGA))
-
-
-@traced
-def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of a body's angular velocity, body axes, that leaves only relative rotation about its hinge.
-
-    The arguments are as in `spin_to_parent`; constants of the link begin at element n of `numbers`.
-    """
-    relative, axis = spin_to_parent(y, kin, k, p, s), load3(numbers, n + 8 * AXIS)
-    return minus(relative, times(axis, dot(axis, relative)))
-
-
-@traced
-def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
-    """Return the change of a body's angular velocity, body axes, that makes it equal to that of its parent.
-
-    The arguments are as in `spin_to_parent`.
-    """
-    return spin_to_parent(y, kin, k, p, s)
+from .recursion_motions import (
+    carried,
+    follow_ball_alone,
+    follow_cylindrical_alone,
+    follow_hinge_alone,
+    follow_slider_alone,
+    follow_universal_alone,
+    follow_weld_alone,
+    move_free,
+)
 
 
 @traced
@@ -170,18 +103,28 @@ def lock_links(
         body, parent, kind = at(entries, e + BODY), at(entries, e + PARENT), at(entries, e + KIND)
         k, p, s, q, f, g = KIN * body, KIN * parent, STATE * body, STATE * parent, MOTION * body, MOTION * parent
         shift = turn = (zero, zero, zero)
-        if kind != FREE:
+        if kind in (SLIDER, CYLINDRICAL):
+            if level == 0:
+                shift = sliding_pose_gap(numbers, y, kin_new, n, k, p, s, q)
+            else:
+                shift = sliding_velocity_gap(numbers, y, kin_new, n, k, p, s, q)
+        elif kind != FREE:
             if level == 0:
                 shift = pose_gap(numbers, y, kin_new, n, k, p, s, q)
             else:
                 shift = velocity_gap(numbers, y, kin_new, n, k, p, s, q)
-        if kind == HINGE:
+        if kind in (HINGE, CYLINDRICAL):
             if level == 0:
                 turn = hinge_pose_tilt(numbers, kin_new, n, k, p)
             else:
                 turn = hinge_velocity_tilt(numbers, y, kin_new, n, k, p, s)
-        elif kind == WELD:
+        elif kind in (WELD, SLIDER):
             turn = weld_pose_tilt(numbers, kin_new, n, k, p) if level == 0 else weld_velocity_tilt(y, kin_new, k, p, s)
+        elif kind == UNIVERSAL:
+            if level == 0:
+                turn = universal_pose_tilt(numbers, kin_new, n, k, p)
+            else:
+                turn = universal_velocity_tilt(numbers, y, kin_new, n, k, p, s)
         lock(numbers, kin, links, locked, load_, n, k, p, o, f, g, shift, turn)
 
 
@@ -242,6 +185,12 @@ def move_links(
             follow_ball_alone(links, motion, o, f, g)
         elif kind == WELD:
             follow_weld_alone(links, motion, o, f, g)
+        elif kind == SLIDER:
+            follow_slider_alone(links, motion, o, f, g)
+        elif kind == CYLINDRICAL:
+            follow_cylindrical_alone(links, motion, o, f, g)
+        elif kind == UNIVERSAL:
+            follow_universal_alone(links, motion, o, f, g)
         else:
             move_free(links, motion, o, f)
         if level == 0:

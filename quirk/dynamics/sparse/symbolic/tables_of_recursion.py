@@ -137,8 +137,8 @@ def links(model: Model, joints: Sequence[PlacedJoint]) -> Links | None:
         parent=np.where(jointed, ends[:, 1], n),
         kind=np.where(jointed, kind[joint], FREE),
         point=np.where(jointed[:, None, None], t.arm[of_point][at], 0.0),
-        axis=np.where(jointed[:, None, None], axes[at], 0.0),
-        cross=np.where(jointed[:, None, None], cross[at], 0.0),
+        axis=_exact(np.where(jointed[:, None, None], axes[at], 0.0)),
+        cross=_exact(np.where(jointed[:, None, None], cross[at], 0.0)),
     )
 
 
@@ -256,7 +256,7 @@ def recursion(model: Model, chain: Links | None, slots: Slots) -> Recursion:
         chain, lanes = Links(*np.zeros((3, 0), dtype=np.int64), *np.zeros((3, 0, 2, 3))), 0
     else:
         lanes = slots.lanes
-    chain, n = chain._replace(axis=_exact(chain.axis), cross=_exact(chain.cross)), len(chain.body)
+    n = len(chain.body)
     slides, crossed = np.isin(chain.kind, (SLIDER, CYLINDRICAL)), chain.kind == UNIVERSAL
     welded = np.isin(chain.kind, (WELD, SLIDER))
     hinged = np.isin(chain.kind, (HINGE, CYLINDRICAL))

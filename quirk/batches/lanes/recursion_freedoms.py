@@ -1,0 +1,84 @@
+"""Elimination of the degrees of freedom of joints in SIMD lanes, one after the other.
+
+The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_freedoms`), in inertial axes. Data of a
+freedom begin at element f of `links`: DIRECTION to ALONE, see `quirk.batches.lanes.links`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from quirk.dynamics.model.vectors import dot, load3, plus, store3, times
+from quirk.dynamics.sparse.kernels.inertia import reduced, shift_momentum, turn_momentum
+from quirk.jit.simd import load, store
+
+from .links import ALONE, COMPLIANCE, DIRECTION, MOMENTUM
+
+
+class ArticulatedBody(NamedTuple):
+    """Articulated inertia (M, H, J) of a link about its joint point, and its bias load."""
+
+    inertia: Any
+    force: Any
+    moment: Any
+
+
+def eliminate(links: Any, f: Any, axis: Any, momentum: Any, along: Any, body: ArticulatedBody) -> ArticulatedBody:
+    """Eliminate a freedom along or about the unit vector `axis`, and store its data; return what remains of `body`.
+
+    `momentum` is that of its unit velocity, linear and angular, followed by its inertia; `along` is the component of
+    the load along the freedom. Index arguments: see the module docstring.
+    """
+    by_shift, by_turn, resistance = momentum
+    compliance = 1.0 / resistance
+    alone = -along * compliance
+    store3(links, f + 8 * DIRECTION, axis)
+    store3(links, f + 8 * MOMENTUM, by_shift)
+    store3(links, f + 8 * (MOMENTUM + 3), by_turn)
+    store(links, f + 8 * COMPLIANCE, compliance)
+    store(links, f + 8 * ALONE, alone)
+    force, moment = plus(body.force, times(by_shift, alone)), plus(body.moment, times(by_turn, alone))
+    return ArticulatedBody(reduced(body.inertia, momentum, compliance), force, moment)
+
+
+def eliminate_turn(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
+    """Eliminate the rotation about `axis`, as `eliminate` does."""
+    return eliminate(links, f, axis, turn_momentum(body.inertia, axis), dot(axis, body.moment), body)
+
+
+def eliminate_slide(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
+    """Eliminate the translation along `axis`, as `eliminate` does."""
+    return eliminate(links, f, axis, shift_momentum(body.inertia, axis), dot(axis, body.force), body)
+
+
+def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
+    """Return the force and moment that remain after a freedom has given way, and store its acceleration.
+
+    `force` and `moment` are the load without this freedom, and `along` is its component along the freedom. The
+    acceleration is that for a parent without acceleration. Index arguments: see the module docstring.
+    """
+    alone = -along * load(links, f + 8 * COMPLIANCE)
+    store(links, f + 8 * ALONE, alone)
+    force = plus(force, times(load3(links, f + 8 * MOMENTUM), alone))
+    return force, plus(moment, times(load3(links, f + 8 * (MOMENTUM + 3)), alone))
+
+
+def give_way_to_turn(links: Any, f: Any, force: Any, moment: Any) -> Any:
+    """Return the load that remains after a rotation has given way, as `give_way` does."""
+    return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), moment))
+
+
+def give_way_to_slide(links: Any, f: Any, force: Any, moment: Any) -> Any:
+    """Return the load that remains after a translation has given way, as `give_way` does."""
+    return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), force))
+
+
+def motion_along(links: Any, f: Any, shift: Any, turn: Any) -> Any:
+    """Return the acceleration along a freedom, as a vector in its direction.
+
+    `shift` and `turn` are the accelerations, linear and angular, that the body would have without the freedom. Index
+    arguments: see the module docstring.
+    """
+    taken = dot(load3(links, f + 8 * MOMENTUM), shift) + dot(load3(links, f + 8 * (MOMENTUM + 3)), turn)
+    rate = load(links, f + 8 * ALONE) - taken * load(links, f + 8 * COMPLIANCE)
+    return times(load3(links, f + 8 * DIRECTION), rate)

@@ -153,7 +153,7 @@ def _check_part(owner: str, k: int, stops: Sequence[RopeStop], next_stop: int) -
         )
 
 
-def whole_turns(owner: str, stops: Sequence[RopeStop]) -> float:
+def winding_length(owner: str, stops: Sequence[RopeStop]) -> float:
     """Return the period (m) of a rope's length under full turns of its winding drums, or 0 without winding drums.
 
     The poses determine the length only up to multiples of this period.

@@ -123,12 +123,12 @@ class PointOnCurve(Constraint):
         frame_j = Frame(validate.array(owner, "point", point, (3,)))
         super().__init__(name, body_i, body_j, frame_i, frame_j, active)
         self.curve = Spline(owner, "points", points, closed, 3, degree)
-        numbers = (*nowhere_along(owner, self.curve), *self.curve.table)
+        numbers = (*nontangential_direction(owner, self.curve), *self.curve.table)
         labels = ("off the curve", "off the curve, across")
         self.primitives = (Relation(off_curve, labels, (FORCE, FORCE), numbers, undefined=ENDED),)
 
 
-def nowhere_along(owner: str, curve: Spline) -> tuple[float, ...]:
+def nontangential_direction(owner: str, curve: Spline) -> tuple[float, ...]:
     """Return a unit vector (3,) that is nowhere tangent to the curve; for a plane curve, the normal of its plane.
 
     Among several candidates, the vector is the one closest to perpendicular to all tangents.

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..util import validate
 from .constraint import Constraint, checked_ends
 from .drum import Drum, angle_between, wrap
-from .laying import Lay, RopeStop, laid, whole_turns
+from .laying import Lay, RopeStop, laid, winding_length
 from .relation import FORCE, Function, MovingFrame, Relation
 from .rope_path import RopePath
 
@@ -195,7 +195,7 @@ class Pulley(Constraint):
                 f"{owner}: a closed rope requires stiffness=, its axial stiffness EA in N, and pretension=, because "
                 "belts transmit loads by differences of tension"
             )
-        turns = whole_turns(owner, lay.stops)
+        turns = winding_length(owner, lay.stops)
         if turns and abs(self.length - lay.placed) >= 0.5 * turns:
             raise InputError(
                 f"{owner}: length must be within {0.5 * turns:g} m of {lay.placed:g} m, the length at the initial "

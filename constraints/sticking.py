@@ -16,7 +16,7 @@ from .slip import OfGap, Slip
 
 
 @dataclass(frozen=True)
-class Held:
+class ZeroSlip:
     """Constraint function of sticking friction: the components of the slip velocity that are kept at zero, m/s.
 
     Attributes
@@ -54,7 +54,7 @@ class Sticking(Constraint):
         labels = tuple(f"slip {c + 1}" for c in which)
         numbers = tuple(float(radius) for radius in friction.radii)
         source = slip.source if isinstance(slip, OfGap) else None
-        held = Held(slip, which)
+        held = ZeroSlip(slip, which)
         self.primitives = (Relation(held, labels, (FORCE,) * len(which), numbers, of_velocities=True, source=source),)
 
 

@@ -7,7 +7,7 @@ from studies import study
 
 import quirk
 from quirk import GROUND, Body
-from quirk.io.checkpoints.records import happening, of_happening
+from quirk.io.checkpoints.records import event_data, event_record
 from quirk.io.resultfile import checksum
 
 DOWN = [0, 0, -9.81]
@@ -62,9 +62,9 @@ def test_an_opening_end_that_is_closed_gains_no_energy(e, tmp_path):
 
 def test_records_of_earlier_versions_know_nothing_of_it(tmp_path):
     result = strike([-1.0, 0.5], (1.0, 1.0))
-    row = of_happening(result.events[0])
-    assert happening(row).restitution_kept == result.events[0].restitution_kept == 0.8
-    assert happening(row[:6]).restitution_kept == 1
+    row = event_data(result.events[0])
+    assert event_record(row).restitution_kept == result.events[0].restitution_kept == 0.8
+    assert event_record(row[:6]).restitution_kept == 1
     result.save(tmp_path / "run.nc")
     data = (tmp_path / "run.nc").read_bytes()
     (tmp_path / "run.nc").write_bytes(data[: data.rindex(checksum.MARK)])

@@ -14,7 +14,7 @@ from quirk.dynamics.model.applied_loads import exerted
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.forces.value import Value
 from quirk.simulation.sensitivity.parameters import parameters_of
-from quirk.simulation.sensitivity.part_parameters import remade
+from quirk.simulation.sensitivity.part_parameters import reconstructed
 from quirk.util.construction import made_with
 
 # Friction is in proportion to loads of constraints, which are not those of its law alone: see test_friction.py. The
@@ -182,7 +182,7 @@ def test_all_numbers_that_follow_from_an_argument_change_with_it(kind, variant):
             h = 1e-4 * (np.abs(value).max() or 1.0) * np.eye(value.size)[k].reshape(value.shape)
             try:
                 one, other = (
-                    remade(element, {name: value + x}).placed(system.bodies, system.constraints).numbers
+                    reconstructed(element, {name: value + x}).placed(system.bodies, system.constraints).numbers
                     for x in (h, -h)
                 )
             except quirk.InputError:

@@ -142,12 +142,12 @@ def test_edges_that_are_drawn_of_shapes():
     cylinder, ball, box = scene.outlines.values()
     along = np.array([1.0, 0.1, 0.0])
     rims = np.ptp(cylinder.ends[:, :, 2], axis=1) < 1e-9
-    assert cylinder.seen(None).tolist() == rims.tolist()
-    assert (cylinder.seen(along) & ~rims).sum() == 2
-    assert not ball.seen(None).any()
-    circle = ball.ends[ball.seen(along)].mean(axis=1) @ (along / np.linalg.norm(along))
+    assert cylinder.visible_edges(None).tolist() == rims.tolist()
+    assert (cylinder.visible_edges(along) & ~rims).sum() == 2
+    assert not ball.visible_edges(None).any()
+    circle = ball.ends[ball.visible_edges(along)].mean(axis=1) @ (along / np.linalg.norm(along))
     assert np.abs(circle).max() < 0.2
-    assert box.seen(None).sum() == len(box.ends) == 12
+    assert box.visible_edges(None).sum() == len(box.ends) == 12
 
 
 def test_ropes_and_rods_are_drawn():

@@ -27,7 +27,7 @@ def sparse(system, state, t, directions):
 
 
 def dense(system, state, t, directions):
-    kept = system.plant.solver().verdict(state, t).kept
+    kept = system.plant.solver().verdict(state, t).independent
     return dense_tangent(system.model, system.plant.metric, state, t, directions, kept)
 
 
@@ -59,7 +59,7 @@ def motion_at(system, state, t, kept):
 
 def check(system, state, directions, tolerance=1e-9):
     both = [dense(system, state, T, directions), sparse(system, state, T, directions)]
-    kept = system.plant.solver().verdict(state, T).kept
+    kept = system.plant.solver().verdict(state, T).independent
     for d in range(directions.count):
         change, dt = directions.bodies[..., d], directions.time[d]
         want = extrapolated(lambda h, c=change, dt=dt: motion_at(system, moved_along(state, h * c), T + h * dt, kept))

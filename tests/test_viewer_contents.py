@@ -208,7 +208,7 @@ def test_what_goes_far_is_not_a_speck():
     result = quirk.simulate(quirk.System([ball]), 1.0, output=0.1)
     drawn = contents.of_result(result, result.time)
     assert drawn.extent.size == pytest.approx(1.0)
-    assert drawn.extent.far
+    assert drawn.extent.is_wide
     middle, half = drawn.extent.view(followed=True)
     assert half == pytest.approx(1.5)
     np.testing.assert_allclose(middle, 0, atol=1e-12)

@@ -17,7 +17,7 @@ from ..dynamics.inconsistency import contradiction
 from ..dynamics.model.model import Model
 from ..errors import AssemblyError, InconsistentStateError
 from ..util.construction import made_with
-from .nearest import nearest, turned_over
+from .nearest import nearest, reversed_joint
 
 if TYPE_CHECKING:
     from ..system.system import System
@@ -116,7 +116,7 @@ def check_poses(system: System, state: State, t: float, poses: str) -> tuple[np.
     undefined = None if np.isfinite(amount + rate).all() else undefined_constraint(system.model, state, t)
     if undefined is not None:
         raise InconsistentStateError(f"{undefined}, where the bodies are placed: correct the {poses}")
-    over = turned_over(system, state)
+    over = reversed_joint(system, state)
     if over is not None:
         violation = f"{over[0]}: the {poses} violate it by {over[1]:.3g} rad, its frames point in opposite directions: "
         raise _inconsistent(
@@ -267,7 +267,7 @@ def _check_assembled(system: System, state: State, t: float) -> None:
     size = np.where(angular, 1.0, system.model.length + FAR * np.abs(state.position).max())
     miss = amount / size
     worst = int(np.nanargmax(miss)) if np.isfinite(miss).any() else 0
-    over, limit = turned_over(system, state), max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack)
+    over, limit = reversed_joint(system, state), max(CONSISTENCY_TOLERANCE, LEFT_OUT * system.model.slack)
     if over is not None and miss[worst] <= limit:
         raise AssemblyError(
             f"{over[0]}: cannot be assembled; in the nearest poses found its frames point in opposite directions: "

@@ -38,7 +38,7 @@ def assembled(
         return replace(assemble(system, start, t), angles=start.angles)
     coordinates, rates = coordinates or {}, rates or {}
     wanted, speeds = joint_targets(system, "coordinates", coordinates), joint_targets(system, "rates", rates)
-    state = _posed(system, start, t, wanted)
+    state = _with_coordinates(system, start, t, wanted)
     found = _moving(system, state, start, t, speeds)
     found.angles = dict(start.angles)
     for joint, name, value in wanted:
@@ -49,28 +49,28 @@ def assembled(
     return found
 
 
-def _posed(system: System, state: State, t: float, wanted: list[tuple[Joint, str, float]]) -> State:
-    """Return the state with the nearest poses that satisfy the constraints and the prescribed coordinates `wanted`."""
-    if not wanted:
+def _with_coordinates(system: System, state: State, t: float, targets: list[tuple[Joint, str, float]]) -> State:
+    """Return the state with the nearest poses that satisfy the constraints and the prescribed coordinates `targets`."""
+    if not targets:
         return assemble(system, state, t)
     # Large displacements are subdivided, so that loops can follow.
-    begin = [coordinate(system, state, joint, name) for joint, name, _ in wanted]
-    ways = [
+    begin = [coordinate(system, state, joint, name) for joint, name, _ in targets]
+    displacements = [
         value - x if name.startswith("translation") else np.remainder(value - x + np.pi, 2 * np.pi) - np.pi
-        for (_, name, value), x in zip(wanted, begin, strict=True)
+        for (_, name, value), x in zip(targets, begin, strict=True)
     ]
     sizes = [
         abs(way) / (system.model.length if name.startswith("translation") else 1.0)
-        for (_, name, _), way in zip(wanted, ways, strict=True)
+        for (_, name, _), way in zip(targets, displacements, strict=True)
     ]
     parts = max(1, int(np.ceil(max(sizes) / LONGEST_STEP)))
     for part in range(1, parts + 1):
-        values = [x + way * part / parts for x, way in zip(begin, ways, strict=True)]
-        holds = [_hold(joint, name, value, 0.0, t) for (joint, name, _), value in zip(wanted, values, strict=True)]
+        values = [x + way * part / parts for x, way in zip(begin, displacements, strict=True)]
+        holds = [_drive_at(joint, name, value, 0.0, t) for (joint, name, _), value in zip(targets, values, strict=True)]
         try:
             state = assemble(system.with_constraints(holds), state, t)
         except AssemblyError as error:
-            asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in wanted)
+            asked = ", ".join(f"{joint.name} {name} = {value:g}" for joint, name, value in targets)
             raise AssemblyError(f"System.assemble: {asked} cannot be reached: {error}") from error
     return state
 
@@ -84,7 +84,7 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
         # The drivers that hold the coordinates would also stop them.
         moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
         return with_velocity(system, moving, t)
-    holds = [_hold(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
+    holds = [_drive_at(joint, name, coordinate(system, state, joint, name), rate, t) for joint, name, rate in speeds]
     held = system.with_constraints(holds)
     moving = State(*state.parts[:2], *start.parts[2:], bodies=start.bodies)
     try:
@@ -93,16 +93,16 @@ def _moving(system: System, state: State, start: State, t: float, speeds: list[t
         raise AssemblyError(f"System.assemble: these rates contradict each other: {error}") from error
 
 
-def joint_targets(system: System, argument: str, given: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
+def joint_targets(system: System, argument: str, values_by_joint: Mapping[str, Any]) -> list[tuple[Joint, str, float]]:
     """Return prescribed coordinates or rates in a user's dict as triples: joint, name of the coordinate, and value.
 
     `argument` is "coordinates" or "rates", for errors.
     """
     owner = f"System.assemble: {argument}"
-    if not isinstance(given, Mapping):
-        raise InputError(f"{owner} must be a dict of values by joint; got {given!r}")
+    if not isinstance(values_by_joint, Mapping):
+        raise InputError(f"{owner} must be a dict of values by joint; got {values_by_joint!r}")
     found = []
-    for name, values in given.items():
+    for name, values in values_by_joint.items():
         joint = system[name]
         if not isinstance(joint, Joint):
             raise InputError(f"{owner}: {joint} is not a joint")
@@ -117,7 +117,7 @@ def joint_targets(system: System, argument: str, given: Mapping[str, Any]) -> li
     return found
 
 
-def _hold(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive:
+def _drive_at(joint: Joint, name: str, value: float, rate: float, t: float) -> Drive:
     return Drive(f"{joint.name} {name} = {value:.6g}", joint, Motion.polynomial([value - rate * t, rate]), name)
 
 
@@ -126,6 +126,6 @@ def coordinate(system: System, state: State, joint: Joint, name: str) -> float:
 
     It is computed as the residual of a driver whose motion is zero.
     """
-    drive = _hold(joint, name, 0.0, 0.0, 0.0)
+    drive = _drive_at(joint, name, 0.0, 0.0, 0.0)
     model = system.with_constraints([drive]).model
     return float(residuals(model, Kinematics.of(state), 0.0, 0)[model.joint_rows[drive.name], 0][0])

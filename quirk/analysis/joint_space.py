@@ -135,17 +135,17 @@ def _drives(coordinates: Any, system: System) -> list[Drive]:
     return found
 
 
-def _check_independent(system: System, driven: System, drives: Sequence[Drive], state: State, t: float) -> int:
+def _check_independent(system: System, driven_system: System, drives: Sequence[Drive], state: State, t: float) -> int:
     """Return the rank of all rows; raise an InputError if the coordinates are dependent or incomplete.
 
-    `driven` is the system with the drivers `drives`, one for each coordinate.
+    `driven_system` is the system with the drivers `drives`, one for each coordinate.
     """
     size, f = 6 * len(system.bodies), len(drives)
-    before, after = (one.plant.solver().verdict(state, t) for one in (system, driven))
+    before, after = (one.plant.solver().verdict(state, t) for one in (system, driven_system))
     freedoms = size - before.rank
     if after.rank < before.rank + f:
-        first = driven.model.rows - f
-        extra = [drive.name for k, drive in enumerate(drives) if not after.kept[first + k]]
+        first = driven_system.model.rows - f
+        extra = [drive.name for k, drive in enumerate(drives) if not after.independent[first + k]]
         said = f"{', '.join(extra)} follows from the others" if extra else "some follow from the others"
         raise InputError(
             f"{OWNER}: coordinates must be independent, but at this state {said} and the constraints: the system has "

@@ -139,7 +139,7 @@ def nearly_dependent(model: Model, verdict: Verdict) -> dict[str, float]:
 
     `verdict` contains the mask of independent rows and the distance of each row from the others.
     """
-    near = np.flatnonzero(verdict.kept & (verdict.distance < NEARLY))
+    near = np.flatnonzero(verdict.independent & (verdict.distance < NEARLY))
     return {model.labels[row]: float(verdict.distance[row]) for row in near[np.argsort(verdict.distance[near])]}
 
 
@@ -153,7 +153,7 @@ def mobility(solver: Solver, state: State, t: float) -> Mobility:
     U, singular, Vt, D = _decomposed(A)
     idle = U.T[rank:] * D * model.row_scale
     idle /= np.linalg.norm(idle, axis=1, keepdims=True)
-    free = Vt[rank:] if verdict.kept.all() else _decomposed(A[verdict.kept])[2][rank:]
+    free = Vt[rank:] if verdict.independent.all() else _decomposed(A[verdict.independent])[2][rank:]
     motions_alike = _motions(alike, free)
     motions = _orthonormal(Metric.of_masses(model), motions_alike)
     loads, sharing = _uniqueness(model, kin, spatial, idle / model.row_scale)
@@ -179,7 +179,7 @@ def null_motions(solver: Solver, state: State, t: float) -> np.ndarray:
     model, metric, kin = solver.model, Metric.of_masses(solver.model), Kinematics.of(state)
     verdict = solver.verdict(state, t)
     A = metric.rows(in_body_axes(model, kin, spatial_rows(model, kin, t, solver.relations_at(state, t))))
-    return _motions(metric, _decomposed(A[verdict.kept])[2][verdict.rank :])
+    return _motions(metric, _decomposed(A[verdict.independent])[2][verdict.rank :])
 
 
 def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -202,26 +202,27 @@ def _orthonormal(metric: Metric, motions: np.ndarray) -> np.ndarray:
     return _motions(metric, np.linalg.qr(coordinates.T)[0].T)
 
 
-def _motions(metric: Metric, free: np.ndarray) -> np.ndarray:
-    """Return velocities of n bodies (f, n, 6) for f vectors `free` (f, 6 n) in coordinates of a metric.
+def _motions(metric: Metric, vectors: np.ndarray) -> np.ndarray:
+    """Return velocities of n bodies (f, n, 6) for f vectors `vectors` (f, 6 n) in coordinates of a metric.
 
     Linear parts are in the inertial frame, angular parts in body axes.
     """
     n = len(metric.translation)
-    return np.array([np.concatenate(metric.vector(z), axis=1) for z in free]).reshape(-1, n, 6)
+    return np.array([np.concatenate(metric.vector(z), axis=1) for z in vectors]).reshape(-1, n, 6)
 
 
-def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: np.ndarray) -> int:
+def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, null_multipliers: np.ndarray) -> int:
     """Return the number of null motions (f, n, 6) that are blocked by the constraints at second order.
 
-    `solver` evaluates the constraints at a state and time t, s. `idle` (k, m) are the null multipliers, which exert no
-    load. A velocity z extends to a finite motion only if A a = b(z) has a solution, that is, if lambda . b(z) = 0 for
-    all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each condition is a quadratic
-    form in z. If a form has no negative eigenvalue, z must be orthogonal to the eigenvectors with positive eigenvalues.
+    `solver` evaluates the constraints at a state and time t, s. `null_multipliers` (k, m) are the null multipliers,
+    which exert no load. A velocity z extends to a finite motion only if A a = b(z) has a solution, that is, if lambda .
+    b(z) = 0 for all null multipliers lambda (Connelly and Whiteley, SIAM J. Discrete Math. 9 (1996)). Each condition is
+    a quadratic form in z. If a form has no negative eigenvalue, z must be orthogonal to the eigenvectors with positive
+    eigenvalues.
     """
     f, model = len(motions), solver.model
     moving = any(placed.relation.motions or placed.relation.of_velocities for placed in model.relations)
-    if not len(idle) or not 0 < f <= MOST_BLOCKED or moving:
+    if not len(null_multipliers) or not 0 < f <= MOST_BLOCKED or moving:
         return 0
 
     def moved(z: np.ndarray) -> State:
@@ -231,9 +232,9 @@ def _blocked(solver: Solver, state: State, t: float, motions: np.ndarray, idle: 
         return residuals(model, Kinematics.of(moved(z)), t, 2, solver.relations_at(moved(z), t))[:, 2]
 
     def bends(z: np.ndarray) -> np.ndarray:
-        return np.asarray(idle @ bend(z))
+        return np.asarray(null_multipliers @ bend(z))
 
-    forms = np.zeros((len(idle), f, f))
+    forms = np.zeros((len(null_multipliers), f, f))
     for a in range(f):
         forms[:, a, a] = bends(motions[a])
         for b in range(a):
@@ -272,13 +273,13 @@ def _held_motors(model: Model, state: State, motions: np.ndarray) -> list[str]:
     ]
 
 
-def _dependent(idle: np.ndarray) -> list[int]:
+def _dependent(dependencies: np.ndarray) -> list[int]:
     """Return the indices of redundant rows: the last row of each dependency.
 
-    `idle` (k, m) are k dependencies, as coefficients of m rows; they are eliminated from the last row on.
+    `dependencies` (k, m) are k dependencies, as coefficients of m rows; they are eliminated from the last row on.
     """
-    left, found = idle.copy(), []
-    for row in range(idle.shape[1] - 1, -1, -1):
+    left, found = dependencies.copy(), []
+    for row in range(dependencies.shape[1] - 1, -1, -1):
         if not len(left):
             break
         k = int(np.argmax(np.abs(left[:, row])))
@@ -290,20 +291,20 @@ def _dependent(idle: np.ndarray) -> list[int]:
 
 
 def _uniqueness(
-    model: Model, kin: Kinematics, rows: np.ndarray, idle: np.ndarray
+    model: Model, kin: Kinematics, rows: np.ndarray, null_multipliers: np.ndarray
 ) -> tuple[dict[str, Uniqueness], list[str]]:
     """Return the uniqueness of the load of each constraint, and the names of constraints that share loads.
 
-    `kin` contains the poses of the bodies, `rows` (m, n + 1, 6) are the result of `spatial_rows`, and `idle` (k, m) are
-    the null multipliers, which redistribute loads without effect on the motion. Redistributions are tested for each
-    constraint, and for the sum over the constraints between the same two bodies.
+    `kin` contains the poses of the bodies, `rows` (m, n + 1, 6) are the result of `spatial_rows`, and
+    `null_multipliers` (k, m) are the null multipliers, which redistribute loads without effect on the motion.
+    Redistributions are tested for each constraint, and for the sum over the constraints between the same two bodies.
     """
     length = model.length
     changes: dict[str, np.ndarray] = {}
     sums: dict[frozenset[int], np.ndarray] = {}
     for constraint, (i, j) in model.joint_bodies:
         mine = model.joint_rows[constraint.name]
-        wrench = idle[:, mine] @ rows[mine, j]
+        wrench = null_multipliers[:, mine] @ rows[mine, j]
         about_origin = wrench.copy()
         about_origin[:, 3:] += np.cross(kin.position[j], wrench[:, :3])
         arm = kin.rotation[j] @ constraint.frame_j.origin
@@ -319,7 +320,7 @@ def _uniqueness(
             _uniqueness_of_load(own[:, :3], together[:, :3], share),
             _uniqueness_of_load(own[:, 3:] / length, together[:, 3:] / length, share),
         )
-        if np.abs(idle[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
+        if np.abs(null_multipliers[:, model.joint_rows[constraint.name]]).max(initial=0.0) > NO_SHARE:
             sharing.append(constraint.name)
     return loads, sharing
 

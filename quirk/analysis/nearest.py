@@ -69,12 +69,12 @@ def nearest(system: System, start: State, t: float) -> State:
         state, met = search.from_state(righted(system, state), MOST_STEPS, minimize_distance=True)
         if not met:
             state, met = search.from_state(state, MOST_ALONE, minimize_distance=False)
-        if not met or turned_over(system, state) is None:
+        if not met or reversed_joint(system, state) is None:
             break
-    return on_kept_rows(system, state, t)
+    return on_independent_rows(system, state, t)
 
 
-def on_kept_rows(system: System, state: State, t: float) -> State:
+def on_independent_rows(system: System, state: State, t: float) -> State:
     """Return the state after projection onto the independent constraint rows, up to round-off.
 
     If the projection fails, the state is unchanged.
@@ -120,7 +120,7 @@ class _Search:
             change, _ = self.solver.respond(y, self.t, -phi, rest)
             normal = self._size(change)
             if minimize_distance:
-                back, _ = self.solver.respond(y, self.t, np.zeros_like(phi), self._pull(state))
+                back, _ = self.solver.respond(y, self.t, np.zeros_like(phi), self._negative_gradient(state))
                 before, gradient = gradient, -self.metric.coordinates(back[:, :3], back[:, 3:])
                 pull = 1.0 if step is None or before is None else _inverse_curvature(step, gradient - before)
                 change = change + min(pull, longest) * back
@@ -155,7 +155,7 @@ class _Search:
         """
         return max(float(np.abs(change[:, 3:]).max()), float(np.abs(change[:, :3]).max()) / self.model.length)
 
-    def _pull(self, state: State) -> np.ndarray:
+    def _negative_gradient(self, state: State) -> np.ndarray:
         """Return minus the gradient (n, 6) of the squared distance (m |dr|^2 + theta.J theta) / 2 from the start.
 
         The gradient is with respect to translations and rotations in the inertial frame. The moment is D^T J theta in
@@ -212,7 +212,7 @@ def righted(system: System, start: State) -> State:
     return state
 
 
-def turned_over(system: System, state: State) -> tuple[Constraint, float] | None:
+def reversed_joint(system: System, state: State) -> tuple[Constraint, float] | None:
     """Return the joint with the largest misalignment of its frames, and the angle (rad).
 
     Returns None if the largest angle is below 90 degrees.

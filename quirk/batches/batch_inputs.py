@@ -42,7 +42,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
             found = checked_inputs(system, names, OWNER)
         self.slots = {one.name: one for one in found}
         self._count = count
-        self._values = {name: np.repeat(one.given[None], count, axis=0) for name, one in self.slots.items()}
+        self._values = {name: np.repeat(one.initial_value[None], count, axis=0) for name, one in self.slots.items()}
 
     def settable(self, system: System) -> System:
         """Return a copy of the system whose inputs can be set during a run."""
@@ -53,7 +53,7 @@ class BatchInputs(MutableMapping[str, np.ndarray]):
         changed: dict[str, dict[str, Any]] = {}
         for name, one in self.slots.items():
             value = self._values[name][k]
-            if not np.array_equal(value, one.given):
+            if not np.array_equal(value, one.initial_value):
                 changed.setdefault(one.element.name, {})[one.argument] = value.tolist() if one.shape else float(value)
         return changed
 

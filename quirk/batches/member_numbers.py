@@ -61,14 +61,16 @@ def member_numbers(
         if any(isinstance(system[name], Constraint) for name in changes):
             model = varied_system(system, changes).model
             numbers.joints[k], numbers.closing[k] = geometry_of(model, plan)
-        bodies, constraints = ([maker.made(one) for one in parts] for parts in (system.bodies, system.constraints))
+        bodies, constraints = (
+            [maker.member_part(one) for one in parts] for parts in (system.bodies, system.constraints)
+        )
         by_name = {part.name: part for part in (*bodies, *constraints)}
         for row, (old, new) in enumerate(zip(system.bodies, bodies, strict=True)):
             if new is not old:
                 refuse_moved(old, new, changes)
                 numbers.mass[k, row], numbers.inertia[k, row] = new.mass, new.inertia
         for element in system.forces:
-            new = maker.made(element)
+            new = maker.member_part(element)
             if new is element:
                 continue
             new = in_state(new.placed(bodies, constraints), by_name)
@@ -83,7 +85,9 @@ def with_inputs(numbers: MemberNumbers, solver: Solver, inputs: BatchInputs) -> 
         for first, element in elements_of(solver):
             if element.name == one.element.name:
                 place = first + place_of(element, one.argument)
-                numbers.inputs[:, place : place + one.given.size] = inputs[name].reshape(len(numbers.inputs), -1)
+                numbers.inputs[:, place : place + one.initial_value.size] = inputs[name].reshape(
+                    len(numbers.inputs), -1
+                )
 
 
 def turning_places(solver: Solver) -> list[tuple[int, str, int]]:
@@ -139,9 +143,11 @@ def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: Mem
     extremes = sorted({int(values.argmin()), int(values.argmax()), 0, len(values) - 1})
     makers = [MemberMaker(system, changes_of([varied], k)) for k in extremes]
     others = [force for force in system.forces if force is not part]
-    if isinstance(part, Constraint) or any(maker.made(other) is not other for maker in makers for other in others):
+    if isinstance(part, Constraint) or any(
+        maker.member_part(other) is not other for maker in makers for other in others
+    ):
         return False
-    made = [maker.made(part) for maker in makers]
+    made = [maker.member_part(part) for maker in makers]
     call = made_with(part)
     if isinstance(part, Body) and varied.parameter == "mass" and call is not None and call.maker in SOLIDS:
         row = system.bodies.index(part)

@@ -22,7 +22,7 @@ from ..simulation.sensitivity.parameters import (
     parameter_names,
     similar_pairs,
 )
-from ..simulation.sensitivity.part_parameters import remade
+from ..simulation.sensitivity.part_parameters import reconstructed
 from ..system.system import System
 from ..util import validate
 from ..util.construction import made_with
@@ -160,8 +160,8 @@ def varied_system(system: System, changes: Changes, gravity: np.ndarray | None =
     owners: list[Body | Constraint | ForceElement] = [*system.bodies, *system.constraints, *system.forces]
     for owner in owners:
         if owner.companions:
-            maker.made(owner)  # before its companions, which are those of the new part
-    member = system._with([maker.made(part) for part in system])
+            maker.member_part(owner)  # before its companions, which are those of the new part
+    member = system._with([maker.member_part(part) for part in system])
     for old, new in zip(system.bodies, member.bodies, strict=True):
         refuse_moved(old, new, changes)
     if gravity is not None:
@@ -192,7 +192,7 @@ class MemberMaker:
         self._parts = {id(part) for part in system}
         self._made: dict[int, Any] = {}
 
-    def made(self, part: Any) -> Any:
+    def member_part(self, part: Any) -> Any:
         """Return a copy of a part with its changed arguments, or the part itself if its arguments are unchanged."""
         if id(part) not in self._made:
             self._made[id(part)] = part  # a part that refers to itself is not constructed again
@@ -219,21 +219,21 @@ class MemberMaker:
                 other = "frame_j" if name == "frame_i" else "frame_i"
                 new.setdefault(other, getattr(part, other))
             elif number:
-                new[name] = remade(held, {number: value})
+                new[name] = reconstructed(held, {number: value})
             else:
                 new[name] = value
         reads = part.reads if isinstance(part, ForceElement) else ()
-        changed = any(id(one) in self._parts and self.made(one) is not one for one in reads)
-        return remade(part, new, left_out) if new or changed else part
+        changed = any(id(one) in self._parts and self.member_part(one) is not one for one in reads)
+        return reconstructed(part, new, left_out) if new or changed else part
 
     def _substituted(self, x: Any) -> Any:
         """Return the argument `x` with all changed parts in it replaced, or `x` itself if it contains none."""
         if id(x) in self._parts:
-            return self.made(x)
+            return self.member_part(x)
         if isinstance(x, tuple | list):
             parts = [self._substituted(element) for element in x]
             return x if all(a is b for a, b in zip(parts, x, strict=True)) else type(x)(parts)
         if isinstance(x, Drum):
             body = self._substituted(x.body)
-            return x if body is x.body else remade(x, {"body": body})
+            return x if body is x.body else reconstructed(x, {"body": body})
         return x

@@ -12,7 +12,7 @@ from .parser import UsageError
 
 
 def _summary(result: Any, path: Path) -> None:
-    with output.whole("quirk", path) as aside:
+    with output.atomic_output("quirk", path) as aside:
         aside.write_text(result.summary() + "\n", encoding="utf-8")
 
 

@@ -40,7 +40,7 @@ def contradiction(system: System, state: State, t: float, row: int) -> str:
     model = system.model
     if model.rows > MOST_ROWS:
         return "it contradicts other constraints"
-    kept = system.plant.solver().verdict(state, t).kept.copy()
+    kept = system.plant.solver().verdict(state, t).independent.copy()
     A = Metric.uniform(model).rows(tangent_rows(model, Kinematics.of(state), t))
     if kept[row]:
         # Any row of a dependent set may be the dropped one; treat this row as dependent on the other rows.
@@ -67,7 +67,7 @@ def check_accelerations(
     `accelerations` holds the accelerations, and `verdict` the independent rows.
     """
     model = system.model
-    if verdict.kept.all():
+    if verdict.independent.all():
         return
     kin = Kinematics.of(state)
     motion, linear, angular = (
@@ -85,7 +85,7 @@ def check_accelerations(
     size += np.linalg.norm(model.gravity) / length + AT_REST
     scale = np.where(model.row_torque, 1.0, length)
     violation = np.abs(phi[:, 0] / scale).max() + np.abs(phi[:, 1] / scale).max() / (fastest + np.sqrt(size) + 1e-300)
-    missed = np.where(verdict.kept, 0.0, np.abs(phi[:, 2]) / scale)
+    missed = np.where(verdict.independent, 0.0, np.abs(phi[:, 2]) / scale)
     worst = int(np.argmax(missed))
     magnitude = missed[worst] + size
     if missed[worst] > magnitude * max(MISSED * model.rank_tolerance, EXPLAINED * violation):

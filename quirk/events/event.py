@@ -11,7 +11,7 @@ from ..util import validate
 from ..util.immutable import Immutable
 from .actions import ActionLike, checked_actions, functions_in
 from .names import Reading, Separation, named, separation
-from .quantity import Gap, Quantity, asked_for
+from .quantity import Gap, Quantity, used_parts
 from .watched import Watched
 
 
@@ -80,7 +80,7 @@ class Event(Immutable):
         """Return the watched quantity of this event for a system.
 
         `parts` are the bodies, constraints and forces of the system by name. `probe` is a function that calls a user
-        function once and returns the names used by it; see `asked_for`.
+        function once and returns the names used by it; see `used_parts`.
         """
         title = f"{self}"
         if isinstance(self.function, str):
@@ -90,5 +90,5 @@ class Event(Immutable):
         if isinstance(self.function, Expression):
             function = Watched.of(title, self.function, parts)
             return Quantity(self.name, title, function, self.level, {name: parts[name] for name in function.names})
-        asked = asked_for(title, self.function, parts, probe)
+        asked = used_parts(title, self.function, parts, probe)
         return Quantity(self.name, title, self.function, self.level, asked)

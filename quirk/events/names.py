@@ -59,15 +59,15 @@ class Reading:
     Attributes
     ----------
     of : constraint or force element; None for an energy of the system
-    what : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force element;
-        "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while friction has a
-        unique solution; see also `Shared` and `Patch`
+    quantity : "force", "torque", "energy", "kinetic", "potential", "total", or the name of a coordinate of a force
+        element; "multiplier" for the multiplier of a constraint; "solvable" for a function that is positive while
+        friction has a unique solution; see also `Shared` and `Patch`
     axis : index of the inertial axis of a component of the load, or None for its magnitude
     level : value at which the event occurs, in the unit of the quantity
     """
 
     of: Constraint | ForceElement | None
-    what: str
+    quantity: str
     axis: int | None
     level: float
 
@@ -80,7 +80,7 @@ class Shared(Reading):
 
     Attributes
     ----------
-    what : "share" for one force, N; "cone" for the margin of the friction cone, N
+    quantity : "share" for one force, N; "cone" for the margin of the friction cone, N
     rows : the h rows, each as the name of a constraint and the index of its row
     offsets : (k,) constants of the k forces; one force, or a normal load and two components of friction
     weights : (k, h) coefficients of the forces with respect to the multipliers of the rows
@@ -101,7 +101,7 @@ class Patch(Reading):
 
     Attributes
     ----------
-    what : "patch"
+    quantity : "patch"
     members : names of the friction elements that stick
     rows : the h rows, each as the name of a constraint and the index of its row
     constants : (3 m,) constant part of the load
@@ -128,31 +128,31 @@ class Read:
     Attributes
     ----------
     name : name of the body or joint
-    what : name of the attribute, such as "position"
+    attribute : name of the attribute, such as "position"
     axis : index of the component, or None for a number
     rate : whether the time derivative of the attribute is returned
     """
 
     name: str
-    what: str
+    attribute: str
     axis: int | None = None
     rate: bool = False
 
     def __call__(self, t: Any, state: Any) -> Any:
         """Return the attribute of the body or joint, or its rate; `state` is a `StateView`."""
-        found = getattr(state[self.name], self.what)
+        found = getattr(state[self.name], self.attribute)
         found = found if self.axis is None else found[self.axis]
         return found.rate if self.rate and isinstance(found, Jet) else found
 
     @property
     def dimension(self) -> Dimension:
         """Dimension of the attribute or its rate."""
-        dimension = NO_LENGTHS.get(self.what, Dimension.LENGTH)
+        dimension = NO_LENGTHS.get(self.attribute, Dimension.LENGTH)
         return RATES[dimension] if self.rate else dimension
 
 
 @dataclass(frozen=True)
-class Apart:
+class PointDistance:
     """Function of (t, state) that returns the distance between two points, each fixed in a body.
 
     Attributes
@@ -250,7 +250,7 @@ def separation(title: str, event: str, of: Separation, level: float) -> Quantity
     `title` and `event` are the title (for errors) and the name of the event, and `level`, m, is its level.
     """
     bodies = of.body_i, of.body_j
-    apart = Apart((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
+    apart = PointDistance((bodies[0].name, bodies[1].name), (tuple(of.point_i), tuple(of.point_j)))
     return Quantity(event, title, apart, level, {body.name: body for body in bodies}, of_user=False)
 
 
@@ -266,44 +266,44 @@ def _split(text: str, parts: Mapping[str, Any]) -> tuple[str, list[str]]:
     return words[0], words[1:]
 
 
-def _of_body(title: str, event: str, text: str, level: float, body: Body, rest: list[str]) -> Quantity:
+def _of_body(title: str, event: str, text: str, level: float, body: Body, path: list[str]) -> Quantity:
     name = body.name
-    if len(rest) == 1 and rest[0] in NUMBERS_OF_BODIES:
-        return Quantity(event, title, Read(name, rest[0]), level, {name: body}, of_user=False)
-    if len(rest) == 2 and rest[0] in VECTORS_OF_BODIES and rest[1] in AXES:
-        return Quantity(event, title, Read(name, rest[0], AXES[rest[1]]), level, {name: body}, of_user=False)
+    if len(path) == 1 and path[0] in NUMBERS_OF_BODIES:
+        return Quantity(event, title, Read(name, path[0]), level, {name: body}, of_user=False)
+    if len(path) == 2 and path[0] in VECTORS_OF_BODIES and path[1] in AXES:
+        return Quantity(event, title, Read(name, path[0], AXES[path[1]]), level, {name: body}, of_user=False)
     choices = [f"{name}.{n}" for n in NUMBERS_OF_BODIES] + [f"{name}.{n}.x" for n in VECTORS_OF_BODIES]
     raise _unknown(title, text, choices)
 
 
 def _of_constraint(
-    title: str, event: str, text: str, level: float, constraint: Constraint, rest: list[str]
+    title: str, event: str, text: str, level: float, constraint: Constraint, path: list[str]
 ) -> Quantity | Gap | Reading:
     name = constraint.name
-    if rest == ["gap"] and isinstance(constraint, Unilateral) and len(constraint.gaps) == 1:
+    if path == ["gap"] and isinstance(constraint, Unilateral) and len(constraint.gaps) == 1:
         return Gap(constraint, 0, -level)
-    if rest and rest[0] in LOADS and (len(rest) == 1 or (len(rest) == 2 and rest[1] in AXES)):
-        return Reading(constraint, rest[0], AXES[rest[1]] if len(rest) == 2 else None, level)
-    words = rest or [kind for kind in ("angle", "travel") if _free(constraint, kind) is not None][:1]
+    if path and path[0] in LOADS and (len(path) == 1 or (len(path) == 2 and path[1] in AXES)):
+        return Reading(constraint, path[0], AXES[path[1]] if len(path) == 2 else None, level)
+    words = path or [kind for kind in ("angle", "travel") if _free_axis(constraint, kind) is not None][:1]
     if len(words) == 1 and words[0] in OF_JOINTS:
         what, rate = OF_JOINTS[words[0]]
-        if what == "distance" or _free(constraint, what) is not None:
+        if what == "distance" or _free_axis(constraint, what) is not None:
             joint = constraint if isinstance(constraint, Joint) and what == "angle" and not rate else None
             if joint is not None:
                 degrees.counting_turns(title, "level", level)
             parts = {name: constraint}
             return Quantity(event, title, Read(name, what, rate=rate), level, parts, joint, of_user=False)
-    if len(rest) == 2 and rest[0] in ("displacement", "rotation") and rest[1] in AXES:
+    if len(path) == 2 and path[0] in ("displacement", "rotation") and path[1] in AXES:
         parts = {name: constraint}
-        if rest[0] == "rotation":
+        if path[0] == "rotation":
             degrees.counting_turns(title, "level", level)
-        return Quantity(event, title, Read(name, rest[0], AXES[rest[1]]), level, parts, of_user=False)
-    free = [f"{name}.{kind}" for kind in OF_JOINTS if _free(constraint, OF_JOINTS[kind][0]) is not None]
+        return Quantity(event, title, Read(name, path[0], AXES[path[1]]), level, parts, of_user=False)
+    free = [f"{name}.{kind}" for kind in OF_JOINTS if _free_axis(constraint, OF_JOINTS[kind][0]) is not None]
     others = ["distance", "displacement.x", "rotation.x", "force", "force.x", "torque", "torque.x"]
     raise _unknown(title, text, [*free, *(f"{name}.{what}" for what in others)])
 
 
-def _free(constraint: Constraint, kind: str) -> int | None:
+def _free_axis(constraint: Constraint, kind: str) -> int | None:
     """Return the index of the free axis of a joint, or None if the joint has several or none.
 
     `kind` is "angle" for the rotation axis or "travel" for the translation axis.
@@ -312,12 +312,12 @@ def _free(constraint: Constraint, kind: str) -> int | None:
     return getattr(constraint, attribute, None) if attribute and isinstance(constraint, Joint) else None
 
 
-def _of_force(title: str, text: str, level: float, element: ForceElement, rest: list[str]) -> Reading:
+def _of_force(title: str, text: str, level: float, element: ForceElement, path: list[str]) -> Reading:
     single = [*element.coordinates, *(["energy"] if element.stores else [])]
-    if len(rest) == 1 and (rest[0] in single or rest[0] in LOADS):
-        return Reading(element, rest[0], None, level)
-    if len(rest) == 2 and rest[0] in LOADS and rest[1] in AXES:
-        return Reading(element, rest[0], AXES[rest[1]], level)
+    if len(path) == 1 and (path[0] in single or path[0] in LOADS):
+        return Reading(element, path[0], None, level)
+    if len(path) == 2 and path[0] in LOADS and path[1] in AXES:
+        return Reading(element, path[0], AXES[path[1]], level)
     names = [*single, *LOADS, *(f"{kind}.x" for kind in LOADS)]
     raise _unknown(title, text, [f"{element.name}.{what}" for what in names])
 

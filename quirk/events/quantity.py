@@ -261,7 +261,7 @@ class Gap(ForceElement):
         return self.title
 
 
-def asked_for(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
+def used_parts(title: str, function: Function, parts: Mapping[str, Any], probe: Callable[[Any], Any]) -> dict[str, Any]:
     """Return the bodies and constraints that a user function may use, by name.
 
     The names are found among the string constants of the function's code, and by a call of the function at one state.

@@ -53,8 +53,8 @@ def sensors(
     ]
 
 
-def _placed(name: str, argument: str, given: Any) -> tuple[Any, Any]:
-    body, point = given if isinstance(given, tuple | list) and len(given) == 2 else (given, (0, 0, 0))
+def _placed(name: str, argument: str, sensor: Any) -> tuple[Any, Any]:
+    body, point = sensor if isinstance(sensor, tuple | list) and len(sensor) == 2 else (sensor, (0, 0, 0))
     if not isinstance(body, Body | Ground):
-        raise InputError(f'sensors "{name}": {argument} must be bodies, or pairs of a body and a point; got {given!r}')
+        raise InputError(f'sensors "{name}": {argument} must be bodies, or pairs of a body and a point; got {sensor!r}')
     return body, point

@@ -33,12 +33,12 @@ class _Copies:
     Attributes
     ----------
     vocabulary : replacements of global names
-    made : copies of functions, by id of the original function
+    functions : copies of functions, by id of the original function
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.made: dict[int, Any] = {}
+        self.functions: dict[int, Any] = {}
 
 
 class _ReadOnly:
@@ -201,13 +201,13 @@ def _replacement(x: Any, copies: _Copies) -> Any:
 
 def _copied(function: types.FunctionType, copies: _Copies) -> Any:
     """Return a copy of a function in which globals, closure variables and defaults are replaced."""
-    if id(function) in copies.made:
-        return copies.made[id(function)]
+    if id(function) in copies.functions:
+        return copies.functions[id(function)]
     code, given = function.__code__, dict(copies.vocabulary.builtins)
     names: dict[str, Any] = {"__builtins__": {**given, "True": True, "False": False, "None": None}}
     cells = tuple(types.CellType() for _ in code.co_freevars)
     copy = types.FunctionType(code, names, function.__name__, None, cells)
-    copies.made[id(function)] = copy
+    copies.functions[id(function)] = copy
     for name in global_names(code):
         if name in function.__globals__:
             names[name] = _replacement_or_refusal(function.__globals__[name], copies)

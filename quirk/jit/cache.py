@@ -36,7 +36,7 @@ from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
 
-from ..util.files import held, let_go, made_folder, whole
+from ..util.files import atomic_replacement, locked_file, private_folder, release_file
 from ..util.ownership import UntrustedError, check_file, check_folder
 from .compile_times import duration_text, expected_time, record_time
 from .kernel_sources import kernel_digest
@@ -103,7 +103,7 @@ class MachineCode(caching._Cache):
     def _release_lock(self) -> None:
         """Release the file lock that prevents other processes from compiling the entry."""
         if self._lock_file is not None:
-            let_go(self._lock_file)
+            release_file(self._lock_file)
             self._lock_file = None
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
@@ -112,7 +112,7 @@ class MachineCode(caching._Cache):
         name, identity = self._name_and_identity(sig, target_context.codegen())
         found, trouble = self._first_valid(name, identity, target_context)
         if found is None:
-            turns = (held(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
+            turns = (locked_file(folder / f"{name}.lock", LONGEST_WAIT) for folder in self.folders if trusted(folder))
             self._lock_file = next((turn for turn in turns if turn is not None), None)
             found, trouble = self._first_valid(name, identity, target_context)  # another process may have just saved it
         if found is not None:
@@ -246,9 +246,9 @@ def write(path: Path, identity: bytes, payload: bytes) -> None:
         If the file cannot be written, its name is in use for another object, or other users may write to its folder.
     """
     check_folder(path.parent)
-    made_folder(path.parent)
+    private_folder(path.parent)
     rest = identity + payload
-    with whole(path) as aside, open(aside, "xb", opener=_private_opener) as file:
+    with atomic_replacement(path) as aside, open(aside, "xb", opener=_private_opener) as file:
         file.write(hashlib.sha256(rest).digest() + rest)
 
 

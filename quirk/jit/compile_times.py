@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..util.files import made_folder, whole
+from ..util.files import atomic_replacement, private_folder
 from ..util.ownership import check_folder
 
 FILE = "compile-times.json"
@@ -45,8 +45,8 @@ def record_time(folders: Sequence[Path], name: str, effort: float, seconds: floa
     for folder in folders:
         with contextlib.suppress(OSError):
             check_folder(folder)
-            made_folder(folder)
-            with whole(folder / FILE) as aside:
+            private_folder(folder)
+            with atomic_replacement(folder / FILE) as aside:
                 aside.write_text(text, encoding="utf-8")
             return
 

@@ -34,7 +34,7 @@ def with_auxiliary_states(interpolant: Interpolant, points: Abscissa, flat: np.n
     carried = model.carried
     if not carried.size:
         return flat
-    left, where = np.unique(points.left, return_inverse=True)
+    left, where = np.unique(points.interval, return_inverse=True)
     nodes = Abscissa(np.repeat(left, COUNT), np.tile(PARTS, len(left)))
     along = interpolant.states(nodes)
     rows = interpolant.segment.flat[:, STATE_SIZE * carried.bodies :]

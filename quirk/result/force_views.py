@@ -93,7 +93,7 @@ class ForceView:
         `end` is the index of the body among the bodies on which the element acts. `frame` selects the axes: "inertial",
         or "i" or "j" for the axes of body i or j.
         """
-        return self._turned(self.exerted.loads[:, self._end(end), 0, :3], frame)
+        return self._in_frame(self.exerted.loads[:, self._end(end), 0, :3], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the torque (nt, 3), N m, on the body of one end, about the origin of the element's frame on this body.
@@ -102,7 +102,7 @@ class ForceView:
         """
         end = self._end(end)
         load = self.exerted.loads[:, end, 0]
-        return self._turned(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
+        return self._in_frame(load[:, 3:] - np.cross(self._arm(end), load[:, :3]), frame)
 
     def coordinate(self, name: str | None = None) -> np.ndarray:
         """Return a coordinate (nt,) of the element, m or rad; the name is optional if there is only one."""
@@ -238,7 +238,7 @@ class ForceView:
                 R = rotation.matrix(rotation.unit(segment.state.orientation[:, rows[end]]))
             yield element, R
 
-    def _turned(self, vectors: np.ndarray, frame: str) -> np.ndarray:
+    def _in_frame(self, vectors: np.ndarray, frame: str) -> np.ndarray:
         frame = validate.choice(f"{self.of}", "frame", frame, FRAMES)
         if frame == "inertial":
             return vectors
@@ -301,23 +301,23 @@ class FrictionView(ForceView):
 
         `frame` selects its axes: "inertial", or "i" or "j" for the axes of body i or j.
         """
-        held, sign = self._held(), 1.0 if self._end(end) else -1.0
-        return super().force(frame, end) + self._turned(sign * held[:, 0], frame)
+        held, sign = self._sticking_loads(), 1.0 if self._end(end) else -1.0
+        return super().force(frame, end) + self._in_frame(sign * held[:, 0], frame)
 
     def torque(self, frame: str = "inertial", end: int = -1) -> np.ndarray:
         """Return the torque (nt, 3), N m, on body j, or body i for end 0, about the origin of the frame on that body.
 
         `frame` is as for `force`.
         """
-        held = self._held()
+        held = self._sticking_loads()
         if self._end(end):
             moment = held[:, 1]
         else:
             apart = self._point(1) - self._point(0)
             moment = -held[:, 1] - np.cross(apart, held[:, 0])
-        return super().torque(frame, end) + self._turned(moment, frame)
+        return super().torque(frame, end) + self._in_frame(moment, frame)
 
-    def _held(self) -> np.ndarray:
+    def _sticking_loads(self) -> np.ndarray:
         """Return force and torque (nt, 2, 3), N and N m, on body j during sticking, inertial frame.
 
         The torque is about the origin of frame j.

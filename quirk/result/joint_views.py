@@ -56,22 +56,22 @@ class JointView:
     @property
     def angle(self) -> np.ndarray:
         """Angle (nt,) about the free axis of a joint, rad, with all turns counted."""
-        return self.rotation[:, self._free("angle")]
+        return self.rotation[:, self._free_axis("angle")]
 
     @property
     def angle_rate(self) -> np.ndarray:
         """Rate (nt,) of `angle`, rad/s."""
-        return self.rotation_rate[:, self._free("angle")]
+        return self.rotation_rate[:, self._free_axis("angle")]
 
     @property
     def travel(self) -> np.ndarray:
         """Displacement (nt,), m, along the free axis of a joint."""
-        return self.displacement[:, self._free("travel")]
+        return self.displacement[:, self._free_axis("travel")]
 
     @property
     def travel_rate(self) -> np.ndarray:
         """Rate (nt,) of `travel`, m/s."""
-        return self.velocity[:, self._free("travel")]
+        return self.velocity[:, self._free_axis("travel")]
 
     @property
     def distance(self) -> np.ndarray:
@@ -95,7 +95,7 @@ class JointView:
             return np.zeros(len(self._result.time))
         return multipliers[:, 0] * (2.0 * self.distance if self.of.of_squares else 1.0)
 
-    def _free(self, kind: str) -> int:
+    def _free_axis(self, kind: str) -> int:
         """Return the index of the free axis of kind "angle" or "travel".
 
         Raises
@@ -205,9 +205,9 @@ class JointView:
     @cached_property
     def _frames(self) -> tuple[FrameMotion, FrameMotion]:
         c = self.constraint
-        return self._carried(c.frame_i, c.body_i), self._carried(c.frame_j, c.body_j)
+        return self._frame_motion(c.frame_i, c.body_i), self._frame_motion(c.frame_j, c.body_j)
 
-    def _carried(self, frame: Any, body: Body | Ground) -> FrameMotion:
+    def _frame_motion(self, frame: Any, body: Body | Ground) -> FrameMotion:
         position, orientation, velocity, omega = self._motion(body)
         R = rotation.matrix(orientation)
         return FrameMotion.of(frame, position, R, velocity, np.einsum("tij,tj->ti", R, omega))
@@ -221,19 +221,19 @@ class JointView:
             np.tile(x, (nt, 1)) for x in (body.position, body.orientation, body.velocity, body.angular_velocity)
         )
 
-    def _load(self, which: int, frame: str) -> np.ndarray:
+    def _load(self, kind: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
         if self.constraint.name not in self._result._joint_loads:
             return np.zeros((len(self._result.time), 3))
-        load = self._result._joint_loads[self.constraint.name][:, which]
+        load = self._result._joint_loads[self.constraint.name][:, kind]
         return load if axes is None else np.einsum("tji,tj->ti", axes[0], load)
 
-    def _load_rate(self, which: int, frame: str) -> np.ndarray:
+    def _load_rate(self, kind: int, frame: str) -> np.ndarray:
         axes = self._axes(frame)
         if self.constraint.name not in self._result._joint_loads:
             return np.zeros((len(self._result.time), 3))
         require_order(self._result._model, 2)
-        load = self._result._load_derivatives[self.constraint.name][:, which]
+        load = self._result._load_derivatives[self.constraint.name][:, kind]
         if axes is None:
             return load[:, 1]
         # The components R^T F also change with the axes.

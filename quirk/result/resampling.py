@@ -61,7 +61,7 @@ class ResampledResult(Result):
         """
         found = {}
         for name, done in self.run.work.items():
-            here, kept = (_carried(segments, name) for segments in (self.segments, self.run.segments))
+            here, kept = (_integrated_work(segments, name) for segments in (self.segments, self.run.segments))
             found[name] = done[self._rows] + here - kept[self._rows]
         return {name: done - done[0] for name, done in found.items()}
 
@@ -153,19 +153,19 @@ def _check(segment: Segment, place: Abscissa, times: np.ndarray, uncertainty: np
     `uncertainty` (p,), m, the estimated errors.
     """
     position = segment.state.position
-    moved = np.linalg.norm(position[place.left + 1] - position[place.left], axis=2).max(axis=1)
+    moved = np.linalg.norm(position[place.interval + 1] - position[place.interval], axis=2).max(axis=1)
     size = np.maximum(segment.model.length, moved)
     excess = uncertainty / size
     worst = int(np.argmax(excess))
     if not excess[worst] <= MOST_UNCERTAIN:
-        apart = segment.time[place.left[worst] + 1] - segment.time[place.left[worst]]
+        apart = segment.time[place.interval[worst] + 1] - segment.time[place.interval[worst]]
         raise InputError(
             f"Result.at: at t = {times[worst]:g} s positions would be uncertain by {uncertainty[worst]:.2g} m, because "
             f"outputs are {apart:.3g} s apart: use more outputs, such as output={apart / 4:.1g}"
         )
 
 
-def _carried(segments: Sequence[Segment], name: str) -> np.ndarray:
+def _integrated_work(segments: Sequence[Segment], name: str) -> np.ndarray:
     """Return the work (nt,), J, of a force or constraint, integrated by the run with the motion.
 
     `segments` are all segments of the run.

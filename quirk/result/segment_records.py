@@ -47,7 +47,7 @@ def described(segment: Segment, system: System, events: Iterable[Event]) -> dict
     return {
         "active": sorted(segment.active),
         "idle": [force.name for force in system.forces if force.name not in acting],
-        "others": [_part(part, system, actions) for part in others.values()],
+        "others": [_replacement_record(part, system, actions) for part in others.values()],
         "switched": dict(segment.switched),
         "replaced": list(segment.replaced),
     }
@@ -79,7 +79,7 @@ def described_configuration(configuration: Configuration, system: System, events
     return {
         "active": sorted(configuration.active),
         "idle": sorted(configuration.idle),
-        "others": [_part(part, system, actions) for _, part in configuration.others],
+        "others": [_replacement_record(part, system, actions) for _, part in configuration.others],
     }
 
 
@@ -139,7 +139,7 @@ def _flat(actions: Sequence[Any]) -> Iterator[Any]:
 
 def described_part(part: Any, system: System) -> dict[str, Any]:
     """Return JSON data of a constraint or force that replaces a part of the system; see `rebuilt_part`."""
-    return _part(part, system, {})
+    return _replacement_record(part, system, {})
 
 
 def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
@@ -147,7 +147,7 @@ def rebuilt_part(description: Mapping[str, Any], system: System) -> Any:
     return _reconstructed(description, system, {})
 
 
-def _part(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
+def _replacement_record(part: Any, system: System, actions: Mapping[tuple[str, int], Any]) -> dict[str, Any]:
     """Return JSON data of a constraint or force that replaces a part of the system.
 
     `actions` are the replacing actions, by the name of their event and their index in this event.

@@ -95,23 +95,23 @@ def _factors(segment: Segment, solver: Solver | None, row: int) -> _Factors:
     return _Factors(t, U[:, : segment.rank], s[: segment.rank] / s[0], Vt[: segment.rank])
 
 
-def _crossed(first: _Factors, second: _Factors) -> list[tuple[int, int]]:
+def _crossed(earlier: _Factors, later: _Factors) -> list[tuple[int, int]]:
     """Return index pairs (earlier, later) of singular values that pass through zero between two output states."""
-    left, right = first.U.T @ second.U, first.Vt @ second.Vt.T
+    left, right = earlier.U.T @ later.U, earlier.Vt @ later.Vt.T
     alike = np.minimum(np.abs(left), np.abs(right))
     pairs = []
-    for one in np.flatnonzero(first.s < LOW):
+    for one in np.flatnonzero(earlier.s < LOW):
         other = int(np.argmax(alike[one]))
-        if alike[one, other] >= ALIKE and second.s[other] < LOW and left[one, other] * right[one, other] < 0:
+        if alike[one, other] >= ALIKE and later.s[other] < LOW and left[one, other] * right[one, other] < 0:
             pairs.append((int(one), other))
     return pairs
 
 
-def _passage(segment: Segment, first: _Factors, second: _Factors, index: int, next_index: int) -> Passage:
-    share = first.s[index] / (first.s[index] + second.s[next_index])
-    vector = first.U[:, index] if share < 0.5 else second.U[:, next_index]
+def _passage(segment: Segment, earlier: _Factors, later: _Factors, index: int, next_index: int) -> Passage:
+    share = earlier.s[index] / (earlier.s[index] + later.s[next_index])
+    vector = earlier.U[:, index] if share < 0.5 else later.U[:, next_index]
     parts = {name: float(np.linalg.norm(vector[rows])) for name, rows in segment.model.joint_rows.items()}
-    return Passage(float(first.time + share * (second.time - first.time)), _named(parts))
+    return Passage(float(earlier.time + share * (later.time - earlier.time)), _named(parts))
 
 
 def _named(parts: dict[str, float]) -> tuple[str, ...]:

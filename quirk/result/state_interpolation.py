@@ -30,11 +30,11 @@ class Abscissa:
 
     Attributes
     ----------
-    left : (p,) index of the output before each point
+    interval : (p,) index of the output before each point
     x : (p,) fraction of the interval to the next output, 0 to 1
     """
 
-    left: np.ndarray
+    interval: np.ndarray
     x: np.ndarray
 
 
@@ -53,14 +53,14 @@ class Interpolant:
     order : highest time derivative of velocities to be used, if available: 1 for accelerations, 3 for snap
     """
 
-    def __init__(self, segment: Segment, left: np.ndarray, order: int = HIGHEST_ORDER) -> None:
+    def __init__(self, segment: Segment, intervals: np.ndarray, order: int = HIGHEST_ORDER) -> None:
         self.segment, self.solver, self._order = segment, self._solver(segment), order
-        self._rows = np.unique([left, left + 1])
+        self._rows = np.unique([intervals, intervals + 1])
         self._time, self._flat = segment.time[self._rows], segment.flat[self._rows]
         angles = segment.angles_read
         self._angles = None if angles is None else angles[self._rows]
-        self._position, self._quaternion = self._towers()
-        self._on_constraints = self._satisfied()
+        self._position, self._quaternion = self._pose_derivatives()
+        self._on_constraints = self._satisfies_constraints()
         lanes = self.solver.slots.state_to_lanes(self._flat[0])
         with self.solver.applied.calling():
             self.solver.settle(lanes, float(self._time[0]))
@@ -114,7 +114,7 @@ class Interpolant:
         before and after each point.
         """
         joints, turns = self.segment.turns.joints, self.segment.turns
-        first = np.array([joints.first_quadrants(state.orientation) for state in self._each(flat)])
+        first = np.array([joints.first_quadrants(state.orientation) for state in self._states(flat)])
         if not len(joints.ends):
             return turns.quadrants[self._rows[self._index(place)]]
         half, rate = self._half_angles()
@@ -140,15 +140,15 @@ class Interpolant:
         joints, quadrants = self.segment.turns.joints, self.segment.turns.quadrants[self._rows]
         vectors = joints.plane_vectors(self.segment.model.carried.state(self._flat).orientation)
         half = joints.half_angles(vectors, quadrants)
-        rates = np.array([joints.half_rates(state) for state in self._each(self._flat)])
+        rates = np.array([joints.half_rates(state) for state in self._states(self._flat)])
         return half, rates
 
-    def _each(self, flat: np.ndarray) -> list[State]:
+    def _states(self, flat: np.ndarray) -> list[State]:
         return [self.segment.model.carried.state(y) for y in flat]
 
     def _index(self, place: Abscissa) -> np.ndarray:
         """Return the index (p,) of the output before each point of `place`, among the outputs of the interpolant."""
-        return np.searchsorted(self._rows, place.left)
+        return np.searchsorted(self._rows, place.interval)
 
     def _lengths(self, place: Abscissa) -> np.ndarray:
         """Return the lengths (p,) of the intervals around the points `place`, s."""
@@ -163,7 +163,7 @@ class Interpolant:
         index = self._index(place)
         return values[index], values[index + 1]
 
-    def _towers(self) -> tuple[np.ndarray, np.ndarray]:
+    def _pose_derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Return positions (r, K + 1, n, 3) and quaternions (r, K + 1, n, 4) at r outputs, with K time derivatives.
 
         The second index is the order of the derivative; K is as large as possible.
@@ -200,7 +200,7 @@ class Interpolant:
         motion = dynamics_along(self.solver, self._time, self._flat, self._angles)
         return motion.linear[:, None], motion.angular[:, None]
 
-    def _satisfied(self) -> bool:
+    def _satisfies_constraints(self) -> bool:
         """Whether interpolated states can be projected: the outputs satisfy the constraints and were not recorded.
 
         Constraints with recorded outputs may have changed since then.

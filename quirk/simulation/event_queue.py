@@ -28,14 +28,14 @@ class EventQueue:
 
     def __init__(self, run: HybridRun, names: Container[str], keeps: bool) -> None:
         self._run, self._names, self._keeps = run, names, keeps
-        self._ahead: list[EventRecord] = []
+        self._pending: list[EventRecord] = []
         self.reached: list[EventRecord] = []
         self._collected = 0
 
     @property
-    def next(self) -> float:
+    def next_time(self) -> float:
         """Time of the next event ahead, s; infinite if there is none."""
-        return self._ahead[0].time if self._ahead else np.inf
+        return self._pending[0].time if self._pending else np.inf
 
     @property
     def interrupts(self) -> bool:
@@ -51,7 +51,7 @@ class EventQueue:
         located = self._run.happenings
         if len(located) <= self._collected:
             return
-        self._ahead = sorted([*self._ahead, *located[self._collected :]], key=lambda event: event.time)
+        self._pending = sorted([*self._pending, *located[self._collected :]], key=lambda event: event.time)
         self._collected = len(located)
         if not self._keeps:
             self._run.forget()
@@ -59,25 +59,25 @@ class EventQueue:
 
     def reach(self, time: float) -> None:
         """Move events up to the present time (s) to the list of reached events."""
-        while self._ahead and self._ahead[0].time <= time:
-            self.reached.append(self._ahead.pop(0))
+        while self._pending and self._pending[0].time <= time:
+            self.reached.append(self._pending.pop(0))
 
     def reach_all(self) -> None:
         """Move all events to the list of reached events."""
-        self.reached, self._ahead = self._ahead, []
+        self.reached, self._pending = self._pending, []
 
     def discard_ahead(self, time: float) -> None:
         """Discard events later than the present time (s)."""
-        if self._ahead:
+        if self._pending:
             self._run.happenings[:] = [event for event in self._run.happenings if event.time <= time]
             self._collected = len(self._run.happenings)
-            self._ahead.clear()
+            self._pending.clear()
 
     def snapshot(self) -> tuple[list[EventRecord], list[EventRecord]]:
         """Return copies of the lists of later events and of reached events."""
-        return list(self._ahead), list(self.reached)
+        return list(self._pending), list(self.reached)
 
     def restore(self, saved: tuple[list[EventRecord], list[EventRecord]]) -> None:
         """Restore a snapshot; the events of the integration must already be restored."""
-        self._ahead, self.reached = (list(events) for events in saved)
+        self._pending, self.reached = (list(events) for events in saved)
         self._collected = len(self._run.happenings)

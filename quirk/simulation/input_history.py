@@ -29,13 +29,13 @@ class InputHistory:
     def __init__(self, inputs: Inputs, start: float, *, keep: bool = True) -> None:
         self._inputs, self._keep = inputs, keep
         self._records: dict[str, tuple[list[float], list[np.ndarray]]] = {
-            name: ([start], [value]) for name, value in inputs.values_now.items()
+            name: ([start], [value]) for name, value in inputs.current_values.items()
         }
 
     def record(self, t: float, names: Iterable[str]) -> None:
         """Record the present values of the inputs `names` at time t (s); they apply until the next recorded value."""
         for name in names:
-            self._add(t, name, self._inputs.values_now[name])
+            self._add(t, name, self._inputs.current_values[name])
 
     def restore(self, t: float) -> None:
         """Discard the values recorded at time t (s) and later, and record the inputs in effect at this time."""
@@ -53,19 +53,19 @@ class InputHistory:
         else:
             values[-1] = value
 
-    def driven(self) -> dict[str, ForceElement]:
+    def driven_elements(self) -> dict[str, ForceElement]:
         """Return force elements whose inputs follow the recorded values, by name, for all inputs that have changed."""
         changes: dict[str, dict[str, Any]] = {}
         for name, (times, values) in self._records.items():
-            one = self._inputs.slots[name]
+            slot = self._inputs.slots[name]
             if len(times) > 1 or not np.array_equal(values[0], self._inputs.initial[name]):
-                changes.setdefault(one.element.name, {})[one.argument] = one.following(times, values)
-        made: dict[str, ForceElement] = {}
+                changes.setdefault(slot.element.name, {})[slot.argument] = slot.following(times, values)
+        elements: dict[str, ForceElement] = {}
         for name, changed in changes.items():
             call = made_with(self._inputs.system[name])
             assert call is not None
-            made[name] = call.maker(**{**call.arguments, **changed})
-        return made
+            elements[name] = call.maker(**{**call.arguments, **changed})
+        return elements
 
 
 def as_driven(
@@ -86,7 +86,7 @@ def as_driven(
     histories : recorded values
     changed : titles of parts with user functions that may have been changed by sampled functions, see `Segment`
     """
-    driven = {name: element for history in histories for name, element in history.driven().items()}
+    driven = {name: element for history in histories for name, element in history.driven_elements().items()}
     if not driven and not system.sampled:
         return system, list(segments)
     followed = system._with([driven.get(part.name, part) for part in system if not isinstance(part, Sampled)])

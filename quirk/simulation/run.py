@@ -29,7 +29,7 @@ from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
 from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
 from .run_inputs import Inputs
-from .run_loop import begun, described_failure
+from .run_loop import described_failure, started_run
 from .run_observation import Observation
 from .run_pace import Pace
 from .run_present import Present
@@ -162,7 +162,7 @@ class Run:
         system, start = self.system, self._start
         beside = called_beside(system, self._watched)
         self._observers = Observers(self._serve, beside)
-        run = begun(system, state, self._factory, owner=OWNER)
+        run = started_run(system, state, self._factory, owner=OWNER)
         assert isinstance(run, HybridRun)
         self._run, self._time, self._kept = run, start, 0
         self._now = Present(system, run, self._observers)
@@ -466,14 +466,14 @@ class Run:
             kept = np.inf if self._keep is None else self._next_kept(t)
             sampler.snap_to(min(t, kept))
             until = min(t, kept, sampler.next)
-            run.current.request(min(until, self._queue.next))
+            run.current.request(min(until, self._queue.next_time))
             if not run.current.resume():
                 run.proceed()
                 self._queue.collect()
             self._update_time()
             if self._time >= kept:
                 self._kept += 1
-                if run.current.kept.last < self._time:
+                if run.current.buffer.last < self._time:
                     run.current.store_present_state()
             if run.stopped:
                 return STOPPED
@@ -492,7 +492,7 @@ class Run:
 
     def _update_time(self) -> None:
         """Update the present time of the run, and the events up to this time."""
-        self._time = self._run.current.now
+        self._time = self._run.current.present_time
         self._queue.reach(self._time)
 
     def _return_to_accepted(self) -> None:

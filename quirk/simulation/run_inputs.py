@@ -45,29 +45,29 @@ class LoopInput:
         return (len(self.components),) if self.components else ()
 
     @property
-    def given(self) -> np.ndarray:
+    def initial_value(self) -> np.ndarray:
         """Initial value of the parameter, with which the force element was constructed."""
-        held = getattr(self.element, self.argument)
-        return np.array(held.constant if isinstance(held, Value) else held, dtype=float)
+        parameter = getattr(self.element, self.argument)
+        return np.array(parameter.constant if isinstance(parameter, Value) else parameter, dtype=float)
 
     @property
     def limits(self) -> np.ndarray | None:
         """Smallest and largest effort (2,) if the effort has limits, otherwise None."""
         return getattr(self.element, "limits", None) if isinstance(self.element, Actuated) else None
 
-    def own(self) -> Any:
-        """Return a copy of the attribute with a value that can be set by `hold`."""
-        held = getattr(self.element, self.argument)
-        if not isinstance(held, Value):
-            return self.given
-        held = copy(held)
-        held.constant = self.given
-        return held
+    def copied_value(self) -> Any:
+        """Return a copy of the attribute with a value that can be set by `set_value`."""
+        parameter = getattr(self.element, self.argument)
+        if not isinstance(parameter, Value):
+            return self.initial_value
+        parameter = copy(parameter)
+        parameter.constant = self.initial_value
+        return parameter
 
-    def hold(self, value: Any) -> None:
+    def set_value(self, value: Any) -> None:
         """Set the value of the parameter in a copied element, for evaluation of its force law in Python."""
-        held = getattr(self.element, self.argument)
-        array: Any = held.constant if isinstance(held, Value) else held
+        parameter = getattr(self.element, self.argument)
+        array: Any = parameter.constant if isinstance(parameter, Value) else parameter
         array[...] = value
 
     def places(self, solver: Solver) -> list[np.ndarray]:
@@ -81,7 +81,7 @@ class LoopInput:
                 continue
             table = solver.applied.table
             first = table.entries[ELEMENT_SIZE * e + INPUT] + place_of(element, self.argument)
-            found.append(table.inputs[first : first + self.given.size])
+            found.append(table.inputs[first : first + self.initial_value.size])
         return found
 
     def following(self, times: Sequence[float], values: Sequence[np.ndarray]) -> Any:
@@ -181,10 +181,10 @@ def settable_inputs(part: Any) -> dict[str, LoopInput]:
 
 
 def copied(inputs: Sequence[LoopInput]) -> list[LoopInput]:
-    """Return inputs that refer to copies of their force elements; `LoopInput.hold` sets the values of the copies."""
+    """Return inputs that refer to copies of their force elements, set by `LoopInput.set_value`."""
     values: dict[int, dict[str, Any]] = {}
     for one in inputs:
-        values.setdefault(id(one.element), {})[one.argument] = one.own()
+        values.setdefault(id(one.element), {})[one.argument] = one.copied_value()
     elements = {id(one.element): one.element.with_values(values[id(one.element)]) for one in inputs}
     return [replace(one, element=elements[id(one.element)]) for one in inputs]
 
@@ -218,7 +218,7 @@ class Inputs(MutableMapping[str, Any]):
     system : the system, with elements whose values can be set
     slots : inputs by name
     initial : values with which the elements were constructed, arrays by name
-    values_now : present values, arrays by name
+    current_values : present values, arrays by name
     version : number of changes so far
     """
 
@@ -235,9 +235,9 @@ class Inputs(MutableMapping[str, Any]):
         self.system = with_settable(system, found)
         elements = {force.name: force for force in self.system.forces}
         self.slots = {one.name: replace(one, element=elements[one.element.name]) for one in found}
-        self.values_now = {name: one.given for name, one in self.slots.items()}
-        self.initial = dict(self.values_now)
-        self.in_effect = dict(self.values_now)
+        self.current_values = {name: one.initial_value for name, one in self.slots.items()}
+        self.initial = dict(self.current_values)
+        self.in_effect = dict(self.current_values)
         self._places: dict[str, list[np.ndarray]] = {name: [] for name in self.slots}
         self.version = 0
 
@@ -247,10 +247,10 @@ class Inputs(MutableMapping[str, Any]):
             found = one.places(solver)
             self._places[name] += found
             for numbers in found:
-                numbers[:] = self.values_now[name]
+                numbers[:] = self.current_values[name]
 
     def __getitem__(self, name: str) -> Any:
-        value = self.values_now[self._known(name)]
+        value = self.current_values[self._checked_name(name)]
         if not value.ndim:
             return float(value)
         value = value.copy()
@@ -259,26 +259,28 @@ class Inputs(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         if name not in self.slots:
-            name = self._known(name)
+            name = self._checked_name(name)
         one = self.slots[name]
         if one.shape or type(value) is not float or not -np.inf < value < np.inf:
             value = validate.array(f"{self._owner}: inputs[{name!r}]: {one.element}", one.argument, value, one.shape)
-        if same_value(value, self.values_now[name]):
+        if same_value(value, self.current_values[name]):
             return
-        self.values_now[name] = np.array(value)
+        self.current_values[name] = np.array(value)
         self.version += 1
-        self._put(name)
+        self._write_value(name)
 
-    def _put(self, name: str) -> None:
+    def _write_value(self, name: str) -> None:
         """Write the present value of an input to the solvers, and to its force element if this is a copy."""
-        value = self.values_now[name]
+        value = self.current_values[name]
         for numbers in self._places[name]:
             numbers[:] = value
         if self._copies:
-            self.slots[name].hold(value)
+            self.slots[name].set_value(value)
 
     def __delitem__(self, name: str) -> None:
-        raise InputError(f"{self._owner}: inputs cannot be removed from a run; set {self._known(name)!r} to zero")
+        raise InputError(
+            f"{self._owner}: inputs cannot be removed from a run; set {self._checked_name(name)!r} to zero"
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.slots)
@@ -289,7 +291,7 @@ class Inputs(MutableMapping[str, Any]):
     def __repr__(self) -> str:
         return f"<Inputs: {dict(self)}>"
 
-    def _known(self, name: Any) -> str:
+    def _checked_name(self, name: Any) -> str:
         name = getattr(name, "name", name)
         if name not in self.slots:
             hint = suggestion(str(name), list(self.slots), every=True) if self.slots else "Run(..., inputs=[...])"
@@ -302,22 +304,22 @@ class Inputs(MutableMapping[str, Any]):
         before = self.in_effect
         return [
             name
-            for name, value in self.values_now.items()
+            for name, value in self.current_values.items()
             if value is not before[name] and not same_value(value, before[name])
         ]
 
     def take_effect(self) -> None:
         """Mark the present values as used by the run from now on."""
-        self.in_effect = dict(self.values_now)
+        self.in_effect = dict(self.current_values)
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Return two dicts by name: the present values, and the values used by the last integration step."""
-        return dict(self.values_now), dict(self.in_effect)
+        return dict(self.current_values), dict(self.in_effect)
 
     def recall(self, saved: tuple[dict[str, np.ndarray], dict[str, np.ndarray]]) -> None:
         """Restore the values of a snapshot, in the solvers as well."""
         values, self.in_effect = dict(saved[0]), dict(saved[1])
         self.version += 1
         for name, value in values.items():
-            self.values_now[name] = value
-            self._put(name)
+            self.current_values[name] = value
+            self._write_value(name)

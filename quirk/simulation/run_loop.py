@@ -115,7 +115,7 @@ class _SimulatedRun:
         """Advance the run to its end, and return its result; `progress` is as for `computed`."""
         system, factory, sampler, settings = self._system, self._factory, self._sampler, self._factory.settings
         with DeferredInterrupt():
-            self.run = run = begun(system, self._state, factory, self._checkpoint)
+            self.run = run = started_run(system, self._state, factory, self._checkpoint)
             if isinstance(run, HybridRun):
                 sampler.begin(run, sampler.inputs.serve, called_beside(system, factory.events))
             self._started = time.perf_counter()
@@ -203,7 +203,7 @@ def described_failure(
     return f"{owner}: at t = {error.time:.9g} s{where}: {error}{because}", bodies.pop() if len(bodies) == 1 else None
 
 
-def begun(
+def started_run(
     system: System, state: State, factory: RunFactory, checkpoint: Checkpoint | None = None, owner: str = "simulate"
 ) -> HybridRun | CheckpointedRun:
     """Return a run at its initial state, projected onto the constraints, or at the restart point of a checkpoint.

@@ -51,7 +51,7 @@ class Observation:
         current: CompiledRun = run.current
         if run.plant is not self._plant:
             self._prepare(run.plant, current)
-        t, y = current.now, current.lanes_now
+        t, y = current.present_time, current.lanes_now
         if self._turning:
             quadrant, whole, inputs = current.quadrants_now.item, current.whole.item, self._laws.inputs
             for place, k, axis, sign, factor, offset in self._turning:
@@ -84,11 +84,11 @@ class Observation:
         reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
         self._evaluates = reads or self._monitor.laws.calls_python
         if reads:
-            solver.settle(current.lanes_now.copy(), current.now)
+            solver.settle(current.lanes_now.copy(), current.present_time)
         self._laws, self._constants = self._monitor.laws.table, solver.tables.constants
         self._kin, self._out = solver.work.kin, np.zeros(2 * len(guards))
         if not self._evaluates:
-            given = self._constants, self._kin, self._laws, current.now, current.lanes_now, self._out
+            given = self._constants, self._kin, self._laws, current.present_time, current.lanes_now, self._out
             laws_at(*given)
             self._laws_at = machine_code(laws_at, *given)
         place_of = {guard.key: e for e, guard in enumerate(self._monitor.guards)}

@@ -44,12 +44,12 @@ class Present:
     def result(self, version: Any) -> Result:
         """Return the present state as a result; `version` is a number that changes with the inputs."""
         run, current = self.run, self.run.current
-        key = current.now, version, run.plant
+        key = current.present_time, version, run.plant
         if self._shown is None or self._shown[0] != key:
             turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
             flat = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
             changes = run.configuration.since(self.system.configuration)
-            segment = CurrentSegment(run.plant, np.array([current.now]), flat, turns, current.rank, changes)
+            segment = CurrentSegment(run.plant, np.array([current.present_time]), flat, turns, current.rank, changes)
             segment.observers = self.observers
             self._shown = key, Result(self.system, [segment], Statistics(), "completed")
         return self._shown[1]

@@ -59,11 +59,11 @@ class SavedRun:
             "_identity": self._identity,
             "_content": None,
             "_names": None,
-            "_text": self._written,
+            "_text": self._pickled,
         }
 
     @property
-    def _written(self) -> bytes:
+    def _pickled(self) -> bytes:
         if self._names is None:
             return self._text
         stream = io.BytesIO()
@@ -86,8 +86,8 @@ class SavedRun:
         InputError
             If the system or the settings are different.
         """
-        same = self._names is not None and self._names.same(names)
-        differing = self._identity.differing(identity, same_parts=same)
+        same = self._names is not None and self._names.agrees_with(names)
+        differing = self._identity.differences(identity, same_parts=same)
         if differing:
             more = f" and {len(differing) - MOST_NAMED} more" if len(differing) > MOST_NAMED else ""
             raise InputError(
@@ -96,7 +96,7 @@ class SavedRun:
             )
         if same:
             return self._content
-        return _Reader(io.BytesIO(self._written), names).load()
+        return _Reader(io.BytesIO(self._pickled), names).load()
 
 
 class RunIdentity:
@@ -110,14 +110,14 @@ class RunIdentity:
     """
 
     def __init__(self, system: System, events: Sequence[Event], options: Mapping[str, Any]) -> None:
-        self._of: tuple[System, Sequence[Event]] | None = system, events
+        self._system_and_events: tuple[System, Sequence[Event]] | None = system, events
         self._options = {name: digest(value, {}) for name, value in options.items()}
 
     @cached_property
     def _parts(self) -> dict[str, str]:
         """Digests of the system and its parts, computed on first use because digests of large meshes take time."""
-        assert self._of is not None
-        system, events = self._of
+        assert self._system_and_events is not None
+        system, events = self._system_and_events
         return {
             LISTED: digest([f"{part}" for part in system], {}),
             "gravity and active parts": system_digest(system),
@@ -126,9 +126,9 @@ class RunIdentity:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the digests, which are the only content of a pickle."""
-        return {"_of": None, "_options": self._options, "_parts": self._parts}
+        return {"_system_and_events": None, "_options": self._options, "_parts": self._parts}
 
-    def differing(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
+    def differences(self, other: RunIdentity, *, same_parts: bool) -> list[str]:
         """Return the names of the arguments and parts that differ from those of another run.
 
         If `same_parts`, parts are compared by object identity instead of digests.
@@ -162,7 +162,7 @@ class PartNames:
                 self._named[constraint.name, number] = closed
         self._names = {id(part): name for name, part in self._named.items()}
 
-    def same(self, other: PartNames) -> bool:
+    def agrees_with(self, other: PartNames) -> bool:
         """Whether `other` assigns the same names to the same objects."""
         return self._names == other._names
 
@@ -174,7 +174,7 @@ class PartNames:
             return "stand-in", described_part(value, self._system)
         return None
 
-    def part(self, kind: str, name: Any) -> Any:
+    def object_named(self, kind: str, name: Any) -> Any:
         """Return the object of the run for its name or, if `kind` is not "part", for its description."""
         return self._named[name] if kind == "part" else rebuilt_part(name, self._system)
 
@@ -196,7 +196,7 @@ class _Reader(pickle.Unpickler):
 
     def __init__(self, stream: io.BytesIO, names: PartNames) -> None:
         super().__init__(stream)
-        self._part = names.part
+        self._part = names.object_named
 
     def persistent_load(self, name: Any) -> Any:
         """Return the object of the run with a given name or description."""

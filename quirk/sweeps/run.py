@@ -13,7 +13,7 @@ from ..errors import InputError, QuirkError, SimulationError
 from ..result.result import Result
 from ..simulation.simulate import simulate
 from ..system.system import System
-from .table import SweepTable, kept_of, of_result
+from .table import SweepTable, of_result, reduced_table
 
 T = TypeVar("T")
 
@@ -135,7 +135,7 @@ def _stored(job: Job, result: Result) -> SweepTable:
     if job.reduce is None:
         assert job.times is not None
         return of_result(result, job.quantities, job.times)
-    return kept_of(job.reduce(result), result.time, job.times).beside(job.taken)
+    return reduced_table(job.reduce(result), result.time, job.times).with_prefix(job.taken)
 
 
 def error_text(error: BaseException) -> str:

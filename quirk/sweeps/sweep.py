@@ -26,7 +26,7 @@ from .cluster import computed_on
 from .dataset import RUN, dataset
 from .parameters import parameters_of_runs
 from .run import Job, Outcome, SweepRun
-from .workers import computed_here
+from .workers import computed_in_processes
 
 if TYPE_CHECKING:
     import xarray
@@ -133,7 +133,7 @@ def sweep(
     pickled, lanes = _pickled(job), job.lanes is not None
     stop = np.zeros(1, dtype=np.int64)
     stream: Generator[Outcome | None, None, None] = (
-        computed_here(pickled, runs, count, retries, stop, lanes)
+        computed_in_processes(pickled, runs, count, retries, stop, lanes)
         if client is None
         else computed_on(client, pickled, runs, stop)
     )

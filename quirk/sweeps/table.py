@@ -47,7 +47,7 @@ class SweepTable:
     labels: dict[str, np.ndarray] = field(default_factory=dict)
     coordinates: frozenset[str] = frozenset()
 
-    def beside(self, taken: Collection[str]) -> SweepTable:
+    def with_prefix(self, taken: Collection[str]) -> SweepTable:
         """Return the table with a prefix added to names of variables and dimensions that are in `taken`."""
 
         def free(name: str) -> str:
@@ -85,7 +85,7 @@ def rows_at(time: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return rows[there], times[there]
 
 
-def kept_of(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
+def reduced_table(returned: Any, time: np.ndarray, times: np.ndarray | None) -> SweepTable:
     """Return the result of the user's function `reduce` as a table.
 
     `returned` is a number, an array, a dict of them, or a Dataset or DataArray. Arrays in a dict may have named

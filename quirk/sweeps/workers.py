@@ -125,8 +125,8 @@ class Crew:
 
     Attributes
     ----------
-    found : queue of outcomes; at its end a thread adds None, or the exception that ended it
-    left : runs that are not started yet
+    outcomes : queue of outcomes; at its end a thread adds None, or the exception that ended it
+    pending : runs that are not started yet
 
     Runs in SIMD lanes are computed together; if their process dies, they are repeated one by one until the next
     outcome.
@@ -134,9 +134,9 @@ class Crew:
 
     def __init__(self, job: bytes, runs: Sequence[SweepRun], count: int, retries: int, lanes: bool) -> None:
         self._job, self._retries, self._lanes = job, retries, lanes
-        self.left, self._lock, self._ended = deque(runs), threading.Lock(), False
+        self.pending, self._lock, self._ended = deque(runs), threading.Lock(), False
         self._workers: dict[int, Worker] = {}
-        self.found: queue.Queue[Outcome | BaseException | None] = queue.Queue()
+        self.outcomes: queue.Queue[Outcome | BaseException | None] = queue.Queue()
         self._copies = _copies(count)
         self._threads = [threading.Thread(target=self._work, args=(k,), daemon=True) for k in range(count)]
         for thread in self._threads:
@@ -166,13 +166,13 @@ class Crew:
             end = error  # passed to the waiting thread
         if thread in self._workers:
             self._workers[thread].leave()
-        self.found.put(end)
+        self.outcomes.put(end)
 
     def _next(self) -> list[SweepRun]:
         """Return the next runs for a thread, or an empty list if none is left."""
         with self._lock:
-            share = max(1, min(MOST_AT_ONCE, len(self.left) // (SHARES * len(self._threads))))
-            return [] if self._ended else [self.left.popleft() for _ in range(min(share, len(self.left)))]
+            share = max(1, min(MOST_AT_ONCE, len(self.pending) // (SHARES * len(self._threads))))
+            return [] if self._ended else [self.pending.popleft() for _ in range(min(share, len(self.pending)))]
 
     def _compute(self, thread: int, batch: list[SweepRun]) -> None:
         """Compute several runs; a run whose process dies is repeated in another process."""
@@ -182,7 +182,7 @@ class Crew:
             portion = batch[:1] if sought else batch[:]
             try:
                 for outcome in self._worker(thread, batch).compute(tuple(portion)):
-                    self.found.put(outcome)
+                    self.outcomes.put(outcome)
                     del batch[0], deaths[:]
                 sought = False
             except WorkerDiedError as death:
@@ -193,7 +193,7 @@ class Crew:
                 deaths.append(str(death))
                 if len(deaths) > self._retries and not self._ended:
                     error = f"the worker process died in each of {len(deaths)} attempts: {'; '.join(deaths)}"
-                    self.found.put(Outcome(batch.pop(0).number, "failed", error))
+                    self.outcomes.put(Outcome(batch.pop(0).number, "failed", error))
                     deaths = []
 
     def _worker(self, thread: int, batch: Sequence[SweepRun]) -> Worker:
@@ -207,7 +207,7 @@ class Crew:
                 self._workers[thread].start(self._job)
             except (WorkersError, OSError):
                 with self._lock:
-                    self.left.extendleft(reversed(batch))
+                    self.pending.extendleft(reversed(batch))
                 raise
         return self._workers[thread]
 
@@ -221,7 +221,7 @@ def _copies(count: int) -> list[Forked]:
     return made
 
 
-def computed_here(
+def computed_in_processes(
     job: bytes, runs: Sequence[SweepRun], count: int, retries: int, stop: np.ndarray, lanes: bool
 ) -> Generator[Outcome | None, None, None]:
     """Compute runs in worker processes; yield each outcome when it is available, and None from time to time.
@@ -240,7 +240,7 @@ def computed_here(
     try:
         while working and not stop[0]:
             try:
-                news = crew.found.get(timeout=LOOK)
+                news = crew.outcomes.get(timeout=LOOK)
             except queue.Empty:
                 yield None
                 continue
@@ -252,14 +252,14 @@ def computed_here(
     finally:
         crew.end()
     if stop[0]:
-        while not crew.found.empty():
-            news = crew.found.get()
+        while not crew.outcomes.empty():
+            news = crew.outcomes.get()
             if isinstance(news, Outcome):
                 yield news
         return
     if trouble is not None and (not done or not isinstance(trouble, WorkersError | OSError)):
         raise trouble
-    for run in crew.left:
+    for run in crew.pending:
         yield Outcome(run.number, "failed", f"no worker process is left: {trouble}")
 
 

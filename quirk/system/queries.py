@@ -61,7 +61,7 @@ def derivatives(system: System, state: State, t: float, order: int, solver: str)
     require_order(model, order)
     angles = _with_angles(system, state, t)
     if solver == "dense":
-        kept = system.plant.solver().verdict(state, t).kept
+        kept = system.plant.solver().verdict(state, t).independent
         found = dense_derivatives(model, system.plant.metric, state, t, order, kept)
         parts = found.linear, found.angular, found.multipliers, found.force, found.torque
     else:
@@ -104,7 +104,7 @@ def solved(system: System, state: State, t: float, solver: str) -> tuple[Kinemat
     kin = Kinematics.of(state)
     if solver == "dense":
         verdict = compiled.verdict(state, t)
-        motion = equations.motion(model, t, kin, independent=verdict.kept)
+        motion = equations.motion(model, t, kin, independent=verdict.independent)
     else:
         y = compiled.slots.state_to_lanes(model.carried.flat(state))
         compiled.settle_near(y, t)

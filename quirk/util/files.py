@@ -15,7 +15,7 @@ LOOK = 0.05  # interval between two attempts to lock a file, s
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_replacement(path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
 
     After an error the temporary file is removed. Readers of `path` see either the complete old file or the complete new
@@ -29,7 +29,7 @@ def whole(path: Path) -> Iterator[Path]:
         aside.unlink(missing_ok=True)
 
 
-def made_folder(folder: Path) -> None:
+def private_folder(folder: Path) -> None:
     """Create a folder and its parents, writable by this user only, regardless of the umask."""
     for place in (*reversed(folder.parents), folder):
         if not place.exists():
@@ -37,19 +37,19 @@ def made_folder(folder: Path) -> None:
                 place.mkdir(0o755)
 
 
-def held(path: Path, longest: float) -> BinaryIO | None:
+def locked_file(path: Path, longest: float) -> BinaryIO | None:
     """Open a file and lock it exclusively for this process; return None if that fails.
 
     Locking fails if another process holds the lock for more than `longest` seconds, or if the file system does not
-    support locks. The lock lasts until `let_go` is called or the process ends.
+    support locks. The lock lasts until `release_file` is called or the process ends.
     """
     end = time.monotonic() + longest
     while time.monotonic() <= end:
         try:
-            made_folder(path.parent)
+            private_folder(path.parent)
             file = path.open("ab")
             try:
-                _hold(file)
+                _lock(file)
                 if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):  # otherwise its holder has just removed it
                     return file
             except (BlockingIOError, FileNotFoundError):
@@ -61,14 +61,14 @@ def held(path: Path, longest: float) -> BinaryIO | None:
     return None
 
 
-def let_go(file: BinaryIO) -> None:
-    """Unlock and remove a file that was locked by `held`."""
+def release_file(file: BinaryIO) -> None:
+    """Unlock and remove a file that was locked by `locked_file`."""
     with contextlib.suppress(OSError):  # on Windows, waiting processes have it open
         os.unlink(file.name)
     file.close()
 
 
-def _hold(file: BinaryIO) -> None:
+def _lock(file: BinaryIO) -> None:
     """Lock an open file exclusively.
 
     A BlockingIOError is raised if another process holds the lock.

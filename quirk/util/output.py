@@ -12,7 +12,7 @@ from . import files
 
 
 @contextmanager
-def whole(owner: str, path: Path) -> Iterator[Path]:
+def atomic_output(owner: str, path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a temporary file, which atomically replaces `path` at the end.
 
     Parameters
@@ -26,7 +26,7 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
         If the disk is full, or the file cannot be written for another reason. The temporary file is removed.
     """
     kept = "nothing is left of it, and a file that was there before is unchanged"
-    with writing(owner, path, kept), files.whole(path) as aside:
+    with writing(owner, path, kept), files.atomic_replacement(path) as aside:
         yield aside
 
 

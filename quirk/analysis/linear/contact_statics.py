@@ -99,7 +99,7 @@ class Pushes:
         """Return the contact forces (c,), N or N m, from the internal variables of a state."""
         return np.array([float(np.ravel(state.internal.get(element.name, 0.0))[0]) for element in self.elements])
 
-    def noted(self, state: State, x: np.ndarray) -> State:
+    def with_forces(self, state: State, x: np.ndarray) -> State:
         """Return a copy of the state with the contact forces x (c,), N or N m, as internal variables."""
         named = {**state.internal, **{one.name: np.array([push]) for one, push in zip(self.elements, x, strict=True)}}
         return State(*state.parts, angles=state.angles, internal=named, bodies=state.bodies)
@@ -126,7 +126,7 @@ class Pushes:
         parts = (np.array(part) for part in state.parts)
         return State(*parts, angles=state.angles, internal=internal, bodies=state.bodies)
 
-    def closed(self, system: System, x: np.ndarray) -> System:
+    def with_closed_gaps(self, system: System, x: np.ndarray) -> System:
         """Return a copy of `system` in which the gaps with a positive contact force in `x` (c,) are kept closed.
 
         The forces are in N or N m. These gaps become rows of bilateral constraints. `system` is the system without

@@ -143,7 +143,7 @@ def equilibrium(system: System, start: State, t: float) -> Equilibrium:
     if best > MISSED:
         raise _convergence_error(pushes, found, best, t)
     own, x = pushes.without(found), _contact_forces(pushes, found, t)
-    held = pushes.closed(system, x)
+    held = pushes.with_closed_gaps(system, x)
     touching = frozenset(held.plant.model.joint_rows) - frozenset(system.model.joint_rows)
     left = float(best) if np.isfinite(best) else 0.0
     return Equilibrium(
@@ -285,7 +285,7 @@ def _search(pushes: Pushes, state: State, t: float) -> tuple[State, float]:
         most = MOST_FALLING if falls and not len(x) else MOST_IN_VAIN
         if (stays and found[1] < MISSED) or left < FADED or number > best_step + most:
             break
-        state = pushes.noted(moved_along(free, state, step, t, max(longer, stride)), x)
+        state = pushes.with_forces(moved_along(free, state, step, t, max(longer, stride)), x)
     return found
 
 

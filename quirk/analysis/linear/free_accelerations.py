@@ -45,7 +45,7 @@ def accelerations(free: NullSpaceBasis, pushes: int) -> tuple[np.ndarray, np.nda
     point, v = free.point, free.velocities.shape[1]
     own = point.internal - pushes
     directions = Directions.none(point.model, v + point.internal)
-    directions.bodies[:, :6, :v] = free.spread(free.velocities)
+    directions.bodies[:, :6, :v] = free.motions_from_weighted(free.velocities)
     directions.internal[: point.internal, v:] = np.eye(point.internal)
     varied = point.variation(directions)
     p = free.poses.shape[1]
@@ -62,7 +62,7 @@ def change_along(free: NullSpaceBasis, step: np.ndarray) -> tuple[np.ndarray, np
     Displacements are in the inertial frame, and rotation vectors in body axes. `step` (f,) begins with the v free
     coordinates of the bodies; the remaining entries, for internal variables, are ignored.
     """
-    change = free.spread(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
+    change = free.motions_from_weighted(free.velocities @ step[: free.velocities.shape[1], None])[..., 0]
     return change[:, :3], change[:, 3:]
 
 
@@ -100,7 +100,7 @@ def moved_along(free: NullSpaceBasis, state: State, step: np.ndarray, t: float, 
     part = min(1.0, LONGEST_STEP / size) if size > 0 else 1.0
     for _ in range(20):
         moved = displaced(state, part * moves, part * turns)
-        projected = project(point.model, point.metric, moved, t, point.kept)
+        projected = project(point.model, point.metric, moved, t, point.independent)
         if projected is not None:
             break
         part *= 0.5

@@ -128,7 +128,7 @@ def linearize(
     about, frame = kind_of(free, basis)
     states = States.of(free, coordinates)
     varied = basis if coordinates is None else point.variation(states.directions)
-    A = states.system_matrix(varied if states.coordinates else frame.seen(varied))
+    A = states.system_matrix(varied if states.coordinates else frame.relative_rates(varied))
     units = units_of(A, free.poses.shape[1], free.velocities.shape[1], rate_of(point))
     B, driven = states.input_matrix(directions_of(point.model, listed))
     by_state, by_input = QuantityDerivatives(point, varied), QuantityDerivatives(point, driven)

@@ -23,7 +23,7 @@ from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from quirk.errors import AssemblyError, InputError
 
 from .free_accelerations import LONGEST_STEP, accelerations, change_along, moved_along, size_of_change, size_of_loads
-from .null_space import NullSpaceBasis, spread
+from .null_space import NullSpaceBasis, motions_from_weighted
 from .operating_point import Point
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def excites(point: Point, growing: np.ndarray, start: State) -> bool:
     """
     if not growing.size:
         return False
-    state, modes, length = point.state, spread(point.metric, growing), point.model.length
+    state, modes, length = point.state, motions_from_weighted(point.metric, growing), point.model.length
     turned = rotation.log(rotation.multiply(state.orientation, rotation.conjugate(start.orientation)))
     path = np.concatenate([(state.position - start.position) / length, turned], axis=1)
     turning = point.kin.rotation[:-1] @ modes[:, 3:]

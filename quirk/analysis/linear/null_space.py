@@ -54,7 +54,7 @@ class NullSpaceBasis:
         model = point.model
         rows = tangent_rows(model, point.kin, point.t)
         alike, scaled = Metric.uniform(model).rows(rows), point.metric.rows(rows)
-        kept = point.kept
+        kept = point.independent
         _require_regular(point, alike)
         of_poses = ~_of_velocities(model)
         every = PseudoInverse.of(scaled, kept, limit=point.rank)
@@ -65,7 +65,7 @@ class NullSpaceBasis:
         poses, velocities = (_complement(one.Vt, 6 * point.bodies) for one in (holding, every))
         found = cls(point, poses, velocities, np.zeros_like(poses), holding, every)
         directions = Directions.none(model, poses.shape[1])
-        directions.bodies[:, :6] = found.spread(poses)
+        directions.bodies[:, :6] = found.motions_from_weighted(poses)
         if model.rows and poses.shape[1]:
             missing = point.tangent(directions).levels[..., 1].T
             found.particular[:] = -found._solved(every, missing)
@@ -76,20 +76,20 @@ class NullSpaceBasis:
         """Number of states: p free poses, v free velocities, and the internal variables."""
         return self.poses.shape[1] + self.velocities.shape[1] + self.point.internal
 
-    def spread(self, z: np.ndarray) -> np.ndarray:
+    def motions_from_weighted(self, z: np.ndarray) -> np.ndarray:
         """Return motions of the n bodies (n, 6, D) for D columns `z` (6 n, D) in mass-weighted coordinates.
 
         Linear parts are in the inertial frame, angular parts in body axes.
         """
-        return spread(self.point.metric, z)
+        return motions_from_weighted(self.point.metric, z)
 
     def directions(self) -> Directions:
         """Return the basis as directions: p for poses, v for velocities, then one for each internal variable."""
         p, v, point = self.poses.shape[1], self.velocities.shape[1], self.point
         made = Directions.none(point.model, self.size)
-        made.bodies[:, :6, :p] = self.spread(self.poses)
-        made.bodies[:, 6:, :p] = self.spread(self.particular)
-        made.bodies[:, 6:, p : p + v] = self.spread(self.velocities)
+        made.bodies[:, :6, :p] = self.motions_from_weighted(self.poses)
+        made.bodies[:, 6:, :p] = self.motions_from_weighted(self.particular)
+        made.bodies[:, 6:, p : p + v] = self.motions_from_weighted(self.velocities)
         made.internal[: point.internal, p + v :] = np.eye(point.internal)
         return made
 
@@ -117,7 +117,7 @@ class NullSpaceBasis:
         for part, level, rows in ((slice(0, 6), 0, self._holding), (slice(6, 12), 1, self._all)):
             if self.point.model.rows:
                 missing = self.point.tangent(directions).levels[..., level].T
-                directions.bodies[:, part] -= self.spread(self._solved(rows, missing))
+                directions.bodies[:, part] -= self.motions_from_weighted(self._solved(rows, missing))
         return directions
 
     @staticmethod
@@ -129,7 +129,7 @@ class NullSpaceBasis:
         return np.asarray(rows.Vt.T @ ((rows.U.T @ (rows.D[:, None] * residual)) / rows.s[:, None]))
 
 
-def spread(metric: Metric, z: np.ndarray) -> np.ndarray:
+def motions_from_weighted(metric: Metric, z: np.ndarray) -> np.ndarray:
     """Return motions of n bodies (n, 6, D) for D columns `z` (6 n, D) in mass-weighted coordinates.
 
     `metric` defines the weights. Linear parts are in the inertial frame, angular parts in body axes.
@@ -147,16 +147,16 @@ def _of_velocities(model: Model) -> np.ndarray:
     return found
 
 
-def _require_regular(point: Point, alike: np.ndarray) -> None:
+def _require_regular(point: Point, uniform_rows: np.ndarray) -> None:
     """Raise an InputError at a singular operating point, where generically independent constraint rows are dependent.
 
-    Motions may branch there. `alike` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
+    Motions may branch there. `uniform_rows` (m, 6 n) are the rows in the metric of bodies with equal mass and inertia.
     """
-    kept = point.kept
+    kept = point.independent
     if not kept.any():
         return
-    lengths = np.linalg.norm(alike[kept], axis=1)
-    least = np.linalg.svd(alike[kept] / lengths[:, None], compute_uv=False)[-1]
+    lengths = np.linalg.norm(uniform_rows[kept], axis=1)
+    least = np.linalg.svd(uniform_rows[kept] / lengths[:, None], compute_uv=False)[-1]
     if least < point.model.rank_tolerance:
         raise InputError(
             f"System: at this state the constraints are singular (a singular value of {least:.1e}), where motions "

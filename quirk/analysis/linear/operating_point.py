@@ -56,7 +56,7 @@ class Point:
 
     def __init__(self, system: System, state: State, t: float) -> None:
         check_consistent(system, state, t)
-        self._stand(system, system.plant, system.plant.solver(), state, t)
+        self._set_state(system, system.plant, system.plant.solver(), state, t)
         self.rank = self.solver.settle_state(state, t)
         self._evaluate(angles_at(self.model, state, t))
         self._require_slip()
@@ -71,12 +71,12 @@ class Point:
         the 1-2-3 angles of K joints, rad.
         """
         point: Point = object.__new__(cls)
-        point._stand(system, plant, solver, state, t)
+        point._set_state(system, plant, solver, state, t)
         point.rank = solver.rank
         point._evaluate(angles)
         return point
 
-    def _stand(self, system: System, plant: CompiledModel, solver: Solver, state: State, t: float) -> None:
+    def _set_state(self, system: System, plant: CompiledModel, solver: Solver, state: State, t: float) -> None:
         self.system, self.t, self.solver, self.state = system, t, solver, state
         self.model: Model = plant.model
         self.metric: Metric = plant.metric
@@ -147,9 +147,9 @@ class Point:
         return sum(s.stop - s.start for s in self.model.carried.internal.values())
 
     @property
-    def kept(self) -> np.ndarray:
+    def independent(self) -> np.ndarray:
         """Mask (m,) of the m constraint rows that are selected as independent."""
-        return self.solver.kept
+        return self.solver.independent
 
     @cached_property
     def loaded(self) -> ConstrainedMotion:

@@ -55,7 +55,7 @@ class Named:
     def _reading(self, reading: Reading, changes: QuantityDerivatives) -> tuple[float, np.ndarray]:
         point = changes.point
         if reading.of is None:
-            return _energy(reading.what, changes)
+            return _energy(reading.quantity, changes)
         if isinstance(reading.of, Constraint):
             if reading.of.name not in point.model.joint_rows:
                 raise InputError(f'{self.owner}: "{self.name}": {reading.of} is disabled, and has no load')
@@ -65,17 +65,17 @@ class Named:
         number = numbers.get(reading.of.name)
         if number is None and isinstance(reading.of, StickSlip):
             held = next((one for one, _ in point.model.joint_bodies if one.name == reading.of.name), None)
-            if held is None or reading.what in reading.of.coordinates:
+            if held is None or reading.quantity in reading.of.coordinates:
                 return 0.0, np.zeros(changes.variation.directions.count)  # it sticks, or has no load
             return _component(*changes.joint_load(held), reading)
         if number is None:
             raise InputError(f'{self.owner}: "{self.name}": {reading.of} is disabled, and has no load')
         element, rows = point.model.forces[number]
-        if reading.what in element.coordinates:
-            value, along = changes.coordinate(element, rows, element.coordinates.index(reading.what))
+        if reading.quantity in element.coordinates:
+            value, along = changes.coordinate(element, rows, element.coordinates.index(reading.quantity))
             return value, along[0]
         loads, moved, energy, stored = changes.load(number)
-        if reading.what == "energy":
+        if reading.quantity == "energy":
             return energy, stored
         # On the body of the last end on which it acts, about the origin of its frame.
         last = len(element.acting_ends) - 1
@@ -132,7 +132,7 @@ def _component(load: np.ndarray, moved: np.ndarray, reading: Reading) -> tuple[f
 
     `load` (6,) are force and torque, `moved` (6, D) are their derivatives; `reading` selects the component.
     """
-    first = 3 if reading.what == "torque" else 0
+    first = 3 if reading.quantity == "torque" else 0
     vector, change = load[first : first + 3], moved[first : first + 3]
     if reading.axis is not None:
         return float(vector[reading.axis]), change[reading.axis]

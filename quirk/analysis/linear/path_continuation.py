@@ -31,7 +31,7 @@ from ..assembly import check_consistent
 from .free_accelerations import accelerations, size_of_loads
 from .null_space import NullSpaceBasis
 from .operating_point import Point
-from .stiffness_switching import switched
+from .stiffness_switching import switched_elements
 
 OWNER = "equilibrium_path"
 # Step of the finite difference with respect to the parameter, relative to its range.
@@ -114,7 +114,7 @@ class PathFollower:
         system = self.system_at(value)[0] if system is None else system
         plant, solver, parts = system.plant, system.plant.solver(), state.parts
         if system.model.rows:
-            projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).kept)
+            projected = project(system.model, plant.metric, state, 0.0, solver.verdict(state, 0.0).independent)
             if projected is None:
                 raise AssemblyError(f"{OWNER}: the projection onto the constraints failed")
             parts = (*projected.state.parts[:2], *parts[2:])
@@ -170,7 +170,7 @@ class PathFollower:
         This method is the inverse of `row`.
         """
         unit, v = self._unit(place), place.free.velocities.shape[1]
-        bodies = place.free.spread(place.free.velocities @ (unit * coordinates[:v, None]))[..., 0]
+        bodies = place.free.motions_from_weighted(place.free.velocities @ (unit * coordinates[:v, None]))[..., 0]
         return bodies, unit * coordinates[v:-1], float(coordinates[-1])
 
     def _orientation(self, place: PathPoint, slope: Slope, row: np.ndarray) -> float:
@@ -186,7 +186,7 @@ class PathFollower:
         `tangent` is the tangent of the path at `place`.
         """
         past = self.predicted(place, tangent, BEYOND)
-        elements = switched(place.free.point, past.free.point)
+        elements = switched_elements(place.free.point, past.free.point)
         if not elements:
             return None
         slope = self.slope(past)
@@ -199,7 +199,7 @@ class PathFollower:
             there = self.corrected(self.predicted(past, turned, BEYOND), turned, slope)
         except (AssemblyError, InputError) as error:
             raise path_error(place, f"{_jump_of(elements)}, and beyond it {error}") from error
-        if switched(past.free.point, there.free.point):
+        if switched_elements(past.free.point, there.free.point):
             raise path_error(place, f"{_jump_of(elements)}, and again shortly beyond it")
         return PathStep(self, place, there, turned, slope, BEYOND)
 
@@ -226,7 +226,7 @@ class PathFollower:
             row = self.row(predicted, tangent)
             A = np.vstack([np.column_stack([predicted.K * unit, self._free_coordinates(predicted, *slope)]), row])
             step = np.linalg.lstsq(A, -np.append(predicted.g, 0.0), rcond=None)[0]
-            change = predicted.free.spread(predicted.free.velocities @ (unit * step[:v, None]))[..., 0]
+            change = predicted.free.motions_from_weighted(predicted.free.velocities @ (unit * step[:v, None]))[..., 0]
             state = displaced(predicted.state, change[:, :3], change[:, 3:])
             predicted = self._displaced(predicted, state, unit * step[v:-1], predicted.value + step[-1] * self.span)
             before, best = best, predicted if predicted.residual < best.residual else best

@@ -46,7 +46,7 @@ class QuantityDerivatives:
 
     def __init__(self, point: Point, variation: OperatingVariation) -> None:
         self.point, self.variation = point, variation
-        self._held: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._joint_loads: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         kin, motion = point.kin, point.motion
         ground = np.zeros((1, 12, variation.directions.count))
         given = np.concatenate([variation.directions.bodies, ground])
@@ -138,9 +138,9 @@ class QuantityDerivatives:
 
         They are in the inertial frame, N and N m.
         """
-        if constraint.name not in self._held:
-            self._held[constraint.name] = self._joint_load(constraint)
-        return self._held[constraint.name]
+        if constraint.name not in self._joint_loads:
+            self._joint_loads[constraint.name] = self._joint_load(constraint)
+        return self._joint_loads[constraint.name]
 
     def _joint_load(self, constraint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         model, multipliers = self.point.model, self.point.loaded.multipliers

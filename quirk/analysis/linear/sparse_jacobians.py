@@ -57,21 +57,21 @@ class Local:
                 parts = range(first, min(first + WIDTH, freedoms))
                 directions = Directions.none(point.model, len(parts))
                 directions.bodies[members, first : parts.stop] = np.eye(len(parts))
-                _note(point, directions, owners, np.array(parts), entries)
+                _add_directions(point, directions, owners, np.array(parts), entries)
         if freedoms == FREEDOMS:
             _note_internal(point, entries)
         columns = FREEDOMS * point.bodies + point.internal
         return cls(**{name: csr_array(_triplets(entries[name]), (size, columns)) for name, size in shapes.items()})
 
 
-def _note(
-    point: Point, directions: Directions, owners: list[np.ndarray], parts: np.ndarray, entries: dict[str, Any]
+def _add_directions(
+    point: Point, directions: Directions, owners: list[np.ndarray], coordinates: np.ndarray, entries: dict[str, Any]
 ) -> None:
     """Evaluate several directions at an operating point, and add the results to the entries of the Jacobians.
 
-    In each direction the coordinates `parts` (indices 0 to 11) of many bodies are varied. `entries` are lists of the
-    nonzero entries of each Jacobian by name, which are extended. `owners` contains, for each body, internal variable
-    and row, the index of the varied body on which it depends, -1 for none.
+    In each direction the coordinates `coordinates` (indices 0 to 11) of many bodies are varied. `entries` are lists of
+    the nonzero entries of each Jacobian by name, which are extended. `owners` contains, for each body, internal
+    variable and row, the index of the varied body on which it depends, -1 for none.
     """
     accelerations, tangent = _free_accelerations(point, directions)
     bodies, internal, rows = owners
@@ -83,8 +83,8 @@ def _note(
         on which it depends, -1 for none.
         """
         moved = np.flatnonzero(owner >= 0)
-        row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * parts
-        column = FREEDOMS * owner[moved][:, None, None] + parts + 0 * row
+        row = size * moved[:, None, None] + np.arange(size)[:, None] + 0 * coordinates
+        column = FREEDOMS * owner[moved][:, None, None] + coordinates + 0 * row
         entries[name].append((values[moved].ravel(), row.ravel(), column.ravel()))
 
     add("accelerations", accelerations, bodies, 6)

@@ -46,7 +46,7 @@ def sparse_modes(system: System, state: State, t: float, count: int) -> tuple[Fo
     The result is None if the system has so few modes that all of them can be computed as fast with dense matrices.
     """
     point = Point(system, state, t)
-    wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.kept.sum())) + point.internal
+    wanted, finite = 2 * count + 4, 2 * (6 * point.bodies - int(point.independent.sum())) + point.internal
     if max(MOST_VECTORS * wanted + 1, LEAST_VECTORS) >= finite:
         return None
     local = Local.at(point)
@@ -139,7 +139,7 @@ def _same_modes(modes: Found, steady: Steady, later: Point, tau: float, rate: fl
     """
     values, shapes, inside = modes
     moved = steady.carried_later(Directions.of_shapes(later.model, shapes, inside), tau)
-    goes_on = steady.seen(later.variation(moved)).bodies
+    goes_on = steady.relative_rates(later.variation(moved)).bodies
     x, rates = (of[..., : len(values)] + 1j * of[..., len(values) :] for of in (moved.bodies, goes_on))
     rate = max(rate, float(np.abs(values).max()))
     # Lengths are relative to the characteristic length of the system, times to the inverse rate.
@@ -158,7 +158,7 @@ def pencil(point: Point, local: Local, steady: Steady) -> tuple[Any, Any]:
     """
     from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array
 
-    n, k, kept = point.bodies, point.internal, point.kept
+    n, k, kept = point.bodies, point.internal, point.independent
     size = FREEDOMS * n + k
     of_velocities = _of_velocities(point)
     rows = (
@@ -198,7 +198,7 @@ def _kinematic_part(point: Point, steady: Steady, size: int) -> Any:
     blocks = np.zeros((point.bodies, FREEDOMS, FREEDOMS))
     blocks[:, range(6), range(6, 12)] = 1.0
     blocks[:, TURN, TURN] = -rotation.skew(point.state.angular_velocity)
-    blocks -= steady.carried(np.broadcast_to(np.eye(FREEDOMS), blocks.shape))
+    blocks -= steady.convected_rates(np.broadcast_to(np.eye(FREEDOMS), blocks.shape))
     body, row, column = np.nonzero(blocks)
     return csr_array((blocks[body, row, column], (FREEDOMS * body + row, FREEDOMS * body + column)), (size, size))
 

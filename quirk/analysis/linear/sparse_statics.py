@@ -158,7 +158,7 @@ class LinearizedStatics:
         W[:, 3:, 3:] = metric.rotation
         into, out = block_diag(list(W), format="csr"), block_diag(list(np.linalg.inv(W)), format="csr")
         K = csr_array(out @ csr_array(local.accelerations)[:, poses] @ into)
-        B = csr_array(csr_array(local.positions)[point.kept][:, poses] @ into)
+        B = csr_array(csr_array(local.positions)[point.independent][:, poses] @ into)
         lengths = np.sqrt(np.asarray(B.multiply(B).sum(axis=1)).ravel())
         return cls(point, K, csr_array(diags_array(1.0 / lengths) @ B), float(np.abs(K.data).max(initial=0.0)))
 

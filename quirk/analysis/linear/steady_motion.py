@@ -56,7 +56,7 @@ class Steady:
         """Return the steady motion of `bodies` bodies at rest."""
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
-    def carried(self, bodies: np.ndarray) -> np.ndarray:
+    def convected_rates(self, bodies: np.ndarray) -> np.ndarray:
         """Return the rates (n, 12, D) of D variations that are carried along with the bodies by this motion.
 
         `bodies` (n, 12, D) are the variations.
@@ -68,9 +68,9 @@ class Steady:
             found[:, part] = -np.einsum("nij,njd->nid", rotation.skew(self.spin), bodies[:, part])
         return found
 
-    def seen(self, varied: OperatingVariation) -> OperatingVariation:
+    def relative_rates(self, varied: OperatingVariation) -> OperatingVariation:
         """Return time derivatives of variations relative to the co-moving axes, from those in the inertial frame."""
-        return replace(varied, bodies=varied.bodies - self.carried(varied.directions.bodies))
+        return replace(varied, bodies=varied.bodies - self.convected_rates(varied.directions.bodies))
 
     def later(self, state: State, tau: float) -> State:
         """Return the state reached from `state` by this steady motion after a time tau, s."""
@@ -272,7 +272,7 @@ def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: St
     """
     point = free.point
     scale = max(_scales(point)) ** 2
-    one = _coefficients(free, steady.seen(variation))
+    one = _coefficients(free, steady.relative_rates(variation))
     # Poses and velocities are compared in units of the fastest rate.
     p, v = free.poses.shape[1], free.velocities.shape[1]
     rate = max(
@@ -289,7 +289,7 @@ def _is_constant(free: NullSpaceBasis, variation: OperatingVariation, steady: St
     same = unit[:, None] * same / unit
     if np.abs(same.T @ same - np.eye(len(same))).max(initial=0.0) > SAME:
         return False
-    other = unit[:, None] * _coefficients(there, steady.seen(later.variation(moved))) / unit
+    other = unit[:, None] * _coefficients(there, steady.relative_rates(later.variation(moved))) / unit
     difference = (same.T @ other - unit[:, None] * one / unit) / rate
     return bool(np.abs(difference).max(initial=0.0) <= SAME)
 

@@ -15,10 +15,10 @@ from .quantity_derivatives import QuantityDerivatives
 JUMPS = 1e-3
 
 
-def switched(first: Point, second: Point) -> list[ForceElement]:
+def switched_elements(point: Point, neighbor: Point) -> list[ForceElement]:
     """Return the force elements whose stiffness or damping jumps between two neighboring operating points."""
-    elements = [element for element, _ in first.model.forces]
-    pairs = ((element, _by_bodies(first, k), _by_bodies(second, k)) for k, element in enumerate(elements))
+    elements = [element for element, _ in point.model.forces]
+    pairs = ((element, _by_bodies(point, k), _by_bodies(neighbor, k)) for k, element in enumerate(elements))
     return [
         element
         for element, a, b in pairs

@@ -37,7 +37,7 @@ class Chooser(Protocol):
     """Protocol of objects that select independent rows, as implemented by the compiled solver."""
 
     @property
-    def kept(self) -> np.ndarray:
+    def independent(self) -> np.ndarray:
         """Mask (m,) of the rows selected as independent."""
 
     def settle_state(self, state: State, t: float) -> int:
@@ -136,7 +136,7 @@ class Flow:
         rows = constraint_rows(self.model, kin, t)
 
         def solve(force: np.ndarray, torque: np.ndarray) -> ConstrainedMotion:
-            kept, least = self.chooser.kept, self._floor
+            kept, least = self.chooser.independent, self._floor
             return constrained_motion(self.model, kin, t, rows, force, torque, self.baumgarte, kept, least)
 
         acts, solution = with_friction(self.model, t, kin, acts, solve)
@@ -184,7 +184,7 @@ class Flow:
         state.orientation /= np.linalg.norm(state.orientation, axis=1, keepdims=True)
         if self.on_constraints:
             try:
-                self._projected = project(self.model, self.metric, state, t, self.chooser.kept, self._floor)
+                self._projected = project(self.model, self.metric, state, t, self.chooser.independent, self._floor)
             except (InputError, np.linalg.LinAlgError) as error:
                 self._projected, self.trouble = None, error
             if self._projected is None or self._projected.correction > self.largest_correction:
@@ -236,5 +236,5 @@ class Flow:
         """Return the ratio of the smallest to the largest singular value of the selected rows at a state."""
         if not self.model.rows:
             return 1.0
-        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.kept).s
+        s = factorise(self.model, self.metric, Kinematics.of(state), t, self.chooser.independent).s
         return float(s[-1] / s[0]) if s.size else 1.0

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from quirk.errors import InputError, QuirkError
 from quirk.util import validate
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from ..plot.body_points import checked_points
 from ..scene.scene import Scene
@@ -61,7 +61,7 @@ def animate(
     follow = checked_follow(result, follow)
     times = _times(result, fps, speed, size if gif else 0.0)
     film = Film(result, Scene(result, times, points), view, follow, size)
-    with whole("animate", file) as aside:
+    with atomic_output("animate", file) as aside:
         try:
             film.write_gif(aside, fps) if gif else film.write_mp4(aside, fps)
         except (BrokenPipeError, CalledProcessError) as error:

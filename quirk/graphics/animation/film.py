@@ -69,7 +69,7 @@ class Film:
         `box` consists of the lowest and highest corner (3,), m; `size` is the edge length of the image, inches.
         """
         corners = np.array(np.meshgrid(*np.transpose(box))).reshape(3, -1).T
-        seen = self._camera.seen(corners)[:, :2]
+        seen = self._camera.to_view(corners)[:, :2]
         room = [size - 2 * min(margin, PART_OF_MARGIN * size) for margin in (MARGIN, MARGIN_ABOVE)]
         half = 0.5 * size * float((np.ptp(seen, axis=0) / room).max())
         return 0.5 * (seen.min(axis=0) + seen.max(axis=0)), half

@@ -110,8 +110,10 @@ class Painter:
         # The marks are small if there are many small bodies.
         sizes = [float(np.ptp(np.concatenate(scene.faces[name]), axis=0).max()) for name in names if scene.faces[name]]
         usual = float(np.median([size for size in sizes if size > 0] or [np.inf]))
-        self._small = min(1.0, LARGEST_MARK * usual / (MARK * half))
-        self._mark = self._small * MARK * half * np.stack([np.cos(turn), np.sin(turn), np.zeros(MARK_CORNERS)], axis=1)
+        self._size_factor = min(1.0, LARGEST_MARK * usual / (MARK * half))
+        self._mark = (
+            self._size_factor * MARK * half * np.stack([np.cos(turn), np.sin(turn), np.zeros(MARK_CORNERS)], axis=1)
+        )
         self._joints = self._marked()
 
     @property
@@ -155,7 +157,7 @@ class Painter:
             point, normal = self.scene.plane_at(plane, frame)
             polygon = cut_to(self._box, point - anchor, normal)
             if len(polygon) > 2:
-                self._polygons.append(self.camera.seen(polygon)[:, :2])
+                self._polygons.append(self.camera.to_view(polygon)[:, :2])
                 self._depths.append(-ON_TOP)
                 self._inside.append(to_rgba(GROUND, PLANE_OPACITY))
                 self._edges.append(to_rgba(GROUND_EDGE))
@@ -163,8 +165,8 @@ class Painter:
 
     def _add_faces(self, group: Faces, frame: int, anchor: np.ndarray) -> None:
         R, r = self._rotation[frame, group.owner], self._position[frame, group.owner] - anchor
-        seen = self.camera.seen(group.corners @ np.swapaxes(R, 1, 2) + r[:, None])
-        normal = self.camera.seen(np.einsum("fij,fj->fi", R, group.normal))
+        seen = self.camera.to_view(group.corners @ np.swapaxes(R, 1, 2) + r[:, None])
+        normal = self.camera.to_view(np.einsum("fij,fj->fi", R, group.normal))
         towards = normal * np.where(normal[:, 2:] < 0, -1.0, 1.0)
         bright = AMBIENT + DIFFUSE * np.maximum(towards @ LIGHT, 0.0)
         flat = group.normal.any(axis=1)
@@ -190,7 +192,7 @@ class Painter:
             self._widths.append(width)
 
     def _add_lines(self, frame: int, anchor: np.ndarray) -> None:
-        scene, seen = self.scene, self.camera.seen
+        scene, seen = self.scene, self.camera.to_view
         for constraint, course in scene.rods:
             if scene.acts(constraint, frame):
                 self._add_line(seen(course[frame] - anchor), to_rgba(ROD_COLOR), ROD_WIDTH, piece=2)
@@ -220,7 +222,7 @@ class Painter:
         if not len(joints.nearer):
             return
         R, r = self._rotation[frame, joints.owner], self._position[frame, joints.owner] - anchor
-        seen = self.camera.seen(joints.points @ np.swapaxes(R, 1, 2) + r[:, None])
+        seen = self.camera.to_view(joints.points @ np.swapaxes(R, 1, 2) + r[:, None])
         marks = seen[:, :1, :2] + self._mark[:, :2]
         for k in np.flatnonzero([self.scene.acts(constraint, frame) for constraint in joints.constraints]).tolist():
             if joints.width[k] > 0:
@@ -238,10 +240,10 @@ class Painter:
         for constraint in self.scene.constraints:
             body, place = drawn_on(constraint)
             option = drawing_of(constraint)
-            half = AXIS * self._small * self.half if option.axis_length is None else 0.5 * option.axis_length
+            half = AXIS * self._size_factor * self.half if option.axis_length is None else 0.5 * option.axis_length
             ends = place.origin + np.outer([0.0, -half, half], place.matrix[:, axis_of(constraint)])
             radius = option.axis_radius
-            width = 2.0 * self._small if radius is None else max(0.5, 2 * radius * self._points_per_meter)
+            width = 2.0 * self._size_factor if radius is None else max(0.5, 2 * radius * self._points_per_meter)
             joined = (constraint.body_i.name, constraint.body_j.name)
             nearer = max(self._thick.get(name, 0.0) for name in joined) + LONGEST_EDGE * self.half
             color = to_rgba("black" if option.color is None else option.color)  # type: ignore[arg-type]

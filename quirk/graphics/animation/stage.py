@@ -58,7 +58,7 @@ class Stage:
         self._walls = ax.add_collection(PolyCollection([], linewidth=0.6), autolim=False)
         self._grid = ax.add_collection(LineCollection([], color=GRID, linewidth=0.7), autolim=False)
         size = float(ax.get_figure().get_size_inches().min())
-        self._small = min(1.0, size / FULL_SIZE)
+        self._size_factor = min(1.0, size / FULL_SIZE)
         self._texts: list[Any] = []
         self._ax = ax
         self._factor, self._unit = prefixed("m", float(np.abs(np.subtract(*box)).max()))
@@ -82,7 +82,7 @@ class Stage:
             far = low[axis] if along > 0 or (standing and along > -EDGE_ON) else high[axis]
             corners = self._corners(axis, far, low, high)
             ground = standing and along > -EDGE_ON
-            faces.append(self._camera.seen(corners)[:, :2])
+            faces.append(self._camera.to_view(corners)[:, :2])
             colors.append(GROUND if ground else WALL)
             edges.append(GROUND_EDGE if ground else GRID)
             if abs(along) > EDGE_ON:
@@ -92,13 +92,13 @@ class Stage:
                 continue
             polygon = cut_to(self._box, point - anchor, normal)
             if len(polygon) > 2:
-                faces.append(self._camera.seen(polygon)[:, :2])
+                faces.append(self._camera.to_view(polygon)[:, :2])
                 colors.append(GROUND)
                 edges.append(GROUND_EDGE)
         self._walls.set_verts(faces)
         self._walls.set_facecolor(colors)
         self._walls.set_edgecolor(edges)
-        self._grid.set_segments([self._camera.seen(line)[:, :2] for line in lines])
+        self._grid.set_segments([self._camera.to_view(line)[:, :2] for line in lines])
         self._number(ticks, anchor, level)
 
     def _level(self, anchor: np.ndarray) -> float | None:
@@ -148,9 +148,9 @@ class Stage:
             first, last = np.ceil((low + anchor[axis]) / self.mesh), np.floor((high + anchor[axis]) / self.mesh)
             return self.mesh * np.arange(first, last + 1)
         length = (high - low) * float(np.hypot(*self._camera.axes[:2, axis])) / self._inch
-        if length < LEAST_AXIS * self._small:
+        if length < LEAST_AXIS * self._size_factor:
             return np.empty(0)
-        count = int(np.clip(length / (ROOM * self._small), 1, MOST_TICKS))
+        count = int(np.clip(length / (ROOM * self._size_factor), 1, MOST_TICKS))
         found = MaxNLocator(count, steps=[1, 2, 2.5, 5, 10]).tick_values(low + anchor[axis], high + anchor[axis])
         inside = (found >= low + anchor[axis] - 1e-9 * (high - low)) & (found <= high + anchor[axis])
         return np.asarray(found[inside])
@@ -172,7 +172,7 @@ class Stage:
             for value in () if self._moves else shown:
                 place = edge.copy()
                 place[axis] = value - anchor[axis]
-                at = self._camera.seen(place)[:2] + TICKS * self._small * self._inch * out
+                at = self._camera.to_view(place)[:2] + TICKS * self._size_factor * self._inch * out
                 written.append((at, _written(value / self._factor), False))
             place = edge.copy()
             if abs(out[0]) > abs(out[1]):  # the name of a steep axis is above its end, where space is free
@@ -181,7 +181,7 @@ class Stage:
             else:
                 place[axis] = 0.5 * (low[axis] + high[axis])
                 out = NAMES * out
-            at = self._camera.seen(place)[:2] + self._small * self._inch * out
+            at = self._camera.to_view(place)[:2] + self._size_factor * self._inch * out
             written.append((at, LETTERS[axis] if self._moves else f"{LETTERS[axis]} ({self._unit})", True))
         self._write(written)
 
@@ -199,13 +199,13 @@ class Stage:
         edges = np.zeros((4, 3))
         edges[:, a] = low[a], low[a], high[a], high[a]
         edges[:, b] = low[b], high[b], low[b], high[b]
-        return edges[int(np.argmax(self._camera.seen(edges)[:, :2] @ out))], out
+        return edges[int(np.argmax(self._camera.to_view(edges)[:, :2] @ out))], out
 
     def _write(self, labels: list[tuple[np.ndarray, str, bool]]) -> None:
         while len(self._texts) < len(labels):
             self._texts.append(self._ax.text(0, 0, "", color=TEXT, ha="center", va="center"))
         for text, (at, string, name) in zip(self._texts, labels, strict=False):
-            text.set(position=at, text=string, visible=True, fontsize=(9 if name else 8) * self._small)
+            text.set(position=at, text=string, visible=True, fontsize=(9 if name else 8) * self._size_factor)
         for text in self._texts[len(labels) :]:
             text.set_visible(False)
 

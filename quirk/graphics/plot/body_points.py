@@ -14,7 +14,7 @@ from quirk.bodies.body import Body
 from quirk.errors import InputError
 from quirk.result.point_paths import local_point
 
-from .figures import shown
+from .figures import literal_text
 
 if TYPE_CHECKING:
     from quirk.system.system import System
@@ -63,7 +63,7 @@ def labels_of(system: System, points: Sequence[tuple[str, np.ndarray]]) -> list[
         if not labels[k]:
             seen[name] = seen.get(name, 0) + 1
             number = f" {seen[name]}" if unnamed.count(name) > 1 else ""
-            labels[k] = f"point{number} of {shown(name)}"
+            labels[k] = f"point{number} of {literal_text(name)}"
     return labels
 
 
@@ -71,13 +71,13 @@ def _named(system: System, name: str, local: np.ndarray) -> str:
     """Return the name of a frame or joint at the point `local` of a body; an empty string if there is none."""
     body = system[name]
     if not local.any():
-        return shown(name)
+        return literal_text(name)
     for label, frame in body.frames.items():
         if _same(frame.origin, local):
-            return f"{shown(name)} {shown(label)}"
+            return f"{literal_text(name)} {literal_text(label)}"
     for constraint in system.constraints:
         if any(end is body and _same(frame.origin, local) for end, frame in constraint.ends):
-            return f"{shown(name)} at {shown(constraint.name)}"
+            return f"{literal_text(name)} at {literal_text(constraint.name)}"
     return ""
 
 

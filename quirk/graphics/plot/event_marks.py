@@ -64,6 +64,6 @@ def _by_name(happenings: EventLog) -> dict[str, np.ndarray]:
 
 
 def _label(name: str, count: int) -> str:
-    from .figures import shown
+    from .figures import literal_text
 
-    return shown(name) if count == 1 else f"{shown(name)} ({count} events)"
+    return literal_text(name) if count == 1 else f"{literal_text(name)} ({count} events)"

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from quirk.errors import InputError
 from quirk.result.event_log import EventLog
 from quirk.util import validate
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from . import paper
 from .magnitudes import Magnitudes
@@ -115,7 +115,7 @@ def drawing(
             yield sheet
             sheet.close()
             if target is not None:
-                with whole(owner, target) as aside:
+                with atomic_output(owner, target) as aside:
                     figure.savefig(aside, dpi=paper.DPI if printed else DPI)
         except BaseException:
             if given is None:
@@ -171,7 +171,7 @@ def formats() -> list[str]:
     return sorted(f".{kind}" for kind in Figure().canvas.get_supported_filetypes())
 
 
-def shown(name: str) -> str:
+def literal_text(name: str) -> str:
     """Return a name as a string that matplotlib shows literally and in one line; long names are shortened."""
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in name)
     if len(line) > LONGEST_NAME:  # names often differ only at the end, such as numbered ones
@@ -193,4 +193,4 @@ def draw_largest(ax: Axes, x: np.ndarray, curves: Mapping[str, np.ndarray], max_
         ax.fill_between(x, np.min(others, axis=0), np.max(others, axis=0), color=BAND, label=band, zorder=0.5)
     for name, curve in curves.items():
         if name in kept:
-            ax.plot(x, curve, label=shown(name))
+            ax.plot(x, curve, label=literal_text(name))

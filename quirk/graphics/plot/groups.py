@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from quirk.result.body_groups import rows_of
 
-from .figures import shown
+from .figures import literal_text
 from .sheet import TIME, Sheet
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def names_of(result: Result, owner: str, bodies: Any) -> str:
     rows = rows_of(result.system, owner, bodies)
     if len(rows) == len(result.system.bodies):
         return "all bodies"
-    names = [shown(result.system.bodies[row].name) for row in rows]
+    names = [literal_text(result.system.bodies[row].name) for row in rows]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
 

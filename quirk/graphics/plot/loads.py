@@ -11,7 +11,7 @@ from quirk.errors import InputError
 from quirk.result.joint_views import LOAD_FRAMES, JointView
 from quirk.result.result import Result
 
-from .figures import draw_largest, shown
+from .figures import draw_largest, literal_text
 from .sheet import TIME, Sheet
 
 PARTS = ("x", "y", "z", "magnitude")
@@ -58,9 +58,9 @@ def _title(views: Sequence[Any], quantity: str) -> str:
         return f"{quantity}s on bodies j"
     (view,) = views
     if not isinstance(view, JointView):
-        return f"{shown(view.of.name)}: {quantity} on {shown(view.of.acting_ends[-1][0].name)}"
+        return f"{literal_text(view.of.name)}: {quantity} on {literal_text(view.of.acting_ends[-1][0].name)}"
     of = view.of
-    return f"{shown(of.name)}: {quantity} on {shown(of.body_j.name)} by {shown(of.body_i.name)}"
+    return f"{literal_text(of.name)}: {quantity} on {literal_text(of.body_j.name)} by {literal_text(of.body_i.name)}"
 
 
 def axes_of(views: Sequence[Any], frame: str) -> str:
@@ -72,4 +72,4 @@ def axes_of(views: Sequence[Any], frame: str) -> str:
     if len(views) > 1 or not isinstance(views[0], JointView):
         return f"axes of body {frame}"
     of = views[0].of
-    return f"axes of {shown((of.body_i if frame == 'i' else of.body_j).name)}"
+    return f"axes of {literal_text((of.body_i if frame == 'i' else of.body_j).name)}"

@@ -18,7 +18,7 @@ from quirk.result.joint_views import FREE, JointView
 from quirk.result.named_quantities import curve
 from quirk.result.result import Result
 
-from .figures import draw_largest, shown
+from .figures import draw_largest, literal_text
 from .line_styles import OF_SUMS
 from .sheet import Sheet
 
@@ -44,7 +44,7 @@ def draw_overview(sheet: Sheet, result: Result) -> None:
 def draw_motion(sheet: Sheet, result: Result, name: str, view: BodyView) -> None:
     """Draw position, velocity, orientation and angular velocity of the body `name`."""
     axes = sheet.axes(2, 2, sharex=True)
-    sheet.title(shown(name))
+    sheet.title(literal_text(name))
     for ax, values, letters, title, what, unit in (
         (axes[0], view.position, LETTERS, "position, inertial axes", "Position", "m"),
         (axes[1], view.velocity, LETTERS, "velocity, inertial axes", "Velocity", "m/s"),
@@ -58,7 +58,7 @@ def draw_motion(sheet: Sheet, result: Result, name: str, view: BodyView) -> None
 def draw_joint(sheet: Sheet, result: Result, name: str, view: JointView) -> None:
     """Draw displacement and rotation of the joint `name`, and their rates."""
     axes = sheet.axes(2, 2, sharex=True)
-    sheet.title(f"{shown(name)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
+    sheet.title(f"{literal_text(name)}: frame j from frame i, in the axes of joint frame i (z is the joint axis)")
     for ax, values, title, what, unit in (
         (axes[0], view.displacement, "displacement", "Displacement", "m"),
         (axes[1], view.velocity, "rate of displacement", "Velocity", "m/s"),
@@ -112,8 +112,8 @@ def draw_quantities(sheet: Sheet, result: Result, curves: list[Curve]) -> None:
     for ax, unit in zip(sheet.axes(len(units), 1, sharex=True), units, strict=True):
         own = [one for one in curves if one.unit == unit]
         for one in own:
-            ax.plot(result.time, one.values, label=shown(one.name))
-        sheet.finish(ax, shown(own[0].name) if len(own) == 1 else "", quantity_of(own), unit)
+            ax.plot(result.time, one.values, label=literal_text(one.name))
+        sheet.finish(ax, literal_text(own[0].name) if len(own) == 1 else "", quantity_of(own), unit)
 
 
 def draw_energy(sheet: Sheet, ax: Axes, result: Result) -> None:

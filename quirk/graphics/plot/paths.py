@@ -88,9 +88,9 @@ def draw_paths(
         sizes = [np.linalg.norm(getattr(path, color), axis=1) for path in paths]
         _draw_colored(ax, [curve[:, directions] for curve in curves], sizes, f"{color} ({UNITS[color]})")
         ax.set_title(f"path of {_listed(labels)}")
-    if sheet.happenings is not None:
+    if sheet.events is not None:
         for curve in curves:
-            mark_on(ax, sheet.happenings, result.time, curve[:, directions], named=curve is curves[0])
+            mark_on(ax, sheet.events, result.time, curve[:, directions], named=curve is curves[0])
     label_lengths(ax, [LETTERS[c] for c in directions], float(np.ptp(np.concatenate(curves), axis=0).max()))
     ax.set_aspect("equal")
     thin_out(ax)

@@ -15,7 +15,7 @@ from quirk.util import validate
 from quirk.util.rounding import ROUND_OFF
 from quirk.util.si_prefixes import InUnit, prefixed
 
-from .figures import shown
+from .figures import literal_text
 from .loads import axes_of
 from .sheet import Sheet
 
@@ -63,7 +63,7 @@ def draw_polar(
         size = np.hypot(*force[:, axes].T)
         angle = np.arctan2(force[:, axes[1]], force[:, axes[0]])
         # Lines between points are straight, even if the direction changes by a large angle.
-        (line,) = ax.plot(angle, size, label=shown(view.of.name), color="none" if shade else None)
+        (line,) = ax.plot(angle, size, label=literal_text(view.of.name), color="none" if shade else None)
         ax.plot(angle[:1], size[:1], "o", color="black", markerfacecolor="white", zorder=4)
         if shade is not None:
             _draw_colored(sheet, ax, np.stack([angle, size], axis=1), shade)
@@ -84,7 +84,7 @@ def _draw_colored(sheet: Sheet, ax: Any, points: np.ndarray, shade: Curve) -> No
     pieces = LineCollection(list(np.stack([points[:-1], points[1:]], axis=1)), cmap="turbo", linewidth=2.0, zorder=3)
     pieces.set_array(0.5 * (shade.values[:-1] + shade.values[1:]))
     ax.add_collection(pieces, autolim=False)
-    text = f"{shown(shade.name)} ({shade.unit})" if shade.unit else shown(shade.name)
+    text = f"{literal_text(shade.name)} ({shade.unit})" if shade.unit else literal_text(shade.name)
     sheet.figure.colorbar(pieces, ax=ax, label=text, shrink=0.8, pad=0.12)
 
 
@@ -110,6 +110,6 @@ def _title(views: Sequence[Any], frame: str, on: str) -> str:
         return f"forces on bodies {on}, {axes}"
     of = views[0].of
     if not isinstance(views[0], JointView):
-        return f"{shown(of.name)}: force, {axes}"
+        return f"{literal_text(of.name)}: force, {axes}"
     acted, by = (of.body_j, of.body_i) if on == "j" else (of.body_i, of.body_j)
-    return f"{shown(of.name)}: force on {shown(acted.name)} by {shown(by.name)}, {axes}"
+    return f"{literal_text(of.name)}: force on {literal_text(acted.name)} by {literal_text(by.name)}, {axes}"

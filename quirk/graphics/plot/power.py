@@ -12,7 +12,7 @@ from quirk.forces.joint_actuation import Actuated
 from quirk.forces.tree_control import TreeControl
 from quirk.result.power import IMPACTS
 
-from .figures import shown
+from .figures import literal_text
 from .line_styles import OF_SUMS
 from .sheet import Sheet
 
@@ -31,7 +31,7 @@ def draw_power(sheet: Sheet, result: Result) -> None:
     """Draw the power of each force and of each constraint that does work, their sum, and the dissipated energy."""
     powers, work = sheet.axes(2, 1, sharex=True, height_ratios=(2, 1))
     for name, power in largest(result.power).items():
-        powers.plot(result.time, power, label=shown(name))
+        powers.plot(result.time, power, label=literal_text(name))
     powers.plot(result.time, result.power.total, label="total", **OF_SUMS)
     sheet.finish(powers, "power on the bodies", "Power", "W", "")
     work.plot(result.time, result.power.dissipated)

@@ -44,7 +44,7 @@ class Sheet:
     owner : name of the plot for errors
     figure : matplotlib figure
     given : axes of the user, or None
-    happenings : events to be marked, or None
+    events : events to be marked, or None
     magnitudes : characteristic magnitudes of the run, which define the round-off thresholds, or None
     """
 
@@ -56,7 +56,7 @@ class Sheet:
         happenings: EventLog | None,
         magnitudes: Magnitudes | None,
     ) -> None:
-        self.figure, self._owner, self._user_axes, self.happenings = figure, owner, user_axes, happenings
+        self.figure, self._owner, self._user_axes, self.events = figure, owner, user_axes, happenings
         self._magnitudes = magnitudes
         self._title = ""
         self._drawn: list[Any] = []
@@ -85,9 +85,9 @@ class Sheet:
             found = np.array(self._user_axes, dtype=object)
         self._drawn = list(found)
         self._before = {line for ax in found for line in ax.lines}
-        if self.happenings is not None and over_time:
+        if self.events is not None and over_time:
             for number, ax in enumerate(found):
-                mark(ax, self.happenings, named=number == 0)
+                mark(ax, self.events, named=number == 0)
         return found
 
     def title(self, text: str) -> None:

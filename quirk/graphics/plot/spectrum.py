@@ -12,7 +12,7 @@ from quirk.result.curves import Curve
 from quirk.result.result import Result
 from quirk.util.si_prefixes import label
 
-from .figures import shown
+from .figures import literal_text
 from .sheet import Sheet
 
 OWNER = "plot.spectrum"
@@ -38,7 +38,7 @@ def draw_spectrum(sheet: Sheet, result: Result, curves: Sequence[Curve], window:
         if np.abs(one.values).max() <= sheet.round_off(one.unit):
             peak = "zero to round-off"
         ax.semilogy(frequency, np.where(amplitude > 0, amplitude, np.nan),
-                    label=f"{shown(one.name)}{unit}: {peak}")  # fmt: skip
+                    label=f"{literal_text(one.name)}{unit}: {peak}")  # fmt: skip
         top = max(top, float(amplitude.max()))
     if top > 0:
         ax.set_ylim(LEAST * top, 2 * top)

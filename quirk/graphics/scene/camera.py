@@ -48,7 +48,7 @@ class Camera:
         """Direction (3,) toward the viewer, inertial components."""
         return self.axes[2]
 
-    def seen(self, points: np.ndarray) -> np.ndarray:
+    def to_view(self, points: np.ndarray) -> np.ndarray:
         """Return points (..., 3) of the inertial frame, m, in viewing coordinates: right, up, and toward the viewer."""
         return points @ self.axes.T
 

@@ -44,11 +44,11 @@ class UnsplitPoly3D(Poly3DCollection):
     def do_3d_projection(self) -> Any:
         """Project the faces onto the image plane, and combine them into one path."""
         depth = super().do_3d_projection()
-        self._paths = [whole([path.vertices for path in self.get_paths()])]
+        self._paths = [union_path([path.vertices for path in self.get_paths()])]
         return depth
 
 
-def whole(polygons: Sequence[np.ndarray]) -> Path:
+def union_path(polygons: Sequence[np.ndarray]) -> Path:
     """Return one path that fills the union of polygons (k, 2), without seams between adjacent ones.
 
     All polygons are oriented equally, so that common edges cancel.
@@ -101,8 +101,8 @@ def _draw_plates(ax: Any, scene: Scene, directions: Sequence[int]) -> None:
     if solid:
         ax.add_collection(UnsplitPoly3D(faces, facecolor=inside, edgecolor="none"), autolim=False)
     else:
-        ax.add_collection(PathCollection([whole(faces)], facecolor=[inside], edgecolor="none"), autolim=False)
-    ends = outline.ends[outline.seen(along)][..., directions]
+        ax.add_collection(PathCollection([union_path(faces)], facecolor=[inside], edgecolor="none"), autolim=False)
+    ends = outline.ends[outline.visible_edges(along)][..., directions]
     lines = Line3DCollection if solid else LineCollection
     ax.add_collection(lines(list(ends), colors=PLATE_EDGE, linewidths=1.5, zorder=0.4), autolim=False)
     ax.plot(*np.concatenate(faces).T, linestyle="none", color="none")  # reserves space
@@ -158,11 +158,11 @@ def _draw_body(
         ax.add_collection(
             UnsplitPoly3D(own, facecolor=inside, edgecolor="none")
             if solid
-            else PathCollection([whole(own)], facecolor=[inside], edgecolor="none"),
+            else PathCollection([union_path(own)], facecolor=[inside], edgecolor="none"),
             autolim=False,
         )
     edges = colors * [1.0, 1.0, 1.0, opacity]
-    shown = outline.seen(None if along is None else along @ R)
+    shown = outline.visible_edges(None if along is None else along @ R)
     ends = (outline.ends[shown] @ R.T + r)[..., directions]
     if len(ends):
         ax.add_collection(lines(list(ends), colors=edges[outline.face[shown]], linewidths=EDGE), autolim=False)

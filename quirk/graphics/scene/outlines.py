@@ -41,19 +41,19 @@ class Outline:
         # Two faces with the same orientation traverse their common edge in opposite directions; others are reversed.
         two = np.where((start[first] == start[last])[:, None], -two, two)
         sharp = (count != 2) | (np.einsum("ei,ei->e", one, two) < SMOOTH)
-        self._sharp, self._one, self._two = sharp, one, two
+        self._sharp, self._first_normals, self._second_normals = sharp, one, two
         places = np.zeros((number.max() + 1, 3))
         places[number.ravel()] = corners.reshape(-1, 3)
         self.ends, self.face = np.stack([places[start[first]], places[end[first]]], axis=1), of[first]
 
-    def seen(self, direction: np.ndarray | None) -> np.ndarray:
+    def visible_edges(self, direction: np.ndarray | None) -> np.ndarray:
         """Return a mask (E,) of the visible edges: sharp edges, and the silhouette for a viewing direction (3,).
 
         The direction is in body axes; without a direction there is no silhouette.
         """
         if direction is None:
             return self._sharp
-        towards = [normal @ direction > SAME for normal in (self._one, self._two)]
+        towards = [normal @ direction > SAME for normal in (self._first_normals, self._second_normals)]
         return np.asarray(self._sharp | (towards[0] != towards[1]))
 
 

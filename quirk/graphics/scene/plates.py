@@ -167,10 +167,10 @@ def cut_to(box: Box, point: np.ndarray, normal: np.ndarray) -> np.ndarray:
     across = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
     across *= size / np.linalg.norm(across)
     other = np.cross(normal, across)
-    return inside(box, center + np.array([across, other, -across, -other]))
+    return clipped_to_box(box, center + np.array([across, other, -across, -other]))
 
 
-def inside(box: Box, polygon: np.ndarray) -> np.ndarray:
+def clipped_to_box(box: Box, polygon: np.ndarray) -> np.ndarray:
     """Return the part of a convex polygon (k, 3) inside a box, by Sutherland-Hodgman clipping."""
     low, high = box
     for axis in range(3):

@@ -22,7 +22,7 @@ from quirk.system.system import System
 from .beams import SweptBeam, beam_of_bodies, beams_of
 from .force_shapes import ForceLines
 from .outlines import Outline
-from .plates import PLATE, DrawnPlane, inside, planes_of, plate_faces, quadrilaterals
+from .plates import PLATE, DrawnPlane, clipped_to_box, planes_of, plate_faces, quadrilaterals
 from .ropes import rods
 from .wheels import round_faces
 
@@ -65,7 +65,7 @@ class Scene:
         self.constraints = [
             c
             for c in result.system.constraints
-            if c not in companions and result.active(c.name).any() and drawing_of(c).show and _holds_points(c)
+            if c not in companions and result.active(c.name).any() and drawing_of(c).show and _acts_at_points(c)
         ]
         rows = stretches(result, times)
         self._active = {c.name: result.active(c.name)[rows] for c in self.constraints}
@@ -103,7 +103,7 @@ class Scene:
             arms = [np.array([np.zeros(3), origin, np.zeros(3)]) for origin in outside]
             drawn = [(arms, usual), *solid]
             drawn += [(wheels.get(body.name, []), WHEEL), (plates.get(body.name, []), usual)]
-            drawn = [(faces, _seen_through(color)) for faces, color in drawn]
+            drawn = [(faces, _with_opacity(color)) for faces, color in drawn]
             self.faces[body.name] = [face for faces, _ in drawn for face in faces]
             self.colors[body.name] = [color for faces, color in drawn for _ in faces]
         # matplotlib requires faces with equal numbers of corners; repeating the last corner does not change a face.
@@ -124,7 +124,7 @@ class Scene:
         """Return the parts of the fixed faces `plates` near the motion, and enlarge the displayed box accordingly."""
         room = AROUND * float((self.high - self.low).max()) or 1.0
         box = self.low - room, self.high + room
-        found = [face for plate in plates for face in quadrilaterals(inside(box, plate))]
+        found = [face for plate in plates for face in quadrilaterals(clipped_to_box(box, plate))]
         if found:
             corners = np.concatenate(found)
             self.low, self.high = np.minimum(self.low, corners.min(axis=0)), np.maximum(self.high, corners.max(axis=0))
@@ -143,7 +143,7 @@ class Scene:
     def color_of(self, beam: SweptBeam) -> tuple[float, float, float, float]:
         """Return the color of a beam or, if the beam has none, of its first body."""
         number = [body.name for body in self.bodies].index(beam.beam.bodies[0].name)
-        return _seen_through(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
+        return _with_opacity(COLORS[number % len(COLORS)] if beam.beam.color is None else beam.beam.color)
 
     def fit(self, ax: Any, view: tuple[float, float] | None) -> None:
         """Set up three-dimensional axes with equal scales that contain everything; their edge length is 2 `half`, m.
@@ -221,13 +221,13 @@ def _within(point: np.ndarray, shapes: Sequence[Sequence[np.ndarray]]) -> bool:
     return False
 
 
-def _seen_through(color: Any) -> tuple[float, float, float, float]:
+def _with_opacity(color: Any) -> tuple[float, float, float, float]:
     """Return a color as (r, g, b, opacity); a color without opacity gets the default one."""
     solid = to_rgba(color)
     return solid if solid != to_rgba(color, 1.0) or len(np.atleast_1d(color)) == 4 else to_rgba(color, OPACITY)
 
 
-def _holds_points(constraint: Constraint) -> bool:
+def _acts_at_points(constraint: Constraint) -> bool:
     """Whether a constraint exerts forces at its joint points, which are then drawn."""
     return any(FORCE in primitive.units for primitive in constraint.primitives)
 

@@ -52,7 +52,7 @@ def body_parts(system: System, reach: Mapping[str, float]) -> list[BodyPart]:
             found.append(BodyPart(body.name, [Look(hidden, usual)], body, labeled=False))
             continue
         looks = [Look(surface_of(shape), rgba_of(shape.color, usual)) for shape in body.shapes]
-        arms = _arms(held_points(system, body), reach[body.name])
+        arms = _arms(attachment_points(system, body), reach[body.name])
         if arms is not None:
             looks.append(Look(arms, usual))
         looks += _wheels(wheels, body.name, to_rgba(WHEEL)) + _wheels(plates, body.name, usual)
@@ -78,7 +78,7 @@ def surface_of(shape: Shape) -> SurfaceMesh:
     return of_polygons(shape.faces())
 
 
-def held_points(system: System, body: Body) -> list[np.ndarray]:
+def attachment_points(system: System, body: Body) -> list[np.ndarray]:
     """Return the points (3,), body coordinates, m, at which constraints and forces act on a body."""
     companions = system.companions
     ends: Iterable[Any] = (
@@ -91,7 +91,7 @@ def held_points(system: System, body: Body) -> list[np.ndarray]:
     return [frame.origin for of, frame in ends if of is body]
 
 
-def reach_of(system: System, body: Body) -> float:
+def extent_from_center(system: System, body: Body) -> float:
     """Return the distance (m) from a body's center of mass to its farthest drawn point.
 
     For a body of a beam it is the smallest radius of the section.
@@ -100,7 +100,7 @@ def reach_of(system: System, body: Body) -> float:
     if beam is not None:
         return float(np.linalg.norm(beam.section.outline, axis=1).min())
     corners = [surface_of(shape).vertices for shape in body.shapes]
-    points = np.vstack([np.zeros(3), *held_points(system, body), *corners])
+    points = np.vstack([np.zeros(3), *attachment_points(system, body), *corners])
     reach = float(np.linalg.norm(points, axis=1).max())
     return reach if reach > 0 else float(np.linalg.norm(_semi_axes(body)[0]))
 

@@ -53,4 +53,4 @@ def direction(extent: Extent) -> np.ndarray:
 
 def _box(extent: Extent) -> np.ndarray:
     """Return the edge lengths (3,), m, of the bounding box of the whole motion or, if it is long, of the first pose."""
-    return np.ptp(extent.start, axis=0) if extent.far else extent.high - extent.low
+    return np.ptp(extent.start, axis=0) if extent.is_wide else extent.high - extent.low

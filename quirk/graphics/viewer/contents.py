@@ -15,7 +15,7 @@ from quirk.constraints import Pulley
 from quirk.result import pose_interpolation as in_between
 
 from ..scene.beams import beams_of
-from .bodies import body_parts, color_of, reach_of, rgba_of
+from .bodies import body_parts, color_of, extent_from_center, rgba_of
 from .forces import arrow_parts, checked_arrows, element_parts
 from .joint_axes import axis_parts
 from .joints import ROPE, joint_parts
@@ -60,7 +60,7 @@ class Extent:
         return float(np.ptp(self.start, axis=0).max())
 
     @property
-    def far(self) -> bool:
+    def is_wide(self) -> bool:
         """Whether the motion is so long that a view of the whole motion would show the mechanism too small."""
         return self.size < LEAST_PART * float((self.high - self.low).max())
 
@@ -112,7 +112,7 @@ def of_result(
     """
     names = checked_arrows(result.system, result._elements, arrows)
     paths = [_trail(result, name, local, times) for name, local in trails]
-    made = _made(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
+    made = _contents(result.system, Poses.of_result(result, times), list(result._elements.values()), paths)
     arrows_drawn, notes = arrow_parts(result, names, made.extent.size)
     made.parts.extend(arrows_drawn)
     made.notes.extend(notes)
@@ -121,11 +121,11 @@ def of_result(
 
 def of_state(system: System, state: State) -> Contents:
     """Return the displayed parts of a system, with the poses of one state."""
-    return _made(system, Poses.of_state(system, state), system.forces, [])
+    return _contents(system, Poses.of_state(system, state), system.forces, [])
 
 
-def _made(system: System, poses: Poses, elements: Sequence[ForceElement], trails: list[PathTrail]) -> Contents:
-    reach = {body.name: reach_of(system, body) for body in system.bodies}
+def _contents(system: System, poses: Poses, elements: Sequence[ForceElement], trails: list[PathTrail]) -> Contents:
+    reach = {body.name: extent_from_center(system, body) for body in system.bodies}
     bodies = body_parts(system, reach)
     numbers = {body.name: number for number, body in enumerate(system.bodies)}
     beams = [

@@ -11,7 +11,7 @@ import numpy as np
 from quirk.bodies.body import GROUND, Body
 from quirk.errors import InputError
 from quirk.util import validate
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from ..plot.body_points import checked_points
 from . import contents
@@ -46,7 +46,7 @@ def to_html(
     file = validate.output_file("to_html", path, (".html", ".htm"))
     fps, speed = checked_rates("to_html", fps, speed)
     labels, dark = validate.flag("to_html", "labels", labels), validate.flag("to_html", "dark", dark)
-    axes, opacity = checked_looks("to_html", axes, opacity)
+    axes, opacity = checked_display_options("to_html", axes, opacity)
     follow, plotted = checked_follow("to_html", result, follow), checked_plots(result, plots)
     times = picture_times("to_html", result, fps, speed)
     drawn = contents.of_result(result, times, arrows, checked_trails("to_html", result, trails))
@@ -63,7 +63,7 @@ def to_html(
     page = with_panel(page, result, times, fps, plotted, dark)
     bodies = ", ".join(body.name for body in result.system.bodies[:3])
     title = f"<title>{html.escape(bodies)}: {times[0]:g} to {times[-1]:g} s</title>"
-    with whole("to_html", file) as aside:
+    with atomic_output("to_html", file) as aside:
         aside.write_text(page.replace("<title>Viser</title>", title, 1), encoding="utf-8")
     return Path(path)
 
@@ -76,7 +76,7 @@ def checked_rates(owner: str, fps: Any, speed: Any) -> tuple[float, float]:
     return fps, speed
 
 
-def checked_looks(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
+def checked_display_options(owner: str, axes: Any, opacity: Any) -> tuple[bool, float]:
     """Return whether joint axes are shown, and the opacity of bodies.
 
     Raises

@@ -132,7 +132,7 @@ def _markers(constraint: Constraint, size: float) -> list[Marker]:
             surfaces = builder(constraint, size)
             break
     else:
-        if isinstance(constraint, c.Joint) and _holds_a_point(constraint):
+        if isinstance(constraint, c.Joint) and _has_rows(constraint):
             surfaces = _by_free_axes(constraint, size)
     turn = to_axis(constraint)
     found: list[Marker] = []
@@ -217,7 +217,7 @@ BUILDERS: dict[Any, Callable[[Any, float], Surfaces]] = {
 }
 
 
-def _holds_a_point(constraint: Any) -> bool:
+def _has_rows(constraint: Any) -> bool:
     """Whether a constraint has rows and is therefore shown."""
     return constraint.row_count != 0
 

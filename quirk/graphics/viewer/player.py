@@ -13,7 +13,7 @@ from quirk.util import validate
 
 from . import contents
 from .handle import View
-from .html import checked_follow, checked_looks, checked_rates, checked_trails, picture_times
+from .html import checked_display_options, checked_follow, checked_rates, checked_trails, picture_times
 from .parts import Part
 from .serving import announced, server_at, stopped
 from .stage import ALL, ViewerStage
@@ -44,7 +44,7 @@ def view(
     """Show a motion in the browser; see `Result.view`."""
     fps, speed = checked_rates("view", fps, speed)
     labels, block = validate.flag("view", "labels", labels), validate.flag("view", "block", block)
-    axes, opacity = checked_looks("view", axes, opacity)
+    axes, opacity = checked_display_options("view", axes, opacity)
     follow = checked_follow("view", result, follow)
     times = picture_times("view", result, fps, speed)
     drawn = contents.of_result(result, times, arrows, checked_trails("view", result, trails))

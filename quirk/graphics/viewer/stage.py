@@ -53,7 +53,7 @@ class ViewerStage:
     ) -> None:
         self._scene, self._contents = server.scene, contents
         self._parts = [*contents.parts, *contents.axes]
-        usual = ALL if contents.extent.far else GROUND.name
+        usual = ALL if contents.extent.is_wide else GROUND.name
         self.follow, self._shown = usual if follow is None else follow, 0
         self._middle, half = contents.extent.view(self.follow != GROUND.name)
         self._unit = HALF / half

@@ -20,7 +20,7 @@ from quirk.simulation.hybrid.restart_points import RestartPoint
 from quirk.system.system import System
 
 from .journal import Record
-from .records import happening, place_of, restart_point_of, segments_of, statistics_of
+from .records import event_record, place_of, restart_point_of, segments_of, statistics_of
 from .rows import DamagedRowsError
 
 
@@ -75,7 +75,7 @@ class RecordChain:
             record = self._waiting.pop(self.place)
             try:
                 segments = segments_of(record, self._folder, self._system, self._events, self.reached)
-                happenings = [happening(one) for one in record["events"]]
+                happenings = [event_record(one) for one in record["events"]]
                 vars(self.statistics).update(vars(statistics_of(record["statistics"])))
                 point = None if record["leg"] is None else restart_point_of(record["leg"], self._system, self._events)
                 self.add(segments, happenings, record["leg"], point, record["status"])
@@ -114,7 +114,7 @@ class RecordChain:
         """Last time of the restored segments, s; minus infinity if there are none."""
         return float(self.segments[-1].time[-1]) if self.segments else -np.inf
 
-    def damage_said(self) -> str:
+    def damage_text(self) -> str:
         """Return a warning that describes the damage and its consequences; "" if there is no damage."""
         if not self.damage or self.status is not None:
             return ""

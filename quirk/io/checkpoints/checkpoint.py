@@ -23,7 +23,7 @@ from ..modelfile import system_of, text_of
 from .chain import RecordChain
 from .identity import differences
 from .journal import Journal, read
-from .records import of_happening, of_restart_point, of_segment
+from .records import event_data, of_restart_point, of_segment
 from .rows import RowFile
 
 JOURNAL = "journal"
@@ -129,7 +129,7 @@ class Checkpoint:
                     of_segment(segment, location, self._system, self._events)
                     for segment, location in zip(segments, locations, strict=True)
                 ],
-                "events": [of_happening(happening) for happening in happenings],
+                "events": [event_data(happening) for happening in happenings],
                 "statistics": asdict(statistics),
                 "leg": start,
                 "status": status,
@@ -141,7 +141,7 @@ class Checkpoint:
 
     def _warn_of_damage(self) -> None:
         """Issue a warning about damage detected since the last warning."""
-        said = self._chain.damage_said()
+        said = self._chain.damage_text()
         if said and len(self._chain.damage) > self._damage_said:
             self._damage_said = len(self._chain.damage)
             warnings.warn(f"checkpoint {str(self._folder)!r}: {said}", CheckpointWarning, stacklevel=outside())
@@ -191,7 +191,7 @@ def read_checkpoint(path: str | Path, system: System | None = None) -> Result:
     if not chain.segments:
         raise InputError(f"{owner}: the run of {str(path)!r} has not written any states yet")
     said = [] if records[0] else ["the first line of its journal is damaged, so that the system is not checked"]
-    said += [chain.damage_said()] if chain.damage_said() else []
+    said += [chain.damage_text()] if chain.damage_text() else []
     if said:
         warnings.warn(f"checkpoint {str(path)!r}: {'; '.join(said)}", CheckpointWarning, stacklevel=outside())
     return Result(system, chain.segments, chain.statistics, chain.status or "interrupted", chain.happenings)

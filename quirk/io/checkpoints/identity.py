@@ -19,7 +19,7 @@ def identity(system: System, state: State, factory: RunFactory) -> dict[str, str
     names, changed = part_names(system), [state.angles, state.internal, state.switched, state.replaced]
     whole = {
         "initial state": [*state.parts, *map(dict, changed)],
-        "output": factory.asked,
+        "output": factory.output_times,
         "solver": factory.solver,
         "method": factory.method,
         "breaks": factory.breaks.times,

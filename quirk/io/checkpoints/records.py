@@ -80,15 +80,15 @@ def segments_of(
     return segments
 
 
-def of_happening(event: EventRecord) -> list[Any]:
+def event_data(event: EventRecord) -> list[Any]:
     """Return the record of an event as JSON data."""
     impulse = {name: [x.force.tolist(), x.torque.tolist()] for name, x in event.impulse.items()}
     energies = float(event.energy_before), float(event.energy_after)
     return [float(event.time), event.name, int(event.direction), *energies, impulse, event.restitution_kept]
 
 
-def happening(row: Sequence[Any]) -> EventRecord:
-    """Return the record of an event from the JSON data of `of_happening`."""
+def event_record(row: Sequence[Any]) -> EventRecord:
+    """Return the record of an event from the JSON data of `event_data`."""
     time, name, direction, before, after, impulse, *kept = row  # earlier versions wrote no restitution
     found = {name: Impulse(*map(np.array, both)) for name, both in impulse.items()}
     return EventRecord(time, name, direction, before, after, found, *kept)

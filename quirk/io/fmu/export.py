@@ -18,7 +18,7 @@ from quirk.simulation.run import Run
 from quirk.system.system import System
 from quirk.util import validate
 from quirk.util.misuse import explained
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from ..modelfile import text_of
 from .interface import Interface
@@ -96,7 +96,7 @@ def export_fmu(
     interface = Interface(list(run.inputs), listed, options, communication_step)
     files = {"system.toml": text_of(system), "interface.json": interface.text, "requirements.txt": "quirk-dynamics\n"}
     builder = _builder(version)
-    with TemporaryDirectory(prefix="quirk_fmu_") as folder, whole(OWNER, place) as aside:
+    with TemporaryDirectory(prefix="quirk_fmu_") as folder, atomic_output(OWNER, place) as aside:
         aside.write_bytes(_built(builder, version, _identifier(place.stem), files, Path(folder)))
 
 

@@ -36,7 +36,7 @@ class Exported:
         folder = Path(self.resources)
         self._interface, self._system = Interface.read(folder / "interface.json"), read(folder / "system.toml").system
         inputs = checked_inputs(self._system, self._interface.inputs)
-        self._values = {one.name: one.given for one in inputs}
+        self._values = {one.name: one.initial_value for one in inputs}
         self._start, self._rtol = 0.0, self._interface.options["rtol"]
         self._run: Run | None = None
         self._observed: tuple[Any, np.ndarray] = None, np.zeros(0)

@@ -143,14 +143,14 @@ def fewer(vertices: np.ndarray, triangles: np.ndarray, name: str, left_out: Left
 
 def primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed] | None:
     """Return the shapes of an element <geometry> with a box, cylinder, sphere or capsule; None for other types."""
-    box, cylinder, sphere = (geometry.one(tag) for tag in ("box", "cylinder", "sphere"))
+    box, cylinder, sphere = (geometry.child(tag) for tag in ("box", "cylinder", "sphere"))
     if box is not None:
         return [placed(box, Box, pose, color, box.vector("size", 3))]
     if cylinder is not None:
         return [placed(cylinder, Cylinder, pose, color, cylinder.number("radius"), cylinder.number("length"))]
     if sphere is not None:
         return [placed(sphere, ball, pose, color, sphere.number("radius"))]
-    capsules = geometry.one("capsule")
+    capsules = geometry.child("capsule")
     if capsules is not None:
         return capsule(capsules, pose, color, capsules.number("radius"), capsules.number("length"))
     return None

@@ -71,16 +71,16 @@ class Element:
             child.was_read = True
         return found
 
-    def one(self, tag: str) -> Element | None:
+    def child(self, tag: str) -> Element | None:
         """Return the only child with a tag, or None; an InputError is raised for several such children."""
         found = self.all(tag)
         if len(found) > 1:
             raise found[1].error(f"{self.tag} has {len(found)} of these elements; keep one")
         return found[0] if found else None
 
-    def needed(self, tag: str) -> Element:
+    def required_child(self, tag: str) -> Element:
         """Return the child with a tag; an InputError is raised if it is missing."""
-        found = self.one(tag)
+        found = self.child(tag)
         if found is None:
             raise self.error(f"has no <{tag}>, which it must have")
         return found
@@ -146,7 +146,7 @@ class Element:
 
         Infinite values are allowed only if `infinite` is true.
         """
-        child = self.one(tag)
+        child = self.child(tag)
         return default if child is None else float(child.numbers(1, infinite=infinite)[0])
 
     def _numbers(self, attribute: str, text: str, counts: tuple[int, ...], infinite: bool = False) -> np.ndarray:

@@ -99,7 +99,7 @@ class _Chain:
         numbers = [str(k) for k in range(len(edges))]
         numbers[-1], numbers[0] = "last", "first"
         self._numbers = numbers
-        self._geom = composite.needed("geom")
+        self._geom = composite.required_child("geom")
         self._initial = composite.get("initial") or "ball"
         if self._initial not in INITIAL:
             raise composite.error(f'initial must be one of {", ".join(INITIAL)}; got "{self._initial}"')
@@ -169,7 +169,7 @@ class _Chain:
 
     def _elasticity(self, instances: dict[str, Element]) -> Cable | None:
         """Return the elasticity of the cable, or None without the cable plugin."""
-        plugin = self._of.one("plugin")
+        plugin = self._of.child("plugin")
         if plugin is None:
             return None
         name = plugin.get("instance")
@@ -223,14 +223,14 @@ class _Chain:
         body.children.append(self._geom_of(k))
         for end, name, x in ((0, "S_first", 0.0), (last, "S_last", self._lengths[-1])):
             if k == end:
-                site = self._of.one("site")
+                site = self._of.child("site")
                 given = {} if site is None else dict(site.attributes)
                 at = {"name": self._prefix + name, "pos": _words([x, 0.0, 0.0])}
                 body.children.append(self._element("site", UNCHANGED["site"] | given | at))
         return body
 
     def _joint(self, k: int) -> Element:
-        joint, name = self._of.one("joint"), self._name("J_", k)
+        joint, name = self._of.child("joint"), self._name("J_", k)
         if joint is not None and joint.get("kind") != "main":
             raise joint.error('a joint of a cable must have kind="main"')
         if k == 0 and self._initial == "free":

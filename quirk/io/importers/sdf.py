@@ -150,7 +150,7 @@ def _world(root: Element) -> Element | None:
 
 def _gravity(world: Element) -> Any:
     """Return the gravity (3,) of a world, m/s^2."""
-    gravity = world.one("gravity")
+    gravity = world.child("gravity")
     return STANDARD_GRAVITY if gravity is None else gravity.numbers(3)
 
 
@@ -181,7 +181,7 @@ def _collect(contents: SdfContents, outer: Element) -> None:
             placement = model.get("placement_frame")
             if placement and placement != MODEL:
                 contents.frames.placement[name] = f"{name}::{placement}"
-            if flag(model.one("static"), False):
+            if flag(model.child("static"), False):
                 contents.static.append(name)
             waiting.append((model, f"{name}::"))
     for frame in contents.frames.named.values():
@@ -239,7 +239,7 @@ def _collect_parts(contents: SdfContents, model: Element, scope: str) -> None:
         name, kind = scope + joint.attribute("name"), joint.attribute("type")
         if kind not in TYPES:
             raise joint.error(f"type must be one of {', '.join(TYPES)}; got {shortened(kind)!r}")
-        child = full_name(scope, joint.needed("child").word())
+        child = full_name(scope, joint.required_child("child").word())
         if child is None:
             raise joint.error("its child must not be the world")
         pose, to = relative_to(joint)
@@ -270,7 +270,7 @@ def _link(contents: SdfContents, name: str, short_name: str, meshes: MeshFiles, 
     for visual in element.all(shape_source) if shape_source else ():
         visual.get("name")
         link.shapes += visual_shapes(visual, meshes)
-    if not flag(element.one("gravity"), True):
+    if not flag(element.child("gravity"), True):
         meshes.left_out.note("links without gravity", element.owner)
     return link
 

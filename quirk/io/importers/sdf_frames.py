@@ -151,5 +151,5 @@ def relative_to(element: Element) -> tuple[Pose, str | None]:
 
     The name is in the attribute `relative_to`, which was called `frame` before SDF 1.7.
     """
-    pose = element.one("pose")
+    pose = element.child("pose")
     return read_pose(pose), None if pose is None else (pose.get("relative_to") or pose.get("frame") or None)

@@ -42,7 +42,7 @@ class Includes:
                 self._replace(scope, include, files)
 
     def _replace(self, scope: Element, include: Element, files: tuple[Path, ...]) -> None:
-        uri = include.needed("uri").word()
+        uri = include.required_child("uri").word()
         where = scope.owner
         place = scope.children.index(include)
         scope.children.remove(include)
@@ -95,13 +95,13 @@ def _newest(config: Element) -> str | None:
 
 def _override(model: Element, include: Element) -> None:
     """Replace the name, pose and other settings of a model by those of its element <include>."""
-    name, placement = include.one("name"), include.one("placement_frame")
+    name, placement = include.child("name"), include.child("placement_frame")
     if name is not None:
         model.attributes["name"] = name.word()
     if placement is not None:
         model.attributes["placement_frame"] = placement.word()
     for tag in ("pose", "static"):
-        given = include.one(tag)
+        given = include.child(tag)
         if given is not None:
             model.children = [child for child in model.children if child.tag != tag]
             model.add(given)
@@ -118,7 +118,7 @@ def _merged(model: Element, scope: Element) -> list[Element]:
     attached = model.get("canonical_link") or (links[0].attribute("name") if links else None)
     if attached is not None:
         frame.attributes["attached_to"] = attached
-    pose = model.one("pose") or Element(model.file, "pose", {}, model.line, frame)
+    pose = model.child("pose") or Element(model.file, "pose", {}, model.line, frame)
     pose.attributes.setdefault("relative_to", MODEL if scope.tag == "model" else "world")
     frame.add(pose)
     placement = model.get("placement_frame")
@@ -143,7 +143,7 @@ def _carry(part: Element, frame: str) -> None:
     if part.tag == "frame":
         part.attributes.setdefault("attached_to", frame)
     if part.tag in ("link", "model"):
-        pose = part.one("pose")
+        pose = part.child("pose")
         if pose is None:
             pose = Element(part.file, "pose", {}, part.line, part)
             part.add(pose)

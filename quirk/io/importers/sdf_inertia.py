@@ -19,7 +19,7 @@ WATER = 1000.0
 
 def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
     """Set the mass, center of mass and inertia of a link from its XML element."""
-    inertial = element.one("inertial")
+    inertial = element.child("inertial")
     if inertial is None:
         meshes.left_out.note("no inertial, for which SDF sets 1 kg and 1 kg m^2 about each axis", element.owner)
         link.mass, link.inertia = 1.0, np.eye(3)
@@ -27,8 +27,8 @@ def read_inertial(link: Link, element: Element, meshes: MeshFiles) -> None:
     if inertial.get("auto") in ("true", "1"):
         _sum_collisions(link, element, inertial, meshes)
         return
-    pose = read_pose(inertial.one("pose"))
-    mass, tensor = inertial.child_number("mass", 1.0), inertial.one("inertia")
+    pose = read_pose(inertial.child("pose"))
+    mass, tensor = inertial.child_number("mass", 1.0), inertial.child("inertia")
     if mass <= 0:
         raise inertial.error(f"mass must be positive; got {mass:g}")
     keys = {"ixx": 1.0, "ixy": 0.0, "ixz": 0.0, "iyy": 1.0, "iyz": 0.0, "izz": 1.0}
@@ -49,8 +49,8 @@ def _sum_collisions(link: Link, element: Element, inertial: Element, meshes: Mes
         density = collision.child_number("density", usual)
         if density <= 0:
             raise collision.error(f"density must be positive; got {density:g}")
-        mass, pose, inertia = _solid(collision.needed("geometry"), density, meshes)
-        parts.append((mass, read_pose(collision.one("pose")) @ pose, inertia))
+        mass, pose, inertia = _solid(collision.required_child("geometry"), density, meshes)
+        parts.append((mass, read_pose(collision.child("pose")) @ pose, inertia))
     total = sum(mass for mass, _, _ in parts)
     if total <= 0:
         raise inertial.error('auto="true" computes mass and inertia from collisions, but the link has none with volume')
@@ -84,31 +84,31 @@ def _solid(geometry: Element, density: float, meshes: MeshFiles) -> tuple[float,
     InputError
         If the type of the geometry is not supported, a dimension is invalid, or the file of a mesh is missing.
     """
-    box, ellipsoid, sphere, mesh = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
+    box, ellipsoid, sphere, mesh = (geometry.child(tag) for tag in ("box", "ellipsoid", "sphere", "mesh"))
     try:
         if box is not None:
-            size = box.needed("size").numbers(3)
+            size = box.required_child("size").numbers(3)
             mass = density * float(np.prod(size))
             return mass, Pose(), Box(tuple(size)).inertia(mass)
         if ellipsoid is not None:
-            return _ball(ellipsoid.needed("radii").numbers(3), density)
+            return _ball(ellipsoid.required_child("radii").numbers(3), density)
         if sphere is not None:
-            return _ball(np.full(3, sphere.needed("radius").numbers(1)[0]), density)
+            return _ball(np.full(3, sphere.required_child("radius").numbers(1)[0]), density)
         for tag in ("cylinder", "capsule"):
-            solid = geometry.one(tag)
+            solid = geometry.child(tag)
             if solid is not None:
-                radius, length = (float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+                radius, length = (float(solid.required_child(key).numbers(1)[0]) for key in ("radius", "length"))
                 return _round(radius, length, density, tag == "capsule")
         if mesh is not None:
-            scale = mesh.one("scale")
-            path = meshes.addresses.find(mesh.needed("uri").word(), mesh.root.folder)
+            scale = mesh.child("scale")
+            path = meshes.addresses.find(mesh.required_child("uri").word(), mesh.root.folder)
             if path is None:
                 raise mesh.error("its file is not there, so that mass and inertia cannot be computed; give them")
             whole = Mesh.load(path, scale=np.ones(3) if scale is None else scale.numbers(3)).solid
             return density * whole.volume, Pose(np.eye(3), whole.center), density * whole.inertia
     except InputError as error:
         raise geometry.error(str(error)) if not str(error).startswith(geometry.file) else error from None
-    if geometry.one("plane") is not None:
+    if geometry.child("plane") is not None:
         return 0.0, Pose(), np.zeros((3, 3))
     raise geometry.error(
         "mass and inertia are computed of boxes, spheres, ellipsoids, cylinders, capsules and meshes alone; give them"

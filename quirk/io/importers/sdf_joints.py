@@ -87,8 +87,8 @@ class SdfJoints:
                 elif kind == "gearbox":
                     yield self._gearbox(name, element, bodies)
         for name, (element, scope) in self.contents.joints.items():
-            axis = element.one("axis")
-            mimic = None if axis is None else axis.one("mimic")
+            axis = element.child("axis")
+            mimic = None if axis is None else axis.child("mimic")
             if mimic is not None:
                 yield self._mimic(name, mimic, scope)
 
@@ -101,7 +101,7 @@ class SdfJoints:
         frames = self.contents.frames
         ends = []
         for tag in ("parent", "child"):
-            end = element.needed(tag)
+            end = element.required_child(tag)
             ends.append(frames.link(frames.full(end, scope, end.word())))
         if ends[0] == ends[1]:
             raise element.error("its parent and its child are, or are attached to, the same link")
@@ -117,7 +117,7 @@ class SdfJoints:
         """Record as omissions the joints whose declared parent frame differs from the joint frame."""
         frames = self.contents.frames
         for name, (element, scope) in self.contents.joints.items():
-            parent = frames.full(element, scope, element.needed("parent").word())
+            parent = frames.full(element, scope, element.required_child("parent").word())
             if parent is None or frames.named[parent].link is not None or frames.named[parent].element.tag == "model":
                 continue
             one, two = frames.pose(parent), frames.pose(name)
@@ -136,14 +136,14 @@ class SdfJoints:
         """Return the unit axis (3,) of a joint, inertial frame, from the child element with the given tag."""
         scope = self.contents.joints[name][1]
         frames = self.contents.frames
-        axis = element.one(tag)
+        axis = element.child(tag)
         if axis is None:
             self.left_out.note(f"no <{tag}>, for which SDF sets z", element.owner)
             return frames.pose(name).axes[:, 2]
-        xyz = axis.one("xyz")
+        xyz = axis.child("xyz")
         vector = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.numbers(3)
         told = None if xyz is None else xyz.get("expressed_in")
-        of_model = axis.one("use_parent_model_frame")
+        of_model = axis.child("use_parent_model_frame")
         old = version_of(element.root) < (1, 5)
         if of_model is not None:
             old = of_model.text.strip().lower() in ("true", "1")
@@ -158,10 +158,10 @@ class SdfJoints:
 
     def _coordinate(self, element: Element, tag: str) -> JointCoordinate:
         """Return limits, damping and friction of a joint coordinate, from the child element with the given tag."""
-        axis, coordinate = element.one(tag), JointCoordinate()
+        axis, coordinate = element.child(tag), JointCoordinate()
         if axis is None:
             return coordinate
-        limit, dynamics = axis.one("limit"), axis.one("dynamics")
+        limit, dynamics = axis.child("limit"), axis.child("dynamics")
         if limit is not None:
             lower, upper = (limit.child_number(key, x, True) for key, x in (("lower", -math.inf), ("upper", math.inf)))
             if lower > upper:
@@ -197,7 +197,7 @@ class SdfJoints:
     @staticmethod
     def _lead(element: Element) -> float:
         """Return the lead of a screw joint, m per revolution."""
-        own, old = element.one("screw_thread_pitch"), element.one("thread_pitch")
+        own, old = element.child("screw_thread_pitch"), element.child("thread_pitch")
         if own is not None:
             return float(own.numbers(1)[0])
         pitch = 1.0 if old is None else float(old.numbers(1)[0])
@@ -233,7 +233,7 @@ class SdfJoints:
 
     def _gearbox(self, name: str, element: Element, bodies: Bodies) -> Gear:
         scope, frames = self.contents.joints[name][1], self.contents.frames
-        reference = element.one("gearbox_reference_body")
+        reference = element.child("gearbox_reference_body")
         carrier: Body | Ground = GROUND
         if reference is not None:
             carrier = bodies.place(self._short(frames.link(frames.full(reference, scope, reference.word()))))[0]

@@ -16,30 +16,30 @@ from .sdf_frames import read_pose
 
 def visual_shapes(visual: Element, meshes: MeshFiles) -> list[Placed]:
     """Return the shapes of a visual; its unsupported elements are recorded as omissions later."""
-    pose, geometry, color = read_pose(visual.one("pose")), visual.one("geometry"), _color(visual)
+    pose, geometry, color = read_pose(visual.child("pose")), visual.child("geometry"), _color(visual)
     if geometry is None:
         meshes.left_out.note("visuals without a geometry", visual.owner)
         return []
-    mesh = geometry.one("mesh")
+    mesh = geometry.child("mesh")
     if mesh is not None:
-        scale = mesh.one("scale")
+        scale = mesh.child("scale")
         factors = np.ones(3) if scale is None else scale.numbers(3)
-        return meshes.shapes(mesh, mesh.needed("uri").word(), factors, pose, color)
+        return meshes.shapes(mesh, mesh.required_child("uri").word(), factors, pose, color)
     return _primitive(geometry, pose, color)
 
 
 def _primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed]:
-    box, ellipsoid, sphere = (geometry.one(tag) for tag in ("box", "ellipsoid", "sphere"))
+    box, ellipsoid, sphere = (geometry.child(tag) for tag in ("box", "ellipsoid", "sphere"))
     if box is not None:
-        return [placed(box, Box, pose, color, box.needed("size").numbers(3))]
+        return [placed(box, Box, pose, color, box.required_child("size").numbers(3))]
     if ellipsoid is not None:
-        return [placed(ellipsoid, Ellipsoid, pose, color, ellipsoid.needed("radii").numbers(3))]
+        return [placed(ellipsoid, Ellipsoid, pose, color, ellipsoid.required_child("radii").numbers(3))]
     if sphere is not None:
-        return [placed(sphere, ball, pose, color, sphere.needed("radius").numbers(1)[0])]
+        return [placed(sphere, ball, pose, color, sphere.required_child("radius").numbers(1)[0])]
     for tag in ("cylinder", "capsule"):
-        solid = geometry.one(tag)
+        solid = geometry.child(tag)
         if solid is not None:
-            radius, length = (float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+            radius, length = (float(solid.required_child(key).numbers(1)[0]) for key in ("radius", "length"))
             if tag == "cylinder":
                 return [placed(solid, Cylinder, pose, color, radius, length)]
             return capsule(solid, pose, color, radius, length)
@@ -48,6 +48,6 @@ def _primitive(geometry: Element, pose: Pose, color: Any) -> list[Placed]:
 
 def _color(visual: Element) -> Any:
     """Return the diffuse color of a visual's material, or None."""
-    material = visual.one("material")
-    diffuse = None if material is None else material.one("diffuse")
+    material = visual.child("material")
+    diffuse = None if material is None else material.child("diffuse")
     return None if diffuse is None else color_of(diffuse, diffuse.numbers(3, 4))

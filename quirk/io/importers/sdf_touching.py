@@ -16,34 +16,34 @@ USUAL_FRICTION = 1.0
 def colliders(element: Element, name: str, link: Link) -> list[Collider]:
     """Return the collision geometries of a link; `element` and `name` are its XML element and full name."""
     group = None if _collides_with_itself(element) else name.partition("::")[0]
-    found = [(collision, collision.one("geometry")) for collision in element.all("collision")]
+    found = [(collision, collision.child("geometry")) for collision in element.all("collision")]
     return [_collider(one, geometry, link.name, group) for one, geometry in found if geometry is not None]
 
 
 def _collides_with_itself(link: Element) -> bool:
     """Whether contacts between links of the model that contains `link` are enabled."""
     model = link.parent
-    told = None if model is None else model.one("self_collide")
+    told = None if model is None else model.child("self_collide")
     return told is not None and told.text.strip().lower() in ("true", "1")
 
 
 def _collider(collision: Element, geometry: Element, link: str, group: str | None) -> Collider:
-    place = read_pose(collision.one("pose"))
+    place = read_pose(collision.child("pose"))
     kind = "mesh"
     sizes: tuple[float, ...] = ()
-    box, sphere, plane = (geometry.one(tag) for tag in ("box", "sphere", "plane"))
+    box, sphere, plane = (geometry.child(tag) for tag in ("box", "sphere", "plane"))
     if box is not None:
-        kind, sizes = "box", tuple(box.needed("size").numbers(3).tolist())
+        kind, sizes = "box", tuple(box.required_child("size").numbers(3).tolist())
     elif sphere is not None:
-        kind, sizes = "sphere", (float(sphere.needed("radius").numbers(1)[0]),)
+        kind, sizes = "sphere", (float(sphere.required_child("radius").numbers(1)[0]),)
     elif plane is not None:
-        normal = plane.one("normal")
+        normal = plane.child("normal")
         kind, place = "plane", place if normal is None else place @ Pose(axes_with_z(normal.numbers(3)))
         plane.ignore("size")  # planes are unbounded
     for tag in ("cylinder", "capsule"):
-        solid = geometry.one(tag)
+        solid = geometry.child(tag)
         if solid is not None:
-            kind, sizes = tag, tuple(float(solid.needed(key).numbers(1)[0]) for key in ("radius", "length"))
+            kind, sizes = tag, tuple(float(solid.required_child(key).numbers(1)[0]) for key in ("radius", "length"))
     if kind == "mesh":
         geometry.ignore_all()
     name = f"{link} {collision.attribute('name')}"
@@ -54,5 +54,5 @@ def _friction(collision: Element) -> float:
     """Return the coefficient of friction of a collision, from surface/friction/ode/mu."""
     at: Element | None = collision
     for tag in ("surface", "friction", "ode", "mu"):
-        at = None if at is None else at.one(tag)
+        at = None if at is None else at.child(tag)
     return USUAL_FRICTION if at is None else float(at.numbers(1)[0])

@@ -19,7 +19,7 @@ from quirk.forces import JointFriction
 from quirk.system.system import System
 from quirk.util import validate
 from quirk.util.misuse import explained
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from .left_out import LeftOut
 from .pose import Pose, of_frame, to_rpy
@@ -60,7 +60,7 @@ def to_urdf(system: System, path: str | Path) -> None:
     left_out = LeftOut()
     robot = _Writer(system, left_out).written(file.stem)
     ElementTree.indent(robot)
-    with whole(owner, file) as aside:
+    with atomic_output(owner, file) as aside:
         ElementTree.ElementTree(robot).write(aside, encoding="utf-8", xml_declaration=True)
     if left_out.lines:
         warnings.warn(f"{file.name} is incomplete: {'; '.join(left_out.lines)}", stacklevel=outside())

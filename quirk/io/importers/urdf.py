@@ -153,7 +153,7 @@ def _set_starts(listed: dict[str, UrdfJoint], limits: bool, left_out: LeftOut) -
             left_out.note("limits that exclude zero; the initial value is their middle", joint.element.owner)
     followers: dict[str, tuple[str, float, float]] = {}
     for joint in listed.values():
-        mimic = joint.element.one("mimic")
+        mimic = joint.element.child("mimic")
         if mimic is None:
             continue
         leader = mimic.attribute("joint")
@@ -239,7 +239,7 @@ def _connected(
         if kind in (Revolute, Prismatic):
             yield from joints.elements(made[joint.name], coordinate, which, names, joint.element, called)
     for joint in tree:
-        mimic = joint.element.one("mimic")
+        mimic = joint.element.child("mimic")
         if mimic is None or joint.name not in made or mimic.attribute("joint") not in made:
             continue  # recorded with the fixed joint
         pair = made[mimic.attribute("joint")], made[joint.name]
@@ -253,6 +253,6 @@ def _ignore_limits(joint: UrdfJoint) -> None:
 
     They are then not listed as omissions.
     """
-    limit = joint.element.one("limit")
+    limit = joint.element.child("limit")
     if limit is not None:
         limit.get("lower"), limit.get("upper")

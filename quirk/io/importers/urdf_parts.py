@@ -78,7 +78,7 @@ def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touch
     """
     colors = {}
     for material in root.all("material"):
-        color = material.one("color")
+        color = material.child("color")
         if color is not None:
             colors[material.attribute("name")] = color_of(color, color.vector("rgba", 4))
     links: dict[str, Link] = {}
@@ -87,7 +87,7 @@ def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touch
         if name in links:
             raise element.error("another link has that name")
         links[name] = link = Link(name, str(element), Pose())
-        inertial = element.one("inertial")
+        inertial = element.child("inertial")
         if inertial is not None:
             _read_inertial(link, inertial, meshes.left_out)
         if shape_source != "visual":
@@ -103,15 +103,15 @@ def read_links(root: Element, meshes: MeshFiles, shape_source: str | None, touch
 
 def _colliders(link: Link, element: Element) -> list[Collider]:
     """Return the collision geometries of a link."""
-    contact, friction = element.one("contact"), None
-    lateral = None if contact is None else contact.one("lateral_friction")
+    contact, friction = element.child("contact"), None
+    lateral = None if contact is None else contact.child("lateral_friction")
     if lateral is not None:
         friction = lateral.number("value")
     found = []
     for collision in element.all("collision"):
         name = collision.get("name") or link.name
-        geometry, place = collision.needed("geometry"), _origin(collision)
-        box, sphere = geometry.one("box"), geometry.one("sphere")
+        geometry, place = collision.required_child("geometry"), _origin(collision)
+        box, sphere = geometry.child("box"), geometry.child("sphere")
         kind = "mesh"
         sizes: tuple[float, ...] = ()
         if box is not None:
@@ -119,10 +119,10 @@ def _colliders(link: Link, element: Element) -> list[Collider]:
         elif sphere is not None:
             kind, sizes = "sphere", (sphere.number("radius"),)
         for tag in ("cylinder", "capsule"):
-            solid = geometry.one(tag)
+            solid = geometry.child(tag)
             if solid is not None:
                 kind, sizes = tag, (solid.number("radius"), solid.number("length"))
-        mesh = geometry.one("mesh")
+        mesh = geometry.child("mesh")
         if mesh is not None:
             mesh.ignore_all()
         found.append(Collider(name, link.name, kind, place, sizes, friction, where=collision))
@@ -130,7 +130,7 @@ def _colliders(link: Link, element: Element) -> list[Collider]:
 
 
 def _read_inertial(link: Link, inertial: Element, left_out: LeftOut) -> None:
-    mass, tensor = inertial.needed("mass").number("value"), inertial.one("inertia")
+    mass, tensor = inertial.required_child("mass").number("value"), inertial.child("inertia")
     if mass < 0:
         raise inertial.error(f"mass must not be negative; got {mass:g}")
     keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
@@ -145,7 +145,7 @@ def _read_inertial(link: Link, inertial: Element, left_out: LeftOut) -> None:
 
 
 def _origin(element: Element) -> Pose:
-    origin = element.one("origin")
+    origin = element.child("origin")
     if origin is None:
         return Pose()
     return from_rpy(origin.vector("xyz", 3, (0, 0, 0)), origin.vector("rpy", 3, (0, 0, 0)))
@@ -154,16 +154,16 @@ def _origin(element: Element) -> Pose:
 def _shapes(visual: Element, colors: dict[str, Any], meshes: MeshFiles) -> list[Placed]:
     """Return the shapes of a visual or collision; `colors` are the colors of materials by name."""
     visual.get("name")
-    pose, geometry, material = _origin(visual), visual.needed("geometry"), visual.one("material")
+    pose, geometry, material = _origin(visual), visual.required_child("geometry"), visual.child("material")
     color = None
     if material is not None:
-        own, name = material.one("color"), material.get("name") or ""
+        own, name = material.child("color"), material.get("name") or ""
         color = colors.get(name) if own is None else color_of(own, own.vector("rgba", 4))
         if name and color is not None:
             colors.setdefault(name, color)
-        elif own is None and material.one("texture") is None:
+        elif own is None and material.child("texture") is None:
             meshes.left_out.note(f"material {shortened(name)!r}, which has no color", visual.owner)
-    mesh = geometry.one("mesh")
+    mesh = geometry.child("mesh")
     if mesh is not None:
         return meshes.shapes(mesh, mesh.attribute("filename"), mesh.vector("scale", 3, (1, 1, 1)), pose, color)
     shapes = primitive(geometry, pose, color)
@@ -181,14 +181,14 @@ def read_joints(root: Element, links: dict[str, Link], left_out: LeftOut) -> dic
             raise element.error("another joint has that name")
         if kind not in KINDS:
             raise element.error(f"type must be one of {', '.join(KINDS)}; got {shortened(kind)!r}")
-        ends = [element.needed(tag) for tag in ("parent", "child")]
+        ends = [element.required_child(tag) for tag in ("parent", "child")]
         parent, child = (end.attribute("link") for end in ends)
         for end, link in zip(ends, (parent, child), strict=True):
             if link not in links:
                 raise end.error(f"there is no link {shortened(link)!r}")
         if KINDS[kind] is None:
             element.ignore("axis", "limit", "dynamics", "safety_controller", "calibration")  # of a fixed joint
-        axis = element.one("axis") if KINDS[kind] not in (None, Free) else None
+        axis = element.child("axis") if KINDS[kind] not in (None, Free) else None
         with at(axis or element):
             direction = validate.direction("axis", "xyz", (1, 0, 0) if axis is None else axis.vector("xyz", 3))
         coordinate = _coordinate(element, kind, left_out)
@@ -203,7 +203,7 @@ def _coordinate(element: Element, kind: str, left_out: LeftOut) -> JointCoordina
     coordinate = JointCoordinate()
     if KINDS[kind] not in (Revolute, Prismatic):
         return coordinate
-    limit, dynamics = element.one("limit"), element.one("dynamics")
+    limit, dynamics = element.child("limit"), element.child("dynamics")
     if limit is not None:
         for key in ("effort", "velocity"):
             if limit.number(key, NO_LIMIT, infinite=True) < NO_LIMIT:

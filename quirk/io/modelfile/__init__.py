@@ -12,7 +12,7 @@ from typing import Any
 from quirk.errors import InputError
 from quirk.system.system import System
 from quirk.util import validate
-from quirk.util.output import whole
+from quirk.util.output import atomic_output
 
 from .reading import ModelText, model_of
 from .toml import toml_text
@@ -72,5 +72,5 @@ def write(system: System, path: str | Path, run: Mapping[str, Any] | None = None
     """
     place = validate.output_file("System.save", path, (".toml",))
     text = text_of(system, run)
-    with whole("System.save", place) as aside:
+    with atomic_output("System.save", place) as aside:
         aside.write_text(text, encoding="utf-8")

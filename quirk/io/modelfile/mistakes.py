@@ -20,7 +20,7 @@ class Mistakes:
 
     def __init__(self, location: str, lines: Lines) -> None:
         self.where, self.lines = location, lines
-        self.found: list[tuple[int, str]] = []
+        self.entries: list[tuple[int, str]] = []
 
     def add(self, path: Path, text: str) -> None:
         """Record an error in the table or key with this path; `text` describes it."""
@@ -29,12 +29,14 @@ class Mistakes:
             if path[:length] in self.lines:
                 line = self.lines[path[:length]]
                 break
-        self.found.append((line, text))
+        self.entries.append((line, text))
 
     def check(self) -> None:
         """Raise an InputError that lists all recorded errors in the order of their lines, if there are any."""
-        if not self.found:
+        if not self.entries:
             return
-        listed = [f"line {line}: {text}" if line else text for line, text in sorted(self.found, key=lambda one: one[0])]
+        listed = [
+            f"line {line}: {text}" if line else text for line, text in sorted(self.entries, key=lambda one: one[0])
+        ]
         count = "one mistake" if len(listed) == 1 else f"{len(listed)} mistakes"
         raise InputError(f"{self.where} has {count}:\n  " + "\n  ".join(listed))

@@ -86,7 +86,7 @@ def model_of(text: str, where: str = "the model") -> ModelText:
     run = _run(tables, maker, mistakes)
     state = _section(tables, "state", mistakes)
     moved = moved_bodies(state, maker.names_of("body"), mistakes)
-    if mistakes.found:
+    if mistakes.entries:
         # The options are also checked, to report all mistakes.
         _system([Body("any", 1.0, (1, 1, 1))], {**options, "order": []}, maker, mistakes)
     mistakes.check()

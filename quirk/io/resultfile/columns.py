@@ -52,7 +52,7 @@ def to_csv(result: Result, path: str | Path, quantities: Any = None, only: Any =
     target = validate.output_file("Result.to_csv", path, (".csv",))
     check_names("Result.to_csv", result)
     table = to_pandas(result, quantities, only, frame).rename(columns=_as_text)
-    with output.whole("Result.to_csv", target) as aside:
+    with output.atomic_output("Result.to_csv", target) as aside:
         # The csv module does not quote a lone carriage return, which other programs read as the end of a line.
         split = any("\r" in name for name in table.columns)
         table.to_csv(aside, quoting=csv.QUOTE_NONNUMERIC if split else csv.QUOTE_MINIMAL)
@@ -71,7 +71,7 @@ def to_npz(result: Result, path: str | Path, quantities: Any = None, only: Any =
     table = table_of("Result.to_npz", result, quantities, only, frame)
     parts = ((name + behind, values) for name, behind, values in _parts(table, table.variables.values()))
     arrays = _by_name("Result.to_npz", parts)
-    with output.whole("Result.to_npz", target) as aside:
+    with output.atomic_output("Result.to_npz", target) as aside:
         np.savez(aside, **arrays)  # type: ignore[arg-type]
     return target
 

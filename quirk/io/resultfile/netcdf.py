@@ -15,7 +15,7 @@ def whole(owner: str, path: Path) -> Iterator[Path]:
 
     Errors of the netCDF library become a WriteError; `owner` is the name of the calling method.
     """
-    with output.whole(owner, path) as aside:
+    with output.atomic_output(owner, path) as aside:
         try:
             yield aside
         except RuntimeError as error:  # netCDF reports a full disk as "HDF error"

@@ -43,7 +43,7 @@ class Changeable:
         self._solver: Solver | None = None
         self._has_contacts = any(isinstance(constraint, Unilateral) for constraint in system.constraints)
 
-    def parts(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
+    def changed_titles(self, plant: CompiledModel, event: str) -> tuple[str, ...]:
         """Return the titles of constraints and forces with a function whose data may be modified by an event.
 
         Constraints and forces of the compiled model, and all contacts, are considered. `event` is the name of the
@@ -65,7 +65,7 @@ class Changeable:
 
     def record(self, segment: Segment) -> None:
         """Compute the quantities of a segment that depend on user functions with data modified by later events."""
-        titles = dict.fromkeys(title for event in self._changes for title in self.parts(segment.plant, event))
+        titles = dict.fromkeys(title for event in self._changes for title in self.changed_titles(segment.plant, event))
         if not titles:
             return
         if self._solver is None or self._solver.model is not segment.model:

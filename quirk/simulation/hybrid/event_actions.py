@@ -106,7 +106,7 @@ class ActionExecutor:
         for kind, of, what in kinds:
             if isinstance(action, kind):
                 for name in action.names if hasattr(action, "names") else (action.name,):
-                    part = self._part(title, name)
+                    part = self._named_part(title, name)
                     if not isinstance(part, of):
                         raise InputError(f"{title}: {part} is not a {what}")
         if isinstance(action, Replace):
@@ -114,7 +114,7 @@ class ActionExecutor:
         for inner in action.actions if isinstance(action, After) else ():
             self.check(title, inner)
 
-    def _part(self, title: str, name: str) -> Any:
+    def _named_part(self, title: str, name: str) -> Any:
         try:
             return self.system[name]
         except UnknownNameError as error:
@@ -144,8 +144,8 @@ class ActionExecutor:
                 f"coordinates, as {old}, which it replaces"
             )
 
-    def do(self, action: Action, now: EventState) -> EventState:
-        """Execute an action in the state `now`, and return the state after it.
+    def execute(self, action: Action, event_state: EventState) -> EventState:
+        """Execute an action in the state `event_state`, and return the state after it.
 
         Raises
         ------
@@ -153,64 +153,74 @@ class ActionExecutor:
             If no poses or velocities satisfy the constraints that are active afterward.
         """
         if isinstance(action, StopRun):
-            return replace(now, stopped=True)
+            return replace(event_state, stopped=True)
         if isinstance(action, Enable):
             forces = frozenset(name for name in action.names if isinstance(self.system[name], ForceElement))
-            now = replace(now, configuration=now.configuration.with_forces(on=forces))
+            event_state = replace(event_state, configuration=event_state.configuration.with_forces(on=forces))
             constraints = tuple(name for name in action.names if name not in forces)
-            return self._engaged(Engage(constraints, action.tolerance, action.keep_offset), now)
+            return self._engaged(Engage(constraints, action.tolerance, action.keep_offset), event_state)
         if isinstance(action, Engage):
-            return self._engaged(action, now)
+            return self._engaged(action, event_state)
         if isinstance(action, Release | Disable):
-            configuration = now.configuration
+            configuration = event_state.configuration
             for name in action.names:
                 configuration = configuration.switched(self.system[name], False)
-            return replace(now, configuration=configuration)
+            return replace(event_state, configuration=configuration)
         if isinstance(action, Switch):
             on, off = (frozenset(action.names) if action.on is flag else frozenset[str]() for flag in (True, False))
-            return replace(now, configuration=now.configuration.with_forces(on, off))
+            return replace(event_state, configuration=event_state.configuration.with_forces(on, off))
         if isinstance(action, Replace):
-            return replace(now, configuration=now.configuration.with_others({action.name: action.force}))
+            return replace(
+                event_state, configuration=event_state.configuration.with_others({action.name: action.force})
+            )
         if isinstance(action, Follow):
-            driver: Any = dict(now.configuration.others).get(action.name, self.system[action.name])
+            driver: Any = dict(event_state.configuration.others).get(action.name, self.system[action.name])
             changed = driver.following(action.motion)
-            now = replace(now, configuration=now.configuration.with_others({action.name: changed}))
-            return self._onto(now, (action.name,)) if action.name in now.configuration.active else now
-        return self._jumped(self._with_velocity(action, now))
+            event_state = replace(
+                event_state, configuration=event_state.configuration.with_others({action.name: changed})
+            )
+            return (
+                self._projected(event_state, (action.name,))
+                if action.name in event_state.configuration.active
+                else event_state
+            )
+        return self._jumped(self._with_velocity(action, event_state))
 
-    def _engaged(self, action: Engage, now: EventState) -> EventState:
+    def _engaged(self, action: Engage, event_state: EventState) -> EventState:
         pushing = [part for part in map(self.system.__getitem__, action.names) if isinstance(part, Unilateral)]
         for part in pushing:
-            now = replace(now, configuration=now.configuration.switched(part, True))
-        fresh = frozenset(action.names) - {part.name for part in pushing} - now.configuration.active
+            event_state = replace(event_state, configuration=event_state.configuration.switched(part, True))
+        fresh = frozenset(action.names) - {part.name for part in pushing} - event_state.configuration.active
         if not fresh:
-            return now
-        configuration = now.configuration.with_constraints(on=fresh)
+            return event_state
+        configuration = event_state.configuration.with_constraints(on=fresh)
         if action.keep_offset:
-            state = self.system.plant_for(now.configuration).model.carried.state(now.y)
+            state = self.system.plant_for(event_state.configuration).model.carried.state(event_state.y)
             configuration = configuration.with_others(
                 {name: as_it_stands(self.system, self.system[name], state) for name in sorted(fresh)}
             )
-        return self._onto(replace(now, configuration=configuration), sorted(fresh), action.tolerance)
+        return self._projected(replace(event_state, configuration=configuration), sorted(fresh), action.tolerance)
 
-    def missed(self, now: EventState) -> tuple[float, float]:
-        """Return the largest violations of the active constraints in the state `now`: of poses, and of velocities.
+    def largest_violations(self, event_state: EventState) -> tuple[float, float]:
+        """Return the largest violations, of poses and of velocities, of the active constraints in `event_state`.
 
         The units are m or rad, and m/s or rad/s.
         """
-        system = self.system.as_computed_by(self.system.plant_for(now.configuration))
-        amount, rate, _ = violations(system, system.model.carried.state(now.y), now.t)
+        system = self.system.as_computed_by(self.system.plant_for(event_state.configuration))
+        amount, rate, _ = violations(system, system.model.carried.state(event_state.y), event_state.t)
         return float(amount.max(initial=0.0)), float(rate.max(initial=0.0))
 
-    def follow_functions(self, now: EventState, parts: Sequence[str], before: tuple[float, float]) -> EventState:
+    def follow_functions(
+        self, event_state: EventState, parts: Sequence[str], violations_before: tuple[float, float]
+    ) -> EventState:
         """Return the state with velocities that satisfy constraints whose functions may have been changed by an action.
 
         Parameters
         ----------
-        now : state after the action
+        event_state : state after the action
         parts : titles of the constraints and forces with changed functions
             Loaded contacts are treated in `quirk.simulation.hybrid.contact_events`.
-        before : violations before the action, see `missed`
+        violations_before : violations before the action, see `largest_violations`
             Velocities are unchanged if the violations have not grown.
         """
         changed = [
@@ -218,31 +228,33 @@ class ActionExecutor:
             for constraint in self.system.constraints
             if f"{constraint}" in parts and not isinstance(constraint, Unilateral)
         ]
-        names = [constraint.name for constraint in changed if constraint.name in now.configuration.active]
-        amount, rate = self.missed(now) if names else before
-        state = self.system.model.carried.state(now.y)
+        names = [constraint.name for constraint in changed if constraint.name in event_state.configuration.active]
+        amount, rate = self.largest_violations(event_state) if names else violations_before
+        state = self.system.model.carried.state(event_state.y)
         reach = self.system.model.length + np.abs(state.position).max()
         speed = np.abs(state.velocity).max() + reach * np.abs(state.angular_velocity).max()
-        if amount <= before[0] + ROUND_OFF * reach and rate <= before[1] + ROUND_OFF * speed:
-            return now
-        tolerance = NEAR * self.system.model.length + 2 * before[0]
-        return self._onto(now, names, tolerance, ("jumps away from the bodies by the changes of the action", JUMPED))
+        if amount <= violations_before[0] + ROUND_OFF * reach and rate <= violations_before[1] + ROUND_OFF * speed:
+            return event_state
+        tolerance = NEAR * self.system.model.length + 2 * violations_before[0]
+        return self._projected(
+            event_state, names, tolerance, ("jumps away from the bodies by the changes of the action", JUMPED)
+        )
 
-    def _onto(
+    def _projected(
         self,
-        now: EventState,
+        event_state: EventState,
         names: Sequence[str],
         tolerance: float | None = None,
         refused: tuple[str, str] = ("cannot engage", NOT_NEAR),
     ) -> EventState:
-        """Return the state `now` with its poses and velocities projected onto the active constraints.
+        """Return the state `event_state` with its poses and velocities projected onto the active constraints.
 
         No body may move by more than `tolerance` (m). `names` are the constraints that have changed. `refused` are two
         phrases of the error message: the kind of failure, and advice.
         """
-        plant = self.system.plant_for(now.configuration)
-        solver, length, before = self._solver_of(plant, now.y, now.t), plant.model.length, now.y
-        moved = moved_onto(solver, before, now.t)
+        plant = self.system.plant_for(event_state.configuration)
+        solver, length, before = self._solver_of(plant, event_state.y, event_state.t), plant.model.length, event_state.y
+        moved = moved_onto(solver, before, event_state.t)
         tolerance = NEAR * length if tolerance is None else tolerance
         off = np.inf if moved is None else distance(plant.model, before, moved)
         if moved is None or off > tolerance:
@@ -251,25 +263,25 @@ class ActionExecutor:
                 far = f"bodies would have to move by {off:.3g} m to satisfy all constraints"
             listed, (what, cure) = ", ".join(f"{self.system[name]}" for name in names), refused
             raise SwitchingError(f"{listed} {what}: {far}, and the tolerance is {tolerance:.3g} m: {cure}")
-        self._check(plant, moved, now.t)
-        now = self._jumped(replace(now, y=moved), solver)
+        self._check(plant, moved, event_state.t)
+        event_state = self._jumped(replace(event_state, y=moved), solver)
         free = self._free_to_turn(plant, names)
         if off > ROUND_OFF * length and free.any():
-            now = replace(now, y=with_angular_momentum(plant, now.y, before, free))
-        return now
+            event_state = replace(event_state, y=with_angular_momentum(plant, event_state.y, before, free))
+        return event_state
 
-    def _check(self, plant: CompiledModel, y: np.ndarray, t: float, before: np.ndarray | None = None) -> None:
+    def _check(self, plant: CompiledModel, y: np.ndarray, t: float, y_before: np.ndarray | None = None) -> None:
         """Raise a SwitchingError if a redundant row, omitted by the solver, is violated at the state vector y.
 
-        `plant` is the compiled model of the active constraints. Poses are checked or, if `before` is given, velocities;
-        `before` is the state vector before a velocity jump.
+        `plant` is the compiled model of the active constraints. Poses are checked or, if `y_before` is given,
+        velocities; `y_before` is the state vector before a velocity jump.
         """
         model, length = plant.model, plant.model.length
         amount, rate, angular = violations(self.system.as_computed_by(plant), model.carried.state(y), t)
         missed, scale, what, second = amount, length, "poses", ""
-        if before is not None:
+        if y_before is not None:
             missed, what, second = rate, "velocities", "/s"
-            states = [model.carried.state(flat) for flat in (before, y)]
+            states = [model.carried.state(flat) for flat in (y_before, y)]
             scale = max(np.abs(s.velocity).max() + length * np.abs(s.angular_velocity).max() for s in states)
         limit = max(CONTRADICTED, LEFT_OUT * model.slack) * np.where(angular, scale / length, scale)
         if not (missed <= limit).all():
@@ -299,28 +311,28 @@ class ActionExecutor:
             return np.zeros(n, dtype=bool)
         return np.isin(group[:n], [group[i] for i, _ in ends])
 
-    def _jumped(self, now: EventState, solver: Solver | None = None) -> EventState:
-        """Return the state `now` with the nearest velocities, in the mass metric, that satisfy the active constraints.
+    def _jumped(self, event_state: EventState, solver: Solver | None = None) -> EventState:
+        """Return `event_state` with the nearest velocities, in the mass metric, that satisfy the active constraints.
 
-        The impulses of the constraints are added to those in `now`. `solver` is the solver of the active constraints;
-        by default it is looked up.
+        The impulses of the constraints are added to those in `event_state`. `solver` is the solver of the active
+        constraints; by default it is looked up.
         """
-        plant = self.system.plant_for(now.configuration)
-        solver = self._solver_of(plant, now.y, now.t) if solver is None else solver
-        y, impulse = jump(solver, now.y, now.t)
-        self._check(plant, y, now.t, now.y)
-        added = {name: _sum(now.impulse.get(name), exerted) for name, exerted in impulse.items()}
-        return replace(now, y=y, impulse={**now.impulse, **added})
+        plant = self.system.plant_for(event_state.configuration)
+        solver = self._solver_of(plant, event_state.y, event_state.t) if solver is None else solver
+        y, impulse = jump(solver, event_state.y, event_state.t)
+        self._check(plant, y, event_state.t, event_state.y)
+        added = {name: _sum(event_state.impulse.get(name), exerted) for name, exerted in impulse.items()}
+        return replace(event_state, y=y, impulse={**event_state.impulse, **added})
 
-    def _with_velocity(self, action: SetVelocity, now: EventState) -> EventState:
+    def _with_velocity(self, action: SetVelocity, event_state: EventState) -> EventState:
         body: Any = self.system[action.name]
-        state = self.system.model.carried.state(now.y)
+        state = self.system.model.carried.state(event_state.y)
         row, change = self.system.bodies.index(body), np.zeros((len(self.system.bodies), 6))
         if action.velocity is not None:
             change[row, :3] = action.velocity - state.velocity[row]
         if action.angular_velocity is not None:
             change[row, 3:] = action.angular_velocity - state.angular_velocity[row]
-        return replace(now, y=with_change(now.y, change))
+        return replace(event_state, y=with_change(event_state.y, change))
 
 
 def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
@@ -351,16 +363,16 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
     return with_frame_i(constraint, Frame(matrix(q_i).T @ (point - r_i), turn / np.linalg.norm(turn)))
 
 
-def _sum(one: Impulse | None, other: Impulse) -> Impulse:
-    return other if one is None else Impulse(one.force + other.force, one.torque + other.torque)
+def _sum(first: Impulse | None, second: Impulse) -> Impulse:
+    return second if first is None else Impulse(first.force + second.force, first.torque + second.torque)
 
 
-def actions_of(found: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
+def actions_of(returned: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
     """Return the validated actions returned by a user function.
 
-    `found` is the returned value, `title` is the title of the event for errors, and `check` validates an action.
+    `returned` is the returned value, `title` is the title of the event for errors, and `check` validates an action.
     """
-    listed = list(checked_actions(title, found))
+    listed = list(checked_actions(title, returned))
     for action in listed:
         check(title, action)
     return listed

@@ -112,7 +112,7 @@ class HybridRun:
         t, y, angles = point.t, point.y, point.angles
         self._base, self._resting = point.base, ContactState()
         self._counter.occurrences = Counter(point.often)
-        self._before = self._tried
+        self._before = self._steps_tried
         if not self._contacts:
             self._begin(t, y, angles, point.pace)
             return
@@ -178,7 +178,7 @@ class HybridRun:
         """
         self._contacts.check_watched(self._factory.guards, self._resting)
         self._factory.warn_of_state(plant)
-        current: Any = self._factory.make(plant, self._contacts.guards(self._base, self._resting))
+        current: Any = self._factory.new_run(plant, self._contacts.guards(self._base, self._resting))
         self._runs[key] = current, self._resting
         if key in self._learned:
             run_snapshot.apply_learned(current, self._learned.pop(key))
@@ -199,7 +199,7 @@ class HybridRun:
 
     def keep_start(self) -> None:
         """Store the initial state of the run if its time is an output time."""
-        output_times = self._factory.asked
+        output_times = self._factory.output_times
         if output_times is None or (len(output_times) and output_times[0] <= self.reached):
             self._current.store_state()
 
@@ -250,7 +250,7 @@ class HybridRun:
 
     def _close_segment(self) -> None:
         """End the present segment; states stored later belong to the next segment."""
-        current, kept = self._current, self._current.kept
+        current, kept = self._current, self._current.buffer
         rows = self._rows.take(kept) if self._rows is not None else kept.take() if kept.numbers else None
         if rows is not None:
             turns = Turns(self._plant.model.joints, rows.quadrants.reshape(len(rows.time), -1, 2), current.whole)
@@ -259,7 +259,7 @@ class HybridRun:
             self._completed.append(segment, self._configuration)
 
     @property
-    def _tried(self) -> int:
+    def _steps_tried(self) -> int:
         statistics = self._factory.statistics
         return statistics.steps + statistics.rejected
 
@@ -281,7 +281,7 @@ class HybridRun:
 
         The result is False while a step is in progress.
         """
-        return self._current.between and self._tried - self._before >= steps
+        return self._current.between and self._steps_tried - self._before >= steps
 
     @property
     def current(self) -> Any:
@@ -349,24 +349,24 @@ class HybridRun:
         """Discard all stored states and events."""
         self._completed.clear()
         self.happenings.clear()
-        if self._current.kept.numbers:
-            self._current.kept.take()
+        if self._current.buffer.numbers:
+            self._current.buffer.take()
 
     def proceed(self, steps: int | None = None) -> bool:
         """Advance the run for a fraction of a second of computing time; return False at the end of the run.
 
         If `steps` is given, the run advances by at most this number of integration steps beyond the last restart point.
         """
-        more = self._current.proceed(None if steps is None else steps - self._tried + self._before)
+        more = self._current.proceed(None if steps is None else steps - self._steps_tried + self._before)
         for key, time, direction, energy in self._current.events():
             self.happenings.append(EventRecord(time, str(key), direction, energy, energy))
         if self._current.hit:
             with DeferredInterrupt():  # all of it, or nothing
                 self._process_events(self._current.hit)
         if self._rows is not None:
-            self._rows.put(self._current.kept)
+            self._rows.put(self._current.buffer)
         if self.trail is not None:
-            self.trail.take(self._current)
+            self.trail.move_steps_from(self._current)
         if not more and not self.stopped:
             self._factory.check_motions(self._plant, self.reached)
         return more and not self.stopped
@@ -386,17 +386,17 @@ class HybridRun:
         if contact_keys:
             now = self._update_contacts(contact_keys, now, angles)
         missed = 0.0, 0.0
-        ended = any(self._changeable.parts(self._plant, name) for name in directions)
+        ended = any(self._changeable.changed_titles(self._plant, name) for name in directions)
         if ended:
             current.close()
             self.end_segment()
-            missed = self._board.missed(now)
+            missed = self._board.largest_violations(now)
         for event in self._events:
             if event.name not in directions:
                 continue
             self._count_event(t, event.name)
             before, former = total_energy(self._system, now), now
-            changeable = self._changeable.parts(self._plant, event.name)
+            changeable = self._changeable.changed_titles(self._plant, event.name)
             gaps = self._contacts.values(t, now.y, angles) if changeable and self._contacts else None
             now = replace(now, impulse={})
             try:
@@ -423,13 +423,13 @@ class HybridRun:
         self._continue(now, y, angles, changed=changed, altered=altered, ended=ended)
 
     def _continue(
-        self, now: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, ended: bool
+        self, event_state: EventState, y: np.ndarray, angles: np.ndarray, *, changed: bool, altered: bool, ended: bool
     ) -> None:
         """Store the states before and after events, and continue from the state after them.
 
         Parameters
         ----------
-        now : state after the events
+        event_state : state after the events
         y : (13 n + k,) state vector before the events
         angles : (K, 3) joint angles, rad
         changed : whether the set of active constraints and forces has changed
@@ -437,15 +437,21 @@ class HybridRun:
         ended : whether the segment has been ended because user functions of active constraints or forces are affected
         """
         current = self._current
-        jumped = not np.array_equal(now.y, y)
+        jumped = not np.array_equal(event_state.y, y)
         if changed or jumped or self.stopped:
             current.close()
         if not changed:
             if jumped or self._contacts or altered:
-                current.jump(now.y)  # so that gaps that have closed without effect are monitored again
+                current.jump(event_state.y)  # so that gaps that have closed without effect are monitored again
             if self.trail is not None:
                 self.trail.begin(
-                    len(self._completed.segments), self._plant, self._base, self._resting, now.t, now.y, angles
+                    len(self._completed.segments),
+                    self._plant,
+                    self._base,
+                    self._resting,
+                    event_state.t,
+                    event_state.y,
+                    angles,
                 )
             if jumped:
                 self._contacts.head(self._plant, self._resting)
@@ -453,29 +459,35 @@ class HybridRun:
                 current.store_state()
             return
         self.end_segment()
-        self._base = now.configuration
-        self._begin(now.t, now.y, angles, current.pace)
+        self._base = event_state.configuration
+        self._begin(event_state.t, event_state.y, angles, current.pace)
         self._current.store_state()
 
-    def _update_contacts(self, keys: Sequence[tuple[str, int, str]], now: EventState, angles: np.ndarray) -> EventState:
+    def _update_contacts(
+        self, keys: Sequence[tuple[str, int, str]], event_state: EventState, angles: np.ndarray
+    ) -> EventState:
         """Return the state after contacts have closed or opened, or after an action has changed the state.
 
-        `keys` are the keys of the contacts' event functions that are zero, `now` is the state before, and `angles` (K,
-        3) are the joint angles, rad.
+        `keys` are the keys of the contacts' event functions that are zero, `event_state` is the state before, and
+        `angles` (K, 3) are the joint angles, rad.
         """
-        before = total_energy(self._system, now)
-        now = self._settle_contacts(now, angles, keys)
+        before = total_energy(self._system, event_state)
+        event_state = self._settle_contacts(event_state, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
-        if keys or now.impulse:
-            name = keys[0][0] if keys else self._contacts.first_of(now.impulse)
-            self._count_event(now.t, name)
+        if keys or event_state.impulse:
+            name = keys[0][0] if keys else self._contacts.first_of(event_state.impulse)
+            self._count_event(event_state.t, name)
             closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
             direction = -1 if closes or self._contacts.sticks(name, self._resting) else 1
-            energies = before, total_energy(self._system, now)
-            self.happenings.append(EventRecord(now.t, name, direction, *energies, now.impulse, now.restitution_kept))
-        return now
+            energies = before, total_energy(self._system, event_state)
+            self.happenings.append(
+                EventRecord(
+                    event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
+                )
+            )
+        return event_state
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
         """Whether a zero of an event function only changes the set of monitored functions.
@@ -488,49 +500,55 @@ class HybridRun:
             return self._resting.sides.get(key[0]) == 0
         return key[2] in ("faster", "return", "apart") or (key[2] == "push" and key[:2] in self._resting.returns)
 
-    def _settle_contacts(self, now: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]) -> EventState:
+    def _settle_contacts(
+        self, event_state: EventState, angles: np.ndarray, hit: Sequence[tuple[str, int, str]]
+    ) -> EventState:
         """Return the state after the impacts of all closed contacts, and store the new contact state.
 
-        `now` is the state before the impacts, `angles` (K, 3) are the joint angles, rad, and `hit` are the keys of the
-        event functions that are zero.
+        `event_state` is the state before the impacts, `angles` (K, 3) are the joint angles, rad, and `hit` are the keys
+        of the event functions that are zero.
         """
         try:
-            settled = self._contacts.settle(now.t, now.y, angles, now.configuration, self._resting, hit)
+            settled = self._contacts.settle(
+                event_state.t, event_state.y, angles, event_state.configuration, self._resting, hit
+            )
         except SwitchingError as error:
-            raise IntegrationError(str(error), now.t) from error
+            raise IntegrationError(str(error), event_state.t) from error
         self._resting = settled.resting
-        return replace(now, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
+        return replace(event_state, y=settled.y, impulse=settled.impulse, restitution_kept=settled.restitution_kept)
 
-    def _execute(self, event: Event, action: Any, now: EventState, angles: np.ndarray) -> EventState:
+    def _execute(self, event: Event, action: Any, event_state: EventState, angles: np.ndarray) -> EventState:
         """Execute an action of `event`, or the actions returned by a user function, and return the state after them.
 
-        `now` is the state before the action, and `angles` (K, 3) are the joint angles, rad.
+        `event_state` is the state before the action, and `angles` (K, 3) are the joint angles, rad.
         """
         if isinstance(action, After):
             for inner in action.actions if self._counter.occurrences[event.name] >= action.count else ():
-                now = self._execute(event, inner, now, angles)
-            return now
+                event_state = self._execute(event, inner, event_state, angles)
+            return event_state
         if not callable(action):
-            before, now = now.configuration, self._board.do(action, now)
-            pushing = (before.idle - now.configuration.idle) & self._contacts.names
+            before, event_state = event_state.configuration, self._board.execute(action, event_state)
+            pushing = (before.idle - event_state.configuration.idle) & self._contacts.names
             if pushing and isinstance(action, Enable | Engage):
-                y = self._contacts.engaged(now.t, now.y, angles, now.configuration, pushing, action.tolerance)
-                now = replace(now, y=y)
-            return now
+                y = self._contacts.engaged(
+                    event_state.t, event_state.y, angles, event_state.configuration, pushing, action.tolerance
+                )
+                event_state = replace(event_state, y=y)
+            return event_state
         model = self._plant.model
-        state = model.carried.state(now.y).copy()
+        state = model.carried.state(event_state.y).copy()
         state.angles = angles_by_name(model.joints, angles)
         try:
-            returned = action(now.t, state)
+            returned = action(event_state.t, state)
         except Exception as error:  # user functions may raise any exception
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
-        for further in actions_of(returned, f"{event}, at t = {now.t:g} s", self._board.check):
-            now = self._execute(event, further, now, angles)
-        return now
+        for further in actions_of(returned, f"{event}, at t = {event_state.t:g} s", self._board.check):
+            event_state = self._execute(event, further, event_state, angles)
+        return event_state
 
     def _count_event(self, t: float, name: str) -> None:
         """Count an event at time t, s; an IntegrationError is raised if events follow each other without end."""
-        settings, output_times = self._factory.settings, self._factory.asked
+        settings, output_times = self._factory.settings, self._factory.output_times
         # In a run without an end the requested time replaces the end.
         end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end
         self._counter.count(t, name, end - settings.start)

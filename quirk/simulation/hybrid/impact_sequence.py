@@ -27,7 +27,7 @@ Strike = Callable[[np.ndarray, np.ndarray, bool], Struck]
 def in_sequence(
     y: np.ndarray,
     rates: Callable[[np.ndarray], np.ndarray],
-    least: np.ndarray,
+    min_speeds: np.ndarray,
     limits: np.ndarray,
     strike: Strike,
 ) -> Struck:
@@ -42,7 +42,7 @@ def in_sequence(
     ----------
     y : state before the impacts
     rates : function of the state that returns the rates (c,) of all closed gaps
-    least : (c,) approach speeds below which there is no impact
+    min_speeds : (c,) approach speeds below which there is no impact
     limits : (c,) approach speeds below which there is no rebound
     strike : function that returns the outcome of simultaneous impacts of some contacts
     """
@@ -52,9 +52,9 @@ def in_sequence(
         present = rates(y)
         speed = -present
         first = speed.max() if first is None else first
-        slowest = np.maximum(least, FADED * first)
+        slowest = np.maximum(min_speeds, FADED * first)
         fades = bool((speed <= np.maximum(limits, slowest)).all())
-        if fades and not (speed > least).any():
+        if fades and not (speed > min_speeds).any():
             return Struck(y, impulse, present, kept)
         struck = strike(y, (speed > slowest) | fades, not fades)
         y, impulse, kept = struck.y, added(impulse, struck.impulse), min(kept, struck.restitution_kept)

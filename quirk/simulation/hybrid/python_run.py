@@ -29,11 +29,11 @@ class SteppedRun:
     ----------
     solver : Solver
     steps : function of a time, s, a state vector and a resume point (with the step size) that yields integration steps
-    settings, asked, statistics : settings, requested output times and statistics, as in `CompiledRun`
+    settings, output_times, statistics : settings, requested output times and statistics, as in `CompiledRun`
 
     Attributes
     ----------
-    kept : states stored since the run was entered
+    buffer : states stored since the run was entered
     whole : (K, 3) full turns of joint angles when the run was entered, rad
     hit : event functions that are zero; always empty
     """
@@ -45,11 +45,16 @@ class SteppedRun:
         solver: Solver,
         steps: Callable[[Any, float, np.ndarray, ResumePoint], Iterator[InterpolatedStep]],
         settings: Settings,
-        asked: np.ndarray | None,
+        output_times: np.ndarray | None,
         statistics: Statistics,
     ) -> None:
-        self._make, self._settings, self._asked, self._statistics = steps, settings, asked, statistics
-        self._model, self._behind, self._solver = solver.model, 0, solver
+        self._steps_from, self._settings, self._output_times, self._statistics = (
+            steps,
+            settings,
+            output_times,
+            statistics,
+        )
+        self._model, self._outputs_passed, self._solver = solver.model, 0, solver
 
     def enter(self, flow: Flow | SparseFlow, t: float, y: np.ndarray, angles: np.ndarray, pace: ResumePoint) -> None:
         """Continue from a state vector y that satisfies the constraints at time t (s), with joint angles (K, 3), rad.
@@ -59,13 +64,13 @@ class SteppedRun:
         self._flow, self.reached, self._state = flow, t, y
         self._h, self._grid = pace.h, pace.grid
         self._evaluations = self._statistics.evaluations
-        pending = None if self._asked is None else self._asked[pace.outputs_passed :]
+        pending = None if self._output_times is None else self._output_times[pace.outputs_passed :]
         self._recorder = Recorder(pending, flow)
-        self._behind = pace.outputs_passed
+        self._outputs_passed = pace.outputs_passed
         state, joints = flow.model.carried.state(y), flow.model.joints
         self._slots = Slots.along([], len(state.position), flow.model.carried.size)
         self._counter = joints.counter(self._slots, state, 1, blind=self._settings.fixed > 0)
-        self.kept, self.whole = OutputBuffer(), joints.full_turns(state.orientation, angles)
+        self.buffer, self.whole = OutputBuffer(), joints.full_turns(state.orientation, angles)
         self._steps: Iterator[InterpolatedStep] | None = None
         self._refer(angles)
 
@@ -73,13 +78,13 @@ class SteppedRun:
         """Store the present state as an output."""
         self._recorder.keep(self.reached, self._state)
         self._recorder.clear()
-        self._keep(self.reached, self._state, self._counter.quadrants)
+        self._store(self.reached, self._state, self._counter.quadrants)
 
     @property
     def pace(self) -> ResumePoint:
         """Data for a continuation with other constraints or forces: step size and index of the next output."""
-        asked = self._behind + self._recorder.behind
-        return ResumePoint(self._h, self._grid, asked)
+        passed = self._outputs_passed + self._recorder.behind
+        return ResumePoint(self._h, self._grid, passed)
 
     @property
     def state(self) -> np.ndarray:
@@ -98,7 +103,7 @@ class SteppedRun:
         self._steps = None
 
     @property
-    def now(self) -> float:
+    def present_time(self) -> float:
         """Time reached, s."""
         return self.reached
 
@@ -136,16 +141,16 @@ class SteppedRun:
         """True: no step is in progress between two calls of `proceed`."""
         return True
 
-    def proceed(self, most: int | None = None) -> bool:
+    def proceed(self, max_steps: int | None = None) -> bool:
         """Take one integration step; return False at the end of the run.
 
-        The argument `most` is unused.
+        The argument `max_steps` is unused.
         """
         # Trial steps may overflow; they are rejected, or end the run with an error. Ctrl-C takes effect in `flow`, and
         # at the end when all results are stored.
         with DeferredInterrupt(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             if self._steps is None:
-                self._steps = self._make(self._flow, self.reached, self._state, self.pace)
+                self._steps = self._steps_from(self._flow, self.reached, self._state, self.pace)
             step = next(self._steps, None)
             if step is not None:
                 self._h = step.t_new - step.t
@@ -161,11 +166,11 @@ class SteppedRun:
 
     def close(self) -> None:
         """Store the final state of the run as an output."""
-        if self.reached > self.kept.last:
+        if self.reached > self.buffer.last:
             self.store_state()
 
-    def _keep(self, t: float, y: np.ndarray, quadrants: np.ndarray) -> None:
-        self.kept.add(np.array([t]), np.array(y)[None], quadrants)
+    def _store(self, t: float, y: np.ndarray, quadrants: np.ndarray) -> None:
+        self.buffer.add(np.array([t]), np.array(y)[None], quadrants)
 
     def _count(self, t_new: float, y_new: np.ndarray) -> None:
         """Count full turns of joints in a step that ends at (t_new, y_new), and at each output in the step."""
@@ -174,7 +179,7 @@ class SteppedRun:
         begin_step(counter, y, end, t_new - t)
         for when, state in zip(self._recorder.times, self._recorder.states, strict=True):
             store_quadrants(counter, 0, y, lanes(state), when - t)
-            self._keep(when, state, counter.kept)
+            self._store(when, state, counter.kept)
         self._recorder.clear()
         end_step(counter, y, end, t_new - t)
 

@@ -86,7 +86,7 @@ class RunFactory:
     method : name of the integration method
     settings : tolerances, step size and stabilization
     breaks : times at which integration steps must end, s
-    asked : requested output times, s, or None to store all steps
+    output_times : requested output times, s, or None to store all steps
     statistics : numbers of integration steps and of evaluations of the equations of motion
     events : events of the run
     options : arguments of `simulate`, which are stored in the result
@@ -100,7 +100,7 @@ class RunFactory:
     method: str
     settings: Settings
     breaks: Breaks
-    asked: np.ndarray | None
+    output_times: np.ndarray | None
     statistics: Statistics
     events: Sequence[Event]
     options: Mapping[str, Any]
@@ -215,7 +215,7 @@ class RunFactory:
         chooser = plant.solver(self._beside)
         return Flow(plant.model, plant.metric, chooser, state, t, on_constraints=on_constraints, **options)
 
-    def make(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
+    def new_run(self, plant: CompiledModel, guards: Sequence[EventFunction]) -> CompiledRun | SteppedRun:
         """Return a run of a compiled model that monitors user-declared events and the event functions `guards`."""
         guards = [*self.guards, *guards]
         if self.compiled:
@@ -234,10 +234,10 @@ class RunFactory:
                 method = TABLEAUX[name] if name in TABLEAUX else IMPLICIT_METHODS[name]
             kind = PausingRun if self.pausing else CompiledRun
             return kind(
-                self.solver_of(plant), method, settings, self.breaks, self.asked, self.statistics, guards,
+                self.solver_of(plant), method, settings, self.breaks, self.output_times, self.statistics, guards,
                 RADAU_IIA9 if switching else None, self.trailing,
             )  # fmt: skip
-        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.asked, self.statistics)
+        return SteppedRun(self.solver_of(plant), self.steps, self.settings, self.output_times, self.statistics)
 
     def check_located(self, part: str) -> None:
         """Raise an InputError for an event, contact or other part that switches, if steps are not compiled."""

@@ -56,10 +56,10 @@ class Stretch:
         """The steps, in groups of consecutive steps with the same method."""
         return steps_of([self])
 
-    def goes_on(self, after: Stretch) -> bool:
-        """Whether neither the state nor the loads jump between this interval and the next one, `after`."""
-        same = self.plant is after.plant and self.segment == after.segment and not self.plant.may_jump
-        return same and np.array_equal(self.end, after.start)
+    def is_continuous_with(self, following: Stretch) -> bool:
+        """Whether neither the state nor the loads jump between this interval and the next one, `following`."""
+        same = self.plant is following.plant and self.segment == following.segment and not self.plant.may_jump
+        return same and np.array_equal(self.end, following.start)
 
 
 def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
@@ -77,7 +77,7 @@ def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
     """Return the indices of intervals in groups without jumps between the intervals of a group."""
     groups = [[0]]
     for k in range(1, len(stretches)):
-        if stretches[k - 1].goes_on(stretches[k]):
+        if stretches[k - 1].is_continuous_with(stretches[k]):
             groups[-1].append(k)
         else:
             groups.append([k])
@@ -112,7 +112,7 @@ class StepHistory:
         """
         self.stretches.append(Stretch(segment, plant, base, resting, t, y.copy(), angles.copy(), y.copy(), t))
 
-    def take(self, run: CompiledRun) -> None:
+    def move_steps_from(self, run: CompiledRun) -> None:
         """Move the steps recorded by a run object to the present interval."""
         stretch = self.stretches[-1]
         stretch.parts += run.output.parts
@@ -121,6 +121,6 @@ class StepHistory:
 
     def happen(self, run: CompiledRun) -> None:
         """Record the event functions that are zero at the end of the present interval."""
-        self.take(run)
+        self.move_steps_from(run)
         keys = [key for key, _ in run.hit]
         self.stretches[-1].hit = tuple(guard for guard in run.watch.guards if guard.key in keys)

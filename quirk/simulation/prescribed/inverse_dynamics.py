@@ -19,7 +19,7 @@ from quirk.util.misuse import explained
 
 from .actuators import OWNER, Actuation, actuated, actuations, costs, follows_motions, over_time
 from .kinematics import MOST_ROWS, KinematicResult, kinematics, moving_bodies_text
-from .least_efforts import ActuatorMap, Push, UnreachedFreedomsError, applied_loads, inertia_loads
+from .least_efforts import ActuatorMap, UnitLoads, UnreachedFreedomsError, applied_loads, inertia_loads
 
 # Fixed-point iteration for friction that depends on the efforts: relative change at convergence, and maximum number of
 # iterations.
@@ -146,7 +146,7 @@ class _Problem:
     def efforts(self) -> np.ndarray:
         """Return the efforts (nt, k) at nt times, N or N m."""
         probed = self._along(self.system)
-        pushes = [Push(probed.model, probed.dynamics.forces, name) for name in self.elements]
+        pushes = [UnitLoads(probed.model, probed.dynamics.forces, name) for name in self.elements]
         efforts = self._efforts(pushes, self._remaining_loads(probed, self.elements))
         if not any(isinstance(force, Friction) for force in self.system.forces):
             return efforts
@@ -184,28 +184,28 @@ class _Problem:
         """
         return self.required_loads - applied_loads(segment.model, segment.dynamics.forces, len(self.motion.time), but)
 
-    def _efforts(self, pushes: list[Push], loads: np.ndarray) -> np.ndarray:
+    def _efforts(self, pushes: list[UnitLoads], loads: np.ndarray) -> np.ndarray:
         try:
             return self.reach.efforts(pushes, loads, self.weight)
         except UnreachedFreedomsError as trouble:
             raise InputError(self._unreached(pushes, trouble)) from None
 
-    def _unreached(self, pushes: list[Push], trouble: UnreachedFreedomsError) -> str:
+    def _unreached(self, unit_loads: list[UnitLoads], error: UnreachedFreedomsError) -> str:
         """Return an error message that names the motions that cannot be produced by any actuator.
 
-        `pushes` are the loads of the actuators for unit efforts, and `trouble` is the error of the computation.
+        `unit_loads` are the loads of the actuators for unit efforts, and `error` is the error of the computation.
         """
-        row = trouble.row
-        t, left = float(self.motion.time[row]), trouble.freedoms - trouble.reached
+        row = error.row
+        t, left = float(self.motion.time[row]), error.freedoms - error.reached
         said = (
-            f"{OWNER}: the actuators reach {trouble.reached} of the {trouble.freedoms} freedoms that the constraints "
+            f"{OWNER}: the actuators reach {error.reached} of the {error.freedoms} freedoms that the constraints "
             f"leave without {', '.join(self.replaced) or 'drivers'} at t = {t:g} s"
         )
         if self.motion.model.rows <= MOST_ROWS:
             plant = self.system.plant
             motions = null_motions(plant.solver(), self.motion.state_at(row), t)
             free = np.array([plant.metric.coordinates(m[:, :3], m[:, 3:]) for m in motions])
-            unreached = np.linalg.svd(free @ self.reach.reached(pushes, row))[0][:, -left:]
+            unreached = np.linalg.svd(free @ self.reach.reached(unit_loads, row))[0][:, -left:]
             moving = moving_bodies_text(self.system, np.tensordot(unreached.T, motions, 1))
             said += f"; bodies that move in the other freedoms: {moving}"
         return f"{said}: name further actuators, or in drivers= only the drivers that they replace"

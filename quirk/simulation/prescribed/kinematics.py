@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from quirk.analysis.assembly import assemble, constraint_of, violations
 from quirk.analysis.mobility import null_motions
-from quirk.analysis.nearest import turned_over
+from quirk.analysis.nearest import reversed_joint
 from quirk.bodies.state import Kinematics, State
 from quirk.dynamics.dense.rows import tangent_rows
 from quirk.dynamics.dense.undefined import undefined_soon
@@ -177,7 +177,7 @@ def _start(system: System, solver: Solver, t: float) -> State:
     solver.settle_near(y, t)
     if solver.project(y, t):
         projected = system.model.carried.state(solver.slots.state_from_lanes(y))
-        if turned_over(system, projected) is None:
+        if reversed_joint(system, projected) is None:
             return projected
     try:
         return assemble(system, state, t)

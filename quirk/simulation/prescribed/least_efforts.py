@@ -61,7 +61,7 @@ def applied_loads(model: Model, forces: dict[str, Exerted], count: int, but: Seq
     return total[:, :-1]
 
 
-class Push:
+class UnitLoads:
     """Loads of an actuator with unit effort, at nt times.
 
     Attributes
@@ -99,7 +99,7 @@ class ActuatorMap:
         self._solver = plant.solver()
         self.rank = self._solver.settle(self._solver.slots.state_to_lanes(flat[0]), float(times[0]))
 
-    def efforts(self, pushes: Sequence[Push], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def efforts(self, pushes: Sequence[UnitLoads], loads: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return k efforts (nt, k) with the least weighted sum of squares that produce the required loads (nt, n, 6).
 
         Loads are in the inertial frame. The difference between the required loads and the loads of the actuators is
@@ -131,7 +131,7 @@ class ActuatorMap:
             efforts[row] = np.linalg.pinv(basis.T @ (Z / scale), rcond=0.0) @ (basis.T @ wanted) / scale
         return efforts
 
-    def reached(self, pushes: Sequence[Push], row: int) -> np.ndarray:
+    def reached(self, pushes: Sequence[UnitLoads], row: int) -> np.ndarray:
         """Return the accelerations (6 n, k) of n bodies for unit efforts of k actuators, at the time index `row`.
 
         The accelerations are in coordinates of the mass metric. `pushes` are the loads of the actuators for unit

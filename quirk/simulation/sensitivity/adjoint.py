@@ -20,7 +20,7 @@ from ..hybrid.step_history import Stretch
 from .adjoint_sweep import OWNER, Backwards
 from .change import ParameterChange, as_changes, directions_of, motions_of, start_of
 from .discontinuities import warn_of_jumps
-from .forward import AT_JUMPS, check_rows, rows_held
+from .forward import AT_JUMPS, check_rows, rows_by_interval
 from .objective import Objective
 from .objective_derivatives import ObjectiveDerivatives
 from .parameters import Parameter
@@ -95,7 +95,7 @@ def gradient_of(
     first, backwards = stretches[0], Backwards(result.system, stretches, factory, changes)
     if first.steps and backwards.course(first.plant).solver.redundant:
         _check(first, factory, [change for change in changes if change.motions or change.reshapes])
-    counted = _evaluated_rows(result, factory.asked)
+    counted = _evaluated_rows(result, factory.output_times)
     judges = [
         ObjectiveDerivatives(result.system, segment, rows, backwards.course(segment.plant).solver, changes)
         for segment, rows in zip(result.segments, counted, strict=True)
@@ -108,7 +108,7 @@ def gradient_of(
             warn_of_jumps(OWNER, AT_JUMPS, stretch.steps, backwards.course(stretch.plant).solver)
     _warn_of_long_steps(stretches, backwards)
     by_start, by_parameters = backwards.along(
-        result, rows_held(result, stretches), counted, [sources for sources, _ in pulled]
+        result, rows_by_interval(result, stretches), counted, [sources for sources, _ in pulled]
     )
     return Gradient(
         value, parameters, sum((part for _, part in pulled), by_parameters) + _start(first, changes) @ by_start
@@ -149,7 +149,11 @@ def _serve(stretch: Stretch, backwards: Backwards) -> bool:
     A random variation along the steps is compared with that along subdivided steps. `stretch` is the interval;
     `backwards` provides the integrators of variations.
     """
-    model, cut, uncut = stretch.plant.model, backwards.ahead(stretch.plant), backwards.ahead(stretch.plant, cuts=False)
+    model, cut, uncut = (
+        stretch.plant.model,
+        backwards.forward_integrator(stretch.plant),
+        backwards.forward_integrator(stretch.plant, cuts=False),
+    )
     moved = np.random.default_rng(0).standard_normal((len(model.mass), FREEDOMS, 1))
     moved[:, SHIFT] *= model.length
     moved[:, VELOCITY] *= model.length

@@ -50,7 +50,7 @@ class Backwards:
         self._system, self._stretches, self._factory, self._changes = system, stretches, factory, changes
         self.rtol = factory.settings.rtol
         self._courses: dict[CompiledModel, Reversed] = {}
-        self._ahead: dict[tuple[CompiledModel, bool], Varied] = {}
+        self._forward_integrators: dict[tuple[CompiledModel, bool], Varied] = {}
 
     def course(self, plant: CompiledModel) -> Reversed:
         """Return the backward integrator of a compiled model; it is created when first needed."""
@@ -62,12 +62,12 @@ class Backwards:
             self._courses[plant] = Reversed(plant.solver(), tableau, rates, projects)
         return self._courses[plant]
 
-    def ahead(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
+    def forward_integrator(self, plant: CompiledModel, *, cuts: bool = True) -> Varied:
         """Return the forward integrator of variations of a compiled model; `cuts` allows it to subdivide steps."""
-        if (plant, cuts) not in self._ahead:
+        if (plant, cuts) not in self._forward_integrators:
             settings = self._factory.settings if cuts else self._factory.settings._replace(rtol=0.0)
-            self._ahead[plant, cuts] = Varied(plant.solver(), settings)
-        return self._ahead[plant, cuts]
+            self._forward_integrators[plant, cuts] = Varied(plant.solver(), settings)
+        return self._forward_integrators[plant, cuts]
 
     def along(
         self,
@@ -95,17 +95,17 @@ class Backwards:
             segment = result.segments[stretch.segment]
             rows = [row for row in output_rows[k] if row in counts[stretch.segment]]
             if k == last:
-                steps = _up_to(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
+                steps = _steps_until(stretch.steps, segment.time[rows[-1]], self.course(stretch.plant).solver.slots)
                 angles = segment.angles[rows[-1]]
             else:
-                behind, more = self._over(k, behind)
+                behind, more = self._across_event(k, behind)
                 by_parameters, steps, angles = by_parameters + more, stretch.steps, self._stretches[k + 1].angles
             partial = sources[stretch.segment][rows]
-            behind, more = self._over_steps(stretch, steps, segment.time[rows], partial, angles, behind)
+            behind, more = self._across_steps(stretch, steps, segment.time[rows], partial, angles, behind)
             by_parameters += more
         return behind, by_parameters
 
-    def _over_steps(
+    def _across_steps(
         self,
         stretch: Stretch,
         parts: Sequence[Steps],
@@ -139,7 +139,7 @@ class Backwards:
             by_parameters, angles = by_parameters + more, steps.angles
         return end_derivatives, by_parameters
 
-    def _over(self, k: int, derivatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _across_event(self, k: int, derivatives: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Propagate the derivatives of the scalar function back across the event at the end of interval k.
 
         `derivatives` (13 n + k,) are the derivatives with respect to the state after the event. Returns the derivatives
@@ -150,9 +150,9 @@ class Backwards:
         before, after = self._stretches[k], self._stretches[k + 1]
         parameters, none = len(self._changes), np.zeros(len(self._changes))
         unchanged = before.plant is after.plant and np.array_equal(before.end, after.start)
-        if before.goes_on(after) or (unchanged and not before.hit):
+        if before.is_continuous_with(after) or (unchanged and not before.hit):
             return derivatives, none
-        both = self.ahead(before.plant), self.ahead(after.plant)
+        both = self.forward_integrator(before.plant), self.forward_integrator(after.plant)
         point = Jump(self._system, before, after, [], both).point()
         free, model = NullSpaceBasis.at(point), point.model
         applied = in_force(self._changes, self._system, dict(before.base.others))
@@ -179,7 +179,7 @@ class Backwards:
         return as_weights(point.state.orientation, by_motions[:size].reshape(-1, FREEDOMS), carried)
 
 
-def _up_to(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
+def _steps_until(parts: Sequence[Steps], t: float, slots: Slots) -> list[Steps]:
     """Return the steps up to the one that ends at time t (s), at least the first step.
 
     `parts` are the steps in groups with the same method, and `slots` is the memory layout of their states.

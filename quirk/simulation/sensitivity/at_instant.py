@@ -34,7 +34,7 @@ class Instant:
     """
 
     def __init__(self, point: Point, variation: OperatingVariation, changes: Sequence[ParameterChange]) -> None:
-        self._point, self.variation, self._by = point, variation, changes
+        self._point, self.variation, self._parameter_changes = point, variation, changes
 
     def read(self, names: Sequence[str]) -> np.ndarray:
         """Return the derivatives (q, D) of q quantities with the given names."""
@@ -44,7 +44,7 @@ class Instant:
 
     def _read(self, quantity: Named) -> np.ndarray:
         if isinstance(quantity.of, Reading) and quantity.of.of is not None and quantity.of.of.name not in self._active:
-            return np.zeros(len(self._by))  # disabled parts exert no load
+            return np.zeros(len(self._parameter_changes))  # disabled parts exert no load
         return quantity.read(self._changes)[1] + self._explicit(quantity)
 
     @cached_property
@@ -65,8 +65,8 @@ class Instant:
         if not isinstance(quantity.of, Quantity) or not any(
             isinstance(part, Constraint) for part in quantity.of.parts.values()
         ):
-            return np.zeros(len(self._by))
-        return explicit_changes(quantity.of, self._changes, self._by)
+            return np.zeros(len(self._parameter_changes))
+        return explicit_changes(quantity.of, self._changes, self._parameter_changes)
 
 
 def instants(

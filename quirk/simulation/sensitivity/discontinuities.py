@@ -44,7 +44,7 @@ def warn_of_jumps(owner: str, remedy: str, parts: Sequence[Steps], solver: Solve
     parts : steps of one interval of a run
     solver : solver of the model of these steps
     """
-    by_part = [(times_of_jumps(steps, solver.model, solver.slots), times_met(steps, solver)) for steps in parts]
+    by_part = [(times_of_jumps(steps, solver.model, solver.slots), jump_times(steps, solver)) for steps in parts]
     times = np.unique(np.concatenate([np.concatenate(both) for both in by_part]))
     if not len(times):
         return
@@ -80,7 +80,7 @@ def times_of_jumps(steps: Steps, model: Model, slots: Slots) -> np.ndarray:
     return np.asarray(start[2:-2][jumps])
 
 
-def times_met(steps: Steps, solver: Solver) -> np.ndarray:
+def jump_times(steps: Steps, solver: Solver) -> np.ndarray:
     """Return the times (k,), s, of k acceleration jumps, located by sequences of ever shorter steps.
 
     The last step of a sequence crosses the jump: the accelerations at its ends differ much more than at the ends of the

@@ -71,7 +71,7 @@ class Jump:
         courses: Sequence[Varied],
     ) -> None:
         self._system, self._before, self._after = system, before, after
-        self._changes, self._behind = (
+        self._changes, self._changes_after = (
             in_force(changes, system, dict(stretch.base.others)) for stretch in (before, after)
         )
         self._courses = courses
@@ -92,13 +92,13 @@ class Jump:
         relevant = [guard for guard in before.hit if not self._continuous(guard)]
         if relevant:
             self.later = self._event_time(point, bodies, internal, relevant)
-        if before.goes_on(after):
+        if before.is_continuous_with(after):
             return variations
         same = np.array_equal(before.end, after.start)
         if same and before.plant is after.plant:
             if not relevant:
                 return variations
-            bodies, internal = self._past_loads(point, bodies, internal)
+            bodies, internal = self._load_variations(point, bodies, internal)
             return as_changes(model, after.start, bodies, internal)
         flow = _flow(point)
         bodies = bodies + flow[..., None] * self.later
@@ -107,14 +107,14 @@ class Jump:
             if distance(model, before.end, after.start) > MOVED * model.length:
                 raise InputError(f"{OWNER}: {self._named}: displacements of bodies at events are not differentiated")
             if not all(_of_slip(guard) or _of_border(guard) or self._continuous(guard) for guard in before.hit):
-                bodies = after_impulse(self._system, before, after, bodies, self._behind, self.later)
+                bodies = after_impulse(self._system, before, after, bodies, self._changes_after, self.later)
         head(self._courses[1].solver, after.resting.rubbing)
         point = self._point(after, after.start, self._courses[1])
         bodies = bodies - _flow(point)[..., None] * self.later
         internal[: point.internal] -= point.internal_rates[:, None] * self.later
         return as_changes(model, after.start, bodies, internal)
 
-    def _past_loads(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _load_variations(self, point: Point, bodies: np.ndarray, internal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the variations after an event at which loads may jump, while the state is continuous.
 
         `point` is the operating point just before the event. `bodies` (n, 12, D) and `internal` (k, D) are the
@@ -124,7 +124,7 @@ class Jump:
         if not speed > 0.0:
             return bodies, internal
         h = ASIDE / speed
-        rates = [self._rates_aside(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
+        rates = [self._extrapolated_rates(point, times * h) for times in (-2.0, -1.0, 1.0, 2.0)]
         moved, carried = (
             _jump_between(*sides)[..., None] * np.where(np.isfinite(self.later), self.later, 0.0)
             for sides in zip(*rates, strict=True)
@@ -132,7 +132,7 @@ class Jump:
         internal[: point.internal] -= carried
         return bodies - moved, internal
 
-    def _rates_aside(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
+    def _extrapolated_rates(self, point: Point, h: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the rates of the states of bodies (n, 12) and of internal variables (k,) at time h (s) from the event.
 
         `point` is the operating point just before the event. The state at this time is extrapolated linearly from the
@@ -229,8 +229,10 @@ class Jump:
         derivatives of the motion, and `reading` names the element and its coordinate.
         """
         for element, rows in derivatives.point.model.forces:
-            if element is reading.of and reading.what in element.coordinates:
-                terms, moved = derivatives.coordinate_terms(element, rows, element.coordinates.index(reading.what), {})
+            if element is reading.of and reading.quantity in element.coordinates:
+                terms, moved = derivatives.coordinate_terms(
+                    element, rows, element.coordinates.index(reading.quantity), {}
+                )
                 return terms[1], moved[0]
         return None
 

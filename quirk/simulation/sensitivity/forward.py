@@ -43,7 +43,7 @@ def sensitivities_of(
     parameters : parameters of the sensitivities
     """
     changes = [change for parameter in parameters for change in parameter.changes]
-    kept = rows_held(result, stretches)
+    kept = rows_by_interval(result, stretches)
     derivatives = [np.zeros((len(segment.time), len(changes), segment.flat.shape[1])) for segment in result.segments]
     courses: dict[Any, Varied] = {}
     jumps = list[Jump]()
@@ -199,7 +199,7 @@ def check_rows(
             )
 
 
-def rows_held(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
+def rows_by_interval(result: Result, stretches: Sequence[Stretch]) -> list[list[int]]:
     """Return, for each interval of steps, the indices of those outputs of its segment that lie in the interval."""
     held: list[list[int]] = [[] for _ in stretches]
     for number, segment in enumerate(result.segments):

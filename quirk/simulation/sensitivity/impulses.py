@@ -76,7 +76,7 @@ def after_impulse(
     directions.bodies[:, 6:] = 0.0
     loads, after_it = row_changes(model, end, t, directions, multipliers)
     wanted = -after_it[:, 1] - np.maximum(bounce, 0.0)[:, None] * levels[:, 1] - of_restitution
-    free = _free(model, kin, (jumped, momentum), loads, bodies, directions)
+    free = _free_velocities(model, kin, (jumped, momentum), loads, bodies, directions)
     metric = plant.metric
     scaled = metric.rows(A[used])
     solve = PseudoInverse.of(scaled, np.ones(int(used.sum()), dtype=bool), least=model.rank_tolerance)
@@ -169,7 +169,7 @@ def _check_poses(before: Stretch, missed: np.ndarray, bodies: np.ndarray) -> Non
         )
 
 
-def _free(
+def _free_velocities(
     model: Model,
     kin: Kinematics,
     jump: tuple[np.ndarray, np.ndarray],

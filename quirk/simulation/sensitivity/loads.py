@@ -35,7 +35,7 @@ def is_load(quantity: object) -> TypeGuard[Reading]:
     # Subclasses of Reading, such as loads shared by resting contacts, combine several multipliers.
     if type(quantity) is not Reading:
         return False
-    return isinstance(quantity.of, Constraint | ForceElement) and quantity.what in ("force", "torque", "energy")
+    return isinstance(quantity.of, Constraint | ForceElement) and quantity.quantity in ("force", "torque", "energy")
 
 
 class SegmentLoads:
@@ -71,7 +71,7 @@ class SegmentLoads:
         loads = self._loads
         return all(np.isfinite(part).all() for part in (loads.accelerations, loads.joints, loads.forces))
 
-    def knows(self, reading: Reading) -> bool:
+    def has_derivatives(self, reading: Reading) -> bool:
         """Whether the derivatives of the load or energy `reading` are available; for friction they are not."""
         if isinstance(reading.of, Constraint):
             return True
@@ -79,7 +79,7 @@ class SegmentLoads:
         number = self._elements.get(reading.of.name)
         # An event may have replaced the element; friction depends on other loads; a coordinate may have the same name.
         element = reading.of if number is None else self._model.forces[number][0]
-        return not isinstance(element, Friction) and reading.what not in element.coordinates
+        return not isinstance(element, Friction) and reading.quantity not in element.coordinates
 
     def of(self, reading: Reading) -> np.ndarray:
         """Return the derivatives (nt, D) of the load or energy `reading`; zero for disabled constraints and forces."""
@@ -97,7 +97,7 @@ class SegmentLoads:
         if number is None:
             return none
         loads, (element, rows) = self._loads.forces[:, number], model.forces[number]
-        if reading.what == "energy":
+        if reading.quantity == "energy":
             return loads[:, ENERGY, 1:]
         layout, last = element.layout(), len(element.acting_ends) - 1
         first = layout.first_frame + last * layout.frame_size
@@ -166,7 +166,7 @@ def _component(load: np.ndarray, reading: Reading) -> np.ndarray:
 
     `load` (nt, 6, 1 + D) contains the load and its derivatives; `reading` selects the component.
     """
-    vector = load[:, MOMENT if reading.what == "torque" else FORCE]
+    vector = load[:, MOMENT if reading.quantity == "torque" else FORCE]
     if reading.axis is not None:
         return vector[:, reading.axis, 1:]
     size = np.linalg.norm(vector[..., 0], axis=1)

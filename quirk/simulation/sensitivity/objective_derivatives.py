@@ -88,7 +88,7 @@ class ObjectiveDerivatives:
 
     def _check(self, quantity: Named) -> None:
         of = quantity.of
-        coordinate = isinstance(of, Reading) and of.of is not None and of.what in getattr(of.of, "coordinates", ())
+        coordinate = isinstance(of, Reading) and of.of is not None and of.quantity in getattr(of.of, "coordinates", ())
         if not (isinstance(of, Quantity) or coordinate):
             raise InputError(
                 f'{OWNER}: "{quantity.name}": objectives must depend on poses and velocities only, not on loads or '

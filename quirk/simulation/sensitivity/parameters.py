@@ -39,7 +39,7 @@ from .part_parameters import (
     dependents,
     derivative,
     numbers_of,
-    remade,
+    reconstructed,
     with_dependents,
 )
 
@@ -299,7 +299,7 @@ def _frame_moved(system: System, part: Constraint, frame: str, displacement: str
         turned = old.matrix @ rotation.matrix(rotation.exp(x * axis)) if displacement == "rotation" else old.matrix
         origin = old.origin + x * axis if displacement == "origin" else old.origin
         new = {**frames, frame: Frame(origin, rotation.from_matrix(turned))}
-        return remade(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
+        return reconstructed(part, new, left_out=("point", "axis", "axis_i", "axis_j"))
 
     size = max(1.0, float(np.abs(frames[frame].origin).max())) if displacement == "origin" else 1.0
     numbers = partial(_numbers_along, system, part, dependents(system, part))
@@ -347,7 +347,7 @@ def _by_reconstruction(
         changed = value.copy().reshape(-1)
         changed[index] += x
         value_here = changed.reshape(value.shape)
-        new = remade(part, {parameter: float(value_here) if value_here.ndim == 0 else value_here.tolist()})
+        new = reconstructed(part, {parameter: float(value_here) if value_here.ndim == 0 else value_here.tolist()})
         if check is not None:
             check(new)
         return _all_numbers(system, part, new, others)

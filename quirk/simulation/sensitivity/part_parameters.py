@@ -76,7 +76,7 @@ def _rows(constraint: Constraint) -> Iterable[tuple[int, np.ndarray]]:
             first += len(part.labels)
 
 
-def remade(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
+def reconstructed(part: Any, arguments: Mapping[str, Any], left_out: Iterable[str] = ()) -> Any:
     """Return a part constructed again with some `arguments` replaced, and the arguments named in `left_out` omitted."""
     constructed = made_with(part)
     if constructed is None:
@@ -115,7 +115,7 @@ def with_dependents(system: System, original: Any, changed: Any, dependent_parts
         constructed = made_with(part)
         assert constructed is not None
         arguments = {name: _substituted(x, replaced) for name, x in constructed.arguments.items()}
-        again = remade(part, {name: x for name, x in arguments.items() if x is not constructed.arguments[name]})
+        again = reconstructed(part, {name: x for name, x in arguments.items() if x is not constructed.arguments[name]})
         replaced[id(part)] = again
         if isinstance(again, ForceElement):
             bodies = [replaced.get(id(body), body) for body in system.bodies]
@@ -173,12 +173,12 @@ def _halved(difference: Callable[[float], dict[Key, np.ndarray]], h: float) -> l
     equal, the function is linear, and only these two are returned.
     """
     table = [difference(h), difference(0.5 * h)]
-    if all(_same(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
+    if all(_nearly_equal(x, table[0].get(key, np.zeros(0))) for key, x in table[1].items()):
         return table
     return table + [difference(h * 0.5**k) for k in range(2, HALVINGS)]
 
 
-def _same(a: np.ndarray, b: np.ndarray) -> bool:
+def _nearly_equal(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and bool((np.abs(a - b) <= LINEAR * np.abs(a).max(initial=0.0)).all())
 
 

@@ -114,7 +114,9 @@ class Sensitivities:
         loads = self._loads[k] if any(is_load(of) for of in named.values()) else None
         derivatives = {}
         if loads is not None:
-            derivatives = {name: loads.of(of) for name, of in named.items() if is_load(of) and loads.knows(of)}
+            derivatives = {
+                name: loads.of(of) for name, of in named.items() if is_load(of) and loads.has_derivatives(of)
+            }
         rest = [name for name in names if name not in derivatives]
         if rest:
             read = np.array([one.read(rest) for one in self._instants(k)])
@@ -168,8 +170,8 @@ class Sensitivity:
     shape : shape of the parameter's value
     """
 
-    def __init__(self, every: Sensitivities, parameter: Parameter) -> None:
-        self._every, self._of = every, parameter
+    def __init__(self, sensitivities: Sensitivities, parameter: Parameter) -> None:
+        self._sensitivities, self._of = sensitivities, parameter
         self.parameter, self.shape = parameter.key, parameter.shape
 
     def __repr__(self) -> str:
@@ -177,9 +179,9 @@ class Sensitivity:
 
     def __getitem__(self, name: str) -> Any:
         """Return the derivatives of the motion of a body, or of the load of a constraint or force element, by name."""
-        part = self._every.result.system[name]
+        part = self._sensitivities.result.system[name]
         if isinstance(part, Body):
-            return BodySensitivity(self, self._every.result.system.bodies.index(part))
+            return BodySensitivity(self, self._sensitivities.result.system.bodies.index(part))
         if isinstance(part, Constraint | ForceElement):
             return LoadSensitivity(self, part)
         raise InputError(f"Result: sensitivity: {part} has no states or loads")
@@ -189,7 +191,7 @@ class Sensitivity:
 
         The dots stand for the shape of the parameter.
         """
-        (derivative,) = self._every.quantities([name])
+        (derivative,) = self._sensitivities.quantities([name])
         return self.shaped(derivative[:, None, self.columns])[:, 0]
 
     @property
@@ -198,14 +200,14 @@ class Sensitivity:
 
         The dots stand for the shape of the parameter.
         """
-        times = self._every._times
-        by_event = [times[event.time, event.name][self.columns] for event in self._every.result.events]
+        times = self._sensitivities._times
+        by_event = [times[event.time, event.name][self.columns] for event in self._sensitivities.result.events]
         return np.reshape(by_event, (len(by_event), *self.shape))
 
     @property
     def columns(self) -> slice:
         """Columns of this parameter in arrays over the D elements of all parameters."""
-        return self._every._columns[self.parameter]
+        return self._sensitivities._columns[self.parameter]
 
     def shaped(self, array: np.ndarray) -> np.ndarray:
         """Return derivatives (nt, c, d) reshaped to (nt, c, ...), where the dots are the shape of the parameter."""
@@ -223,51 +225,51 @@ class BodySensitivity:
         self._of, self._row = sensitivity, row
 
     def __repr__(self) -> str:
-        return f"<Sensitivity of {self._of._every.result.system.bodies[self._row]} by {self._of.parameter!r}>"
+        return f"<Sensitivity of {self._of._sensitivities.result.system.bodies[self._row]} by {self._of.parameter!r}>"
 
-    def _part(self, first: int, count: int) -> np.ndarray:
+    def _components(self, first: int, count: int) -> np.ndarray:
         start = STATE_SIZE * self._row + first
-        changes = self._of._every.states[:, self._of.columns, start : start + count]
+        changes = self._of._sensitivities.states[:, self._of.columns, start : start + count]
         return self._of.shaped(np.swapaxes(changes, 1, 2))
 
     @property
     def position(self) -> np.ndarray:
         """Derivative of the position of the center of mass, inertial frame, m."""
-        return self._part(0, 3)
+        return self._components(0, 3)
 
     @property
     def orientation(self) -> np.ndarray:
         """Derivative of the quaternion of the body, (nt, 4, ...)."""
-        return self._part(3, 4)
+        return self._components(3, 4)
 
     @property
     def turn(self) -> np.ndarray:
         """Derivative of the orientation as a small rotation vector, body axes, rad."""
-        q = self._of._every.result.state.orientation[:, self._row] * [1.0, -1.0, -1.0, -1.0]
+        q = self._of._sensitivities.result.state.orientation[:, self._row] * [1.0, -1.0, -1.0, -1.0]
         start = STATE_SIZE * self._row + 3
-        changes = self._of._every.states[:, self._of.columns, start : start + 4]
+        changes = self._of._sensitivities.states[:, self._of.columns, start : start + 4]
         turn = 2.0 * multiply(np.broadcast_to(q[:, None], changes.shape), changes)[..., 1:]
         return self._of.shaped(np.swapaxes(turn, 1, 2))
 
     @property
     def velocity(self) -> np.ndarray:
         """Derivative of the velocity of the center of mass, inertial frame, m/s."""
-        return self._part(7, 3)
+        return self._components(7, 3)
 
     @property
     def angular_velocity(self) -> np.ndarray:
         """Derivative of the angular velocity, body axes, rad/s."""
-        return self._part(10, 3)
+        return self._components(10, 3)
 
     @property
     def acceleration(self) -> np.ndarray:
         """Derivative of the acceleration of the center of mass, inertial frame, m/s^2."""
-        return self._of.shaped(self._of._every.accelerations[:, self._row, :3, self._of.columns])
+        return self._of.shaped(self._of._sensitivities.accelerations[:, self._row, :3, self._of.columns])
 
     @property
     def angular_acceleration(self) -> np.ndarray:
         """Derivative of the angular acceleration, body axes, rad/s^2."""
-        return self._of.shaped(self._of._every.accelerations[:, self._row, 3:, self._of.columns])
+        return self._of.shaped(self._of._sensitivities.accelerations[:, self._row, 3:, self._of.columns])
 
 
 @explained
@@ -299,5 +301,5 @@ class LoadSensitivity:
 
     def _load(self, kind: str) -> np.ndarray:
         names = [f"{self._part.name}.{which}.{axis}" for which in ("force", "torque") for axis in "xyz"]
-        components = self._of._every.quantities(names)[0 if kind == "force" else 3 :][:3]
+        components = self._of._sensitivities.quantities(names)[0 if kind == "force" else 3 :][:3]
         return self._of.shaped(np.stack([part[:, self._of.columns] for part in components], axis=1))

@@ -44,18 +44,18 @@ class Verdict:
 
     Attributes
     ----------
-    kept : (m,) bool, whether a row is independent
+    independent : (m,) bool, whether a row is independent
     distance : (m,) distance of each row from the span of the independent rows before it, relative to its norm, in the
         uniform metric
     """
 
-    kept: np.ndarray
+    independent: np.ndarray
     distance: np.ndarray
 
     @property
     def rank(self) -> int:
         """Number of independent rows."""
-        return int(self.kept.sum())
+        return int(self.independent.sum())
 
 
 class Solver(StateEvaluator):
@@ -176,7 +176,7 @@ class Solver(StateEvaluator):
         return Verdict(triangle.factor[self.tables.row_pivot] != 0.0, triangle.distance[self.tables.row_lane].copy())
 
     @property
-    def kept(self) -> np.ndarray:
+    def independent(self) -> np.ndarray:
         """Mask (m,) of the rows selected as independent."""
         return np.isfinite(self.work.floor[self.tables.row_lane])
 

@@ -239,7 +239,7 @@ class CompiledRun:
         if not self._begun:
             self.run = renew_pieces(run, self._breaks, self.reached)
             return
-        now = self.now
+        now = self.present_time
         if run.counts.position != StepPosition.BETWEEN:
             self.happened.reset_signs(run, now)
             self._breaks.forget(now)
@@ -274,7 +274,7 @@ class CompiledRun:
 
     def close(self) -> None:
         """Store the last accepted state as output unless it has already been stored."""
-        if self.reached > self.kept.last:
+        if self.reached > self.buffer.last:
             self.output.add(self.reached, self.run.y, self.run.counter.quadrants)
 
     def events(self) -> list[tuple[Hashable, float, int, float]]:
@@ -301,7 +301,7 @@ class CompiledRun:
         return self.happened.hit
 
     @property
-    def kept(self) -> OutputBuffer:
+    def buffer(self) -> OutputBuffer:
         """Output states since the last call of `enter`."""
         return self.output.stored
 
@@ -316,7 +316,7 @@ class CompiledRun:
         return float(self.run.clock.t)
 
     @property
-    def now(self) -> float:
+    def present_time(self) -> float:
         """Current time, s: the end of the last step."""
         return self.reached
 

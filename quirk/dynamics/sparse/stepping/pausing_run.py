@@ -136,7 +136,7 @@ class PausingRun(CompiledRun):
 
         The next step begins at the time of the pause with the current step size.
         """
-        if self.paused and not self.now < self.run.clock.t_new:
+        if self.paused and not self.present_time < self.run.clock.t_new:
             self.run.requested_times[0], self.run.counts.passed = np.inf, 0
             self.proceed(0)  # complete the step
         super().restart()
@@ -144,7 +144,7 @@ class PausingRun(CompiledRun):
             self.run.counts.restarts = Restart.AT_PAUSE
 
     @property
-    def now(self) -> float:
+    def present_time(self) -> float:
         """Current time (s): the time of the pause, or the end of the last step."""
         return float(self.run.requested_times[0]) if self.paused else self.reached
 
@@ -164,4 +164,4 @@ class PausingRun(CompiledRun):
 
     def store_present_state(self) -> None:
         """Store the state at the time `now` as output."""
-        self.output.add(self.now, self.lanes_now.copy(), self.quadrants_now)
+        self.output.add(self.present_time, self.lanes_now.copy(), self.quadrants_now)

@@ -101,15 +101,15 @@ def _entries(
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[0] = reading.level
-    entries[:2] = int(reading.what == "torque"), -1 if reading.axis is None else reading.axis
-    if reading.what == "solvable":
+    entries[:2] = int(reading.quantity == "torque"), -1 if reading.axis is None else reading.axis
+    if reading.quantity == "solvable":
         return (SOLVABLE, entries), numbers
     if reading.of is None:
-        entries[14:16] = int(reading.what != "potential"), int(reading.what != "kinetic")
+        entries[14:16] = int(reading.quantity != "potential"), int(reading.quantity != "kinetic")
         return (ENERGY, entries), numbers
     if isinstance(reading.of, Constraint):
         rows = model.joint_rows.get(reading.of.name, range(0))
-        if reading.what == "multiplier" and rows.stop > rows.start:
+        if reading.quantity == "multiplier" and rows.stop > rows.start:
             entries[13] = int(tables.row_lane[rows.start])
             return (MULTIPLIER, entries), numbers
         if rows.stop > rows.start:
@@ -122,11 +122,11 @@ def _entries(
         return (ENERGY, entries), numbers  # the part is disabled: an energy without terms is zero
     element, layout = model.forces[number][0], model.forces[number][0].layout()
     entries[11:13] = number, len(element.acting_ends) - 1
-    if reading.what in ("force", "torque"):
+    if reading.quantity in ("force", "torque"):
         return (OF_FORCE, entries), numbers
     place = layout.energy
-    if reading.what != "energy":
-        place = layout.first_coordinate + COORDINATE * element.coordinates.index(reading.what)
+    if reading.quantity != "energy":
+        place = layout.first_coordinate + COORDINATE * element.coordinates.index(reading.quantity)
     entries[13] = int(forces.entries[ELEMENT_SIZE * number + OUTPUT]) + place
     return (OUTPUT_OF_LAW, entries), numbers
 
@@ -145,7 +145,7 @@ def _of_shared(
     multipliers += [int(tables.row_lane[model.joint_rows[name].start + row]) for name, row in reading.rows]
     own_weights = [weight for of in reading.weights for weight in of]
     weights += own_weights + [0.0] * (MOST_FORCES * len(reading.rows) - len(own_weights))
-    if reading.what == "share":
+    if reading.quantity == "share":
         return (SHARE, entries), numbers
     friction = reading.of
     assert isinstance(friction, StickSlip)

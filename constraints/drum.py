@@ -90,7 +90,7 @@ def tangent(span: Any, across: Any) -> Plane:
 def course(
     centers: Sequence[Any], k: int, axes: Any, previous_radius: Any, radius: Any, next_radius: Any
 ) -> tuple[Plane, Plane, list[Any]]:
-    """Return the directions of a rope before and behind drum k, and its two contact points on the drum.
+    """Return the directions of a rope before and after drum k, and its two contact points on the drum.
 
     All arguments may be jets.
 
@@ -103,8 +103,8 @@ def course(
 
     Returns
     -------
-    into, out : the unit vectors u along the rope before and behind the drum; at an end of the rope, which is fixed to
-        the drum, u is along x
+    into, out : unit vectors u along the spans of the rope before and after the drum, by their components along the x
+        and y axes of the drum; where the rope ends on the drum, u is along its x axis
     ends : the two contact points (3,), m
     """
     into: Plane = (1.0, 0.0)

@@ -28,7 +28,7 @@ def expected_time(folders: Sequence[Path], name: str, effort: float) -> float | 
     ----------
     folders : folders that may hold machine code
     name : name of the entry
-    effort : effort of the entry, s
+    effort : compilation time of the entry on a reference machine, s
     """
     times = _read(folders)
     if not times or effort <= 0:

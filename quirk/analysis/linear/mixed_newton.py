@@ -41,9 +41,9 @@ EXCITED = 1e-6
 def mixed_newton(system: System, state: State, t: float) -> State | None:
     """Return a state at rest near an equilibrium that a damped descent from `state` could also reach.
 
-    The equilibrium is stable, or the displacements to it have no component along its growing motions, as for a beam
-    that deforms in a plane from which it would buckle. Returns None if there are no beams, or if the iteration finds no
-    equilibrium of this kind. t is the time, s.
+    The equilibrium is stable, or the displacement to it has no component along its unstable modes, as for a beam that
+    bends exactly in a plane although its load exceeds that of lateral buckling. Returns None if there are no beams, or
+    if the iteration finds no equilibrium of this kind. t is the time, s.
     """
     segments = BeamStrains.of(system)
     if not segments.names:

@@ -1,13 +1,14 @@
 """Modes of lowest frequency of a large system, by shift-and-invert iteration with sparse matrices.
 
-Small motions satisfy s E y = F y, a pencil with poses, velocities, internal variables and multipliers as unknowns,
+Small motions satisfy s E y = F y, a pencil with poses, velocities, internal variables and multipliers as unknowns y:
 
- dq' = dv,   dv' = (accelerations at fixed multipliers) z + M^-1 A^T dlambda,   0 = dPhi,
+ dq' = dv,   dv' = da + M^-1 A^T dlambda,   0 = dPhi,
 
-with the independent rows, in the co-moving axes of a steady motion (`quirk.analysis.linear.steady_motion`). Nothing is
-eliminated, so F - sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite
-eigenvalues, which the inverse maps to zero. All quantities are scaled by characteristic quantities of the system,
-because the perturbation of infinite eigenvalues by round-off depends on the scaling.
+where da are the variations of the accelerations at fixed multipliers, and Phi the independent constraints. Variations
+are in the co-moving axes of a steady motion (`quirk.analysis.linear.steady_motion`). Nothing is eliminated, so F -
+sigma E is as sparse as the system, and is factorized once. Multipliers and rows give infinite eigenvalues, which the
+inverse maps to zero. All quantities are scaled by characteristic quantities of the system, because the perturbation of
+infinite eigenvalues by round-off depends on the scaling.
 """
 
 from __future__ import annotations

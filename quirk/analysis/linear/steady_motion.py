@@ -85,7 +85,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return variations carried along with the bodies for a time tau, s."""
+        """Return variations that are constant in the co-moving axes, moved along for a time tau (s)."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):

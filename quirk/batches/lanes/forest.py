@@ -362,10 +362,10 @@ def unload(joints: np.ndarray, work: np.ndarray, t: int) -> None:
 
 @kernel
 def follow(joints: np.ndarray, work: np.ndarray, motion: np.ndarray, t: int, prescribed: bool) -> None:
-    """Compute the accelerations of the child of joint t from the accelerations of its parent, in `motion`.
+    """Compute the accelerations of the child of joint t from those of its parent; both are stored in `motion`.
 
-    `joints` are the bodies and restricted motions of the joints, `work` the quantities computed for them; `prescribed`
-    is as in `gather_loads`.
+    `joints` has the indices of the bodies and the kinds of constraint rows of each joint, `work` the vectors and
+    inertias of each joint at the present state; `prescribed` is as in `gather_loads`.
     """
     e, o = JOINT_ENTRIES * t, 8 * JOINT_WORK * t
     child, parent = 8 * BODY_LOAD * at(joints, e + CHILD), 8 * BODY_LOAD * at(joints, e + PARENT)

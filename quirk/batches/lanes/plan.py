@@ -86,7 +86,7 @@ def unsuited(system: System, options: Mapping[str, Any]) -> str:
 
 
 def planned(model: Model, solver: Solver, state: Any, start: float, project: bool) -> LanePlan | str:
-    """Return the tables for computing members of a system in SIMD lanes, or the reason why this is not possible.
+    """Return the tables for computing the members of a batch in SIMD lanes, or the reason why this is not possible.
 
     Independent rows are selected at the initial state `state` and time `start` (s). If `project`, states are projected
     onto the constraints after each integration step.

@@ -229,7 +229,7 @@ def load_closed_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, chi
 
 @traced
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the accelerations of a free body due to the loads; index arguments: see the module docstring."""
+    """Store the accelerations of a free body due to its loads in `links`; arguments: see the module docstring."""
     force = loaded_ball(load_, sums, links, o, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE_OF_SHIFTS + c)) for c in range(6)])
     store3(links, o + 8 * ALONE_SHIFT, times(matrix_times(inverse, force), -1.0))

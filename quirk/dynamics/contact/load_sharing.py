@@ -220,10 +220,10 @@ def held_by_all(
 
 
 def _combinations(W: np.ndarray, every: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return orthonormal combinations (h, i) of independent rows and (h, d) of redundant rows.
+    """Return orthonormal bases (h, i) and (h, d) of the loads of h rows with and without effect on the motion.
 
-    `every` are the indices of the h constrained rows, each divided by the square root of its diagonal element in W. The
-    singular values of rows are the square roots of the eigenvalues of W, with which `DEPENDENT` is compared.
+    `every` are the indices of the constrained rows in W, the accelerations of rows per unit load. Rows are scaled so
+    that their diagonal in W is 1; the eigenvalues of the scaled W are compared with `DEPENDENT`.
     """
     scale = np.sqrt(np.diag(W)[every])
     sizes, vectors = np.linalg.eigh(W[np.ix_(every, every)] / scale[:, None] / scale)

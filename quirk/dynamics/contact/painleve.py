@@ -112,7 +112,7 @@ class _Solutions:
         return [grip for grip in grips if grip.contact is None or grip.contact in loaded]
 
     def _limit(self, held: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return 1 + G (h, h) and z0 (h,) for the h constrained rows `held`."""
+        """Return 1 + G (h, h) and z0 (h,), the equations for the loads of the h constrained rows `held`."""
         soft = np.sqrt(self.compliance[held])
         S = self.W[np.ix_(held, held)] / soft[:, None] / soft
         sizes, vectors = np.linalg.eigh(S)

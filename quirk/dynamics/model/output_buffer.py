@@ -42,7 +42,8 @@ class OutputBuffer:
         ----------
         time : (nt,) times, s
         flat : (nt, 13 n + k) states
-        quadrants : (nt, 2 K) or (2 K nt,) counted quadrants of the angles of K joints
+        quadrants : (nt, 2 K), or the same flattened; quadrants, counted over full turns, of the two plane vectors of
+            each of K joints, see `joint_angles`
         """
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size

@@ -176,9 +176,9 @@ def check_rows(
 ) -> None:
     """Raise an InputError if redundant rows contradict the independent rows when a parameter varies.
 
-    `variations` (D, 13 n + k) are the variations at the start of the interval. `course` is the integrator of
-    variations; `directions` and `motions` are the D parameters as directions, and variations of prescribed motions.
-    `stretch` is the interval, and `changes` are the derivatives of the system.
+    `stretch` is the interval, `course` the integrator of variations, and `variations` (D, 13 n + k) are those at its
+    start, one for each of D parameters. `changes` are the derivatives of the system by the parameters; `directions`
+    and `motions` have the same of the constants in the equations of motion, and of prescribed motions.
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:

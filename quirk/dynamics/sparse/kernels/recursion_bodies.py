@@ -62,7 +62,7 @@ JOINTS = 8 * JOINT_NUMBERS
 
 @traced
 def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> None:
-    """Compute the postures of eight bodies from their states: orientation of the joint frame, and angular velocity.
+    """Compute the orientation of the frame of the inboard joint, and the angular velocity, of eight bodies.
 
     The block of bodies begins at element s of the states y, p of `posture` and c of `bodies`.
     """
@@ -75,7 +75,7 @@ def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Non
 
 @kernel
 def postures(recursion: Recursion, y: np.ndarray) -> None:
-    """Compute the postures of all bodies at state y: orientation of the joint frame, and angular velocity."""
+    """Compute the orientation of the frame of the inboard joint, and the angular velocity, of each body at state y."""
     for block in range(recursion.posture.shape[0] // POSTURES):
         posture_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
 

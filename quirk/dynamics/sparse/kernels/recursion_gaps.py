@@ -270,9 +270,9 @@ def store_travel(
 
 @kernel
 def travels(recursion: Recursion, y: np.ndarray) -> None:
-    """Store the present arms and second axes of all joints, and add what these contribute to the biases in `joints`.
+    """Store the lever arms and second axes of all joints at state y, and add their shares of the bias accelerations.
 
-    y is the state.
+    Second axes are those of universal joints in the parent; biases are accelerations at zero joint accelerations.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):

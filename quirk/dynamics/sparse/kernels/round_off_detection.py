@@ -93,7 +93,11 @@ def needs_check(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest acceleration (m/s^2) due to the loads work.wrench minus work.extended.before."""
+    """Return the largest change of an acceleration (m/s^2) by the double-double arithmetic.
+
+    It is due to the difference of the loads work.wrench from those in doubles, work.extended.wrench_in_doubles, which
+    it replaces.
+    """
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
         store(work.extended.wrench_in_doubles, o, load(work.wrench, o) - load(work.extended.wrench_in_doubles, o))

@@ -237,7 +237,10 @@ def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:
 
 
 def _whole_blocks(slots: Slots) -> int:
-    """Return the number of blocks of eight bodies up to the last block with more than four bodies."""
+    """Return the number of leading blocks of eight bodies, to and including the last one with more than four bodies.
+
+    Only these are computed with eight lanes; the blocks behind them need four.
+    """
     upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
     return 1 + int(max(upper, default=-1))
 

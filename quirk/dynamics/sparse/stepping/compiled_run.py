@@ -124,7 +124,9 @@ class CompiledRun:
             self._begun = True
 
     def proceed(self, max_steps: int | None = None) -> bool:
-        """Advance the run for a fraction of a second, by at most `max_steps` time steps; return False at its end.
+        """Advance the run by at most `max_steps` time steps, for a fraction of a second of computing time.
+
+        Returns False once the run has reached its end.
 
         Raises
         ------

@@ -28,7 +28,7 @@ UNRESOLVED = 0.25
 
 @kernel
 def relative_noise(settings: Settings, watched: WatchedTables, e: int) -> float:
-    """Return the magnitude below which values of event function e are negligible compared with its largest value.
+    """Return the absolute noise of event function e that follows from its largest value, in its unit.
 
     Smaller values are due to round-off or to the drift of constraints.
     """

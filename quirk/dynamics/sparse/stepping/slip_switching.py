@@ -73,7 +73,8 @@ class SlipSwitching:
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
 
-        `soon` has no effect, and `tried` is the number of attempted time steps.
+        `tried` is the number of time steps attempted so far in the run. `soon` has no effect; it is an
+        argument here because a run calls this method and `MethodSwitching.jumped` alike.
         """
         self._since, self._tried = t, tried
 

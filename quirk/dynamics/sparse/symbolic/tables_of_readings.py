@@ -1,4 +1,4 @@
-"""Tables of readings: scalars that compiled code computes from evaluations, such as a joint force."""
+"""Tables of readings: scalars, such as a joint force, that compiled code computes from the dynamics at a state."""
 
 from __future__ import annotations
 

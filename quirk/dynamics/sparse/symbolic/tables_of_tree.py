@@ -146,7 +146,9 @@ def _entries(
 
 @cache
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return the last entries of a joint: whether it is a coincidence, and the numbers and indices of its rows.
+    """Return the last entries in the table of a joint: whether it keeps two points together, and its rows.
+
+    The rows are given by the number of those on translations and on rotations, and by their indices.
 
     `primitives` are pairs of the kind of a primitive (elementary constraint) and its first row, relative to the first
     row of the joint.

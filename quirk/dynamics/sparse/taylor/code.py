@@ -170,9 +170,10 @@ class _Writer(Recurrences):
             build.store(x if kind == RESIDUAL else build.fadd(build.load(pointer), x, flags=FLAGS), pointer)
 
     def _target(self, kind: int, index: int) -> tuple[int, Any]:
-        """Return the array to which an output belongs, and its offset from the index of the element in `places`.
+        """Return where an output of an element is stored: the argument of the array, and an offset in it.
 
-        The output is given by the kind and the index of its destination.
+        The output is given by the kind of its destination (RESIDUAL, LOAD, RATE or work) and the index there. The
+        offset is added to the index of the body, row or variable that the group has in `TaylorElements.places`.
         """
         build = self.build
         if kind == RESIDUAL:

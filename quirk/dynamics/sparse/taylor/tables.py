@@ -52,8 +52,8 @@ class TaylorElements(NamedTuple):
 
     Attributes
     ----------
-    groups : (GROUP each,) entries CODE to NUMBERS of each group, groups of constraints first: address of its machine
-        code, level of its rows, and its first elements in `places` and `numbers`
+    groups : GROUP integers for each group, CODE to NUMBERS, groups of constraints first: address of its machine code,
+        level of its rows (LAW to POSE_ROWS), and its first elements in `places` and `numbers`
     constraints : number of groups of constraints
     spinning : whether any element depends on angular velocities in the inertial frame
     places : indices of the data of the elements in other arrays
@@ -61,11 +61,12 @@ class TaylorElements(NamedTuple):
         offset of the body of each frame; indices of the motions, of the multipliers, of the first internal variable, of
         the work, and of the work of each row; finally the number of elements in the group.
     numbers : stored coefficients of all groups
-    motions, taylor : prescribed motions of all elements, and their coefficients (motions orders,)
-    arguments, handed : (ARGUMENTS,) arguments of machine code, as integers and as doubles in the same memory
+    motions, taylor : prescribed motions of all elements, and their Taylor coefficients, (number of motions x orders,)
+    arguments, handed : (ARGUMENTS,) arguments of machine code; two views of the same memory, as integers and as doubles
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
-    full_blocks : number of leading blocks up to the last block with more than four bodies
-    guards : (GUARD each,) entries START to LANES of each guard: index of its first coefficient in `numbers`, distance
+    full_blocks : number of leading blocks that are computed with eight lanes, to and including the last one with more
+        than four bodies
+    guards : GUARD integers for each guard, START to LANES: index of its first coefficient in `numbers`, distance
         between orders, and number of elements; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
     orders : number of coefficients

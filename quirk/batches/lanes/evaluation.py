@@ -243,7 +243,7 @@ def evaluate_in_lanes(
         loaded = forces.entries.shape[0] > 0
         if loaded:
             take_loads(tables.links, links, work.kin, work.load)
-        articulate_links(tables.links, links, y, work.kin, work.load, work.sums, work.links, loaded)
+        articulate_links(tables.links, links, y, work, loaded)
         follow_links(
             tables.links, constants[8 * GRAVITY :], y, work.kin, work.links, work.motion, ydot, weights, row,
             work.slopes, h, first, after,

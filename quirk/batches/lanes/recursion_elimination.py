@@ -12,8 +12,9 @@ import numpy as np
 from quirk.dynamics.model.vectors import cross, dot, load3, plus, store3, times
 from quirk.dynamics.sparse.kernels.bodies import KIN, STATE
 from quirk.dynamics.sparse.kernels.inertia import UPPER, symmetric
-from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, HINGE, SLIDER, UNIVERSAL, WELD
+from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, FREE, HINGE, SLIDER, UNIVERSAL, WELD
 from quirk.jit.compilation import kernel
+from quirk.jit.components import component
 from quirk.jit.simd import at, store
 from quirk.jit.tracing import traced
 
@@ -36,9 +37,10 @@ from .links import (
     SUM,
     SUM_NUMBERS,
 )
+from .records import LaneWork
 from .recursion_freedoms import eliminate_slide, eliminate_turn
 from .recursion_inertias import MOTION, add_inertia, add_load, articulated, inverse, matrix_times, pass_on
-from .recursion_vectors import LinkVectors, axes_of_universal, axis_of, universal_turn
+from .recursion_vectors import LinkVectors, axes_of_universal, axis_of, universal_twist
 
 
 def eliminated_hinge(
@@ -239,8 +241,8 @@ def eliminated_universal(
     docstring.
     """
     axis, second = axes_of_universal(numbers, kin, n, k, p)
-    turn = universal_turn(kin, k, p, axis, second)
-    vectors = LinkVectors.along(numbers, kin, links, n, k, p, o, load3(numbers, n + 8 * ARM), turn)
+    arm, twist = load3(numbers, n + 8 * ARM), universal_twist(kin, k, p, axis, second)
+    vectors = LinkVectors.along(numbers, kin, links, n, k, p, o, arm, twist=twist)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
     return vectors, eliminate_turn(links, o + 8 * SECOND, second, eliminate_turn(links, o, axis, body))
 
@@ -284,17 +286,43 @@ def release(
     store3(links, o + 8 * ALONE_SHIFT, times(matrix_times(inverse_of_M, force), -1.0))
 
 
-@kernel
-def articulate_links(
-    entries_: np.ndarray, numbers: np.ndarray, y: np.ndarray, kin: np.ndarray, load_: np.ndarray, sums: np.ndarray,
-    links: np.ndarray, loaded: bool,
+@component(effort=4)
+def eliminate_further(
+    kind: int, numbers: np.ndarray, y: np.ndarray, work: LaneWork, n: int, k: int, p: int, l: int, o: int, s: int,
+    q: int, children: int, added_to: int, total: int,
 ) -> None:  # fmt: skip
+    """Eliminate a slider, a cylindrical or a universal joint, as `articulate_links` does with joints of other kinds.
+
+    It is compiled by itself, since the machine code of hinges would be slower beside that of these kinds. `kind` is the
+    kind of the joint; the other arguments are as in `articulate_links`, and index arguments as in the module docstring.
+    """
+    kin, load_, sums, links = work.kin, work.load, work.sums, work.links
+    if kind == SLIDER:
+        if total >= 0:
+            open_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children, added_to, total)
+        else:
+            close_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
+    elif kind == CYLINDRICAL:
+        if total >= 0:
+            open_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children, added_to, total)
+        else:
+            close_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
+    elif kind == UNIVERSAL:
+        if total >= 0:
+            open_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children, added_to, total)
+        else:
+            close_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+
+
+@kernel
+def articulate_links(entries_: np.ndarray, numbers: np.ndarray, y: np.ndarray, work: LaneWork, loaded: bool) -> None:
     """Compute the articulated inertias of all links from the tips to the roots, and eliminate the joint coordinates.
 
-    If `loaded`, the loads on the bodies in `load_` are applied; otherwise the loads are zero. `entries_` are the
-    integers of the links (kind of joint, bodies, indices of sums); the other arrays are described in the module
-    docstring.
+    If `loaded`, the loads on the bodies in `work` are applied; otherwise the loads are zero. `entries_` are the
+    integers of the links (kind of joint, bodies, indices of sums), `numbers` their constants, and y the states of all
+    bodies. The other arrays are in `work`.
     """
+    kin, load_, sums, links = work.kin, work.load, work.sums, work.links
     ground = load_.shape[0] - MOTION
     for t in range(entries_.shape[0] // LINK_ENTRIES):
         e, n, o = LINK_ENTRIES * t, 8 * LINK_NUMBERS * t, 8 * LINK_WORK * t
@@ -318,20 +346,7 @@ def articulate_links(
                 open_weld(numbers, kin, load_, sums, links, n, k, p, l, o, children, added_to, total)
             else:
                 close_weld(numbers, kin, links, n, k, p, o)
-        elif kind == SLIDER:
-            if total >= 0:
-                open_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children, added_to, total)
-            else:
-                close_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
-        elif kind == CYLINDRICAL:
-            if total >= 0:
-                open_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children, added_to, total)
-            else:
-                close_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
-        elif kind == UNIVERSAL:
-            if total >= 0:
-                open_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children, added_to, total)
-            else:
-                close_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
-        else:
+        elif kind == FREE:
             release(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+        else:
+            eliminate_further(kind, numbers, y, work, n, k, p, l, o, s, q, children, added_to, total)

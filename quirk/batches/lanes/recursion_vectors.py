@@ -37,8 +37,7 @@ class LinkVectors(NamedTuple):
     @classmethod
     def of(cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> LinkVectors:
         """Compute the vectors of a link, and store them in `links`; index arguments: see the module docstring."""
-        arm, omega = load3(numbers, n + 8 * ARM), load3(kin, k + 8 * SPIN)
-        return cls.along(numbers, kin, links, n, k, p, o, arm, cross(load3(kin, p + 8 * SPIN), omega))
+        return cls.along(numbers, kin, links, n, k, p, o, load3(numbers, n + 8 * ARM))
 
     @classmethod
     def sliding(
@@ -50,25 +49,26 @@ class LinkVectors(NamedTuple):
         """
         axis, travel = travel_of(numbers, y, kin, n, k, p, s, q)
         rate = sliding_rate(numbers, y, kin, n, k, p, s, q)
-        arm, of_parent = plus(load3(numbers, n + 8 * ARM), travel), load3(kin, p + 8 * SPIN)
         drift = times(rows_times(kin, p + 8 * ROTATION, axis), 2.0 * rate)
-        turn = cross(of_parent, load3(kin, k + 8 * SPIN))
-        return cls.along(numbers, kin, links, n, k, p, o, arm, turn, drift)
+        return cls.along(numbers, kin, links, n, k, p, o, plus(load3(numbers, n + 8 * ARM), travel), drift=drift)
 
     @classmethod
     def along(
-        cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any, arm: Any, turn: Any, drift: Any = None
-    ) -> LinkVectors:
+        cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any, arm: Any, drift: Any = None,
+        twist: Any = None,
+    ) -> LinkVectors:  # fmt: skip
         """Compute the vectors of a link with a given arm, and store them in `links`.
 
-        `arm` is the vector from the joint point of the parent to that of the link, in the axes of the parent, `turn` as
-        in the attributes, and `drift` twice the velocity of the joint point along it, None for zero. Index arguments:
-        see the module docstring.
+        `arm` is the vector from the joint point of the parent to that of the link, in the axes of the parent. `drift`
+        is twice the velocity of the joint point along it, `twist` the relative angular acceleration that is due to
+        velocities in the joint, both in inertial axes, and None for zero. Index arguments: see the module docstring.
         """
         omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
         d = rows_times(kin, p + 8 * ROTATION, arm)
         speed = cross(of_parent, d)
-        shift = cross(of_parent, speed if drift is None else plus(speed, drift))
+        shift, turn = cross(of_parent, speed if drift is None else plus(speed, drift)), cross(of_parent, omega)
+        if twist is not None:
+            turn = plus(turn, twist)
         store3(links, o + 8 * TO_POINT, d)
         store3(links, o + 8 * SHIFT, shift)
         store3(links, o + 8 * TURN, turn)
@@ -96,12 +96,10 @@ def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     return axis, second_axis(axis, rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT)))
 
 
-def universal_turn(kin: Any, k: Any, p: Any, axis: Any, second: Any) -> Any:
-    """Return the relative angular acceleration of a universal joint that is due to velocities.
+def universal_twist(kin: Any, k: Any, p: Any, axis: Any, second: Any) -> Any:
+    """Return the relative angular acceleration of a universal joint due to the rates about its two axes.
 
-    `axis` and `second` are its two axes. Index arguments: see the module docstring.
+    `axis` and `second` are the unit vectors along the axes. Index arguments: see the module docstring.
     """
-    omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
-    relative = minus(omega, of_parent)
-    rates = dot(relative, second) * dot(relative, axis)
-    return plus(cross(of_parent, omega), times(cross(second, axis), rates))
+    relative = minus(load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN))
+    return times(cross(second, axis), dot(relative, second) * dot(relative, axis))

@@ -149,6 +149,10 @@ class SlipComponent(OfSlip):
         """Return the component of slip, m/s."""
         return self._component(t, i, j).rate
 
+    def rates(self, t: Any, i: Place, j: Place) -> list[Any]:
+        """Return all components of this slip, m/s."""
+        return [one.rate for one in self.slip(t, i, j, list(self.radii))]
+
     def _component(self, t: Any, i: Place, j: Place) -> Any:
         return self.slip(t, i, j, list(self.radii))[self.number]
 

@@ -18,7 +18,7 @@ from quirk.constraints import Contact
 from quirk.constraints.relation import LANES, TORQUE
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.impulse import Impulse
-from quirk.dynamics.model.applied_loads import coordinate_at, displayed_quantities
+from quirk.dynamics.model.applied_loads import coordinate_at, slip_rates
 from quirk.dynamics.model.joint_angles import angles_by_name
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
@@ -260,7 +260,7 @@ class Gaps:
         motion.position[:-1, 2] = accelerations[:, :3]
         motion.spin[:-1, 1] = np.einsum("nij,nj->ni", kin.rotation[:-1], accelerations[:, 3:])
         by_name = angles_by_name(model.joints, angles)
-        found, count = [], len(self.touches)
+        found, count, slips = [], len(self.touches), dict[tuple[str, int], list[Any]]()
         for c in which:
             if c < count:
                 touch = self.touches[c]
@@ -268,8 +268,11 @@ class Gaps:
                 found.append(2.0 * float(coordinate_at(gap, touch.rows, motion, t, by_name).taylor[2]))
             else:
                 slip = self.slips[c - count]
-                component = slip.component.with_values(self._numbers(slip.on, "radii"))
-                found.append(float(displayed_quantities(component, slip.rows, motion, t).taylor[1]))
+                key = slip.component.name, slip.side
+                if key not in slips:
+                    component = slip.component.with_values(self._numbers(slip.on, "radii"))
+                    slips[key] = slip_rates(component, slip.rows, motion, t)
+                found.append(float(slips[key][slip.component.number].taylor[1]))
         return np.array(found)
 
     def _numbers(self, on: Any, parameter: str) -> dict[str, np.ndarray]:

@@ -142,8 +142,9 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
     scale = np.where(scale > 0, scale, 1.0)
     # Scaled so that each row has a unit response to its own force; redundant constrained rows get minimum-norm forces.
     units = np.where(held, 1 / scale, scale)
-    J, rest, case.sliding = _equations(problem, case, z, held, turning)
+    rest, sliding = _residual(problem, case, z, held, turning)
     for _ in range(MOST_NEWTON):
+        J, case.sliding = _jacobian(problem, case, z, held, sliding), sliding
         try:
             step = -np.linalg.lstsq(units[:, None] * J / scale, units * rest, rcond=DEPENDENT)[0] / scale
         except np.linalg.LinAlgError:
@@ -152,40 +153,57 @@ def forces_in(problem: Problem, case: Case, *, turning: bool = True) -> np.ndarr
             return None
         missed = np.linalg.norm(units * rest)
         for part in (*HALVED, 1.0):  # the full step if no fraction reduces the residual
-            tried = z + part * step, *_equations(problem, case, z + part * step, held, turning)
-            if np.linalg.norm(units * tried[2]) <= (1.0 - DESCENT * part) * missed:
+            tried = z + part * step
+            rest, sliding = _residual(problem, case, tried, held, turning)
+            if np.linalg.norm(units * rest) <= (1.0 - DESCENT * part) * missed:
                 break
-        z, J, rest, case.sliding = tried
+        z = tried
         if np.abs(step * scale).max(initial=0.0) <= CONVERGED * np.abs(z * scale).max(initial=0.0):
             break
+    case.sliding = sliding
     off = np.abs((units * rest)[~held]).max(initial=0.0)
     return z if off <= AGREES * np.abs(z * scale).max(initial=0.0) else None
 
 
-def _equations(
+def _residual(
     problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, turning: bool
-) -> tuple[np.ndarray, np.ndarray, list[np.ndarray | None]]:
-    """Return the Jacobian J (r, r) and residual (r,) at forces z for given contact modes, and the slip directions e.
+) -> tuple[np.ndarray, list[np.ndarray | None]]:
+    """Return the residual (r,) at forces z for given contact modes, and the slip directions e.
 
     The residual is w in the rows `held`, and z + mu N e in rows of sliding friction. If `turning` is false, the slip
     directions are those stored in the modes.
     """
-    W, w = problem.W, problem.w(z)
-    J, rest, sliding = np.eye(len(z)), z.copy(), [*case.sliding]
-    J[held], rest[held] = W[held], w[held]
+    w, rest, sliding, slow = problem.w(z), z.copy(), [*case.sliding], problem.slow(z)
+    rest[held] = w[held]
     for k, (grip, e) in enumerate(zip(problem.grips, case.sliding, strict=True)):
+        if e is None:
+            continue
+        N, rows = load_of(grip, z, case)[0], grip.rows
+        turns = turning and grip.moving is None and len(e) > 1 and N > 0
+        if turns and float(w[rows] @ e) > slow[rows].max():
+            sliding[k] = e = w[rows] / np.linalg.norm(w[rows])
+        rest[rows] += grip.coefficient * N * e
+    return rest, sliding
+
+
+def _jacobian(
+    problem: Problem, case: Case, z: np.ndarray, held: np.ndarray, sliding: Sequence[np.ndarray | None]
+) -> np.ndarray:
+    """Return the Jacobian (r, r) of `_residual` at forces z, given its slip directions `sliding`.
+
+    Directions that differ from those stored in the modes `case` turn with the accelerations.
+    """
+    W, w, J = problem.W, problem.w(z), np.eye(len(z))
+    J[held] = W[held]
+    for grip, former, e in zip(problem.grips, case.sliding, sliding, strict=True):
         if e is None:
             continue
         N, slopes = load_of(grip, z, case)
         rows, mu = grip.rows, grip.coefficient
-        turns = turning and grip.moving is None and len(e) > 1 and N > 0
-        if turns and float(w[rows] @ e) > problem.slow(z)[rows].max():
-            size = np.linalg.norm(w[rows])
-            sliding[k] = e = w[rows] / size
-            J[rows] += mu * N / size * (np.eye(len(e)) - np.outer(e, e)) @ W[rows]
-        rest[rows] += mu * N * e
+        if e is not former:
+            J[rows] += mu * N / np.linalg.norm(w[rows]) * (np.eye(len(e)) - np.outer(e, e)) @ W[rows]
         J[rows] += mu * np.outer(e, slopes)
-    return J, rest, sliding
+    return J
 
 
 def held_rows(W: np.ndarray, grips: Sequence[Grip], case: Case) -> np.ndarray:

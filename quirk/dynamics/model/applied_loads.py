@@ -21,6 +21,7 @@ from quirk.forces.law import run
 from quirk.forces.law_inputs import continued_turns
 from quirk.forces.law_layout import COORDINATE, REFERENCE, LawLayout
 from quirk.forces.place import Place
+from quirk.forces.stick_slip import SlipComponent
 
 from .model import Model
 from .time_derivatives import PoseDerivatives, factorials
@@ -114,16 +115,15 @@ def coordinate_at(
     return continued
 
 
-def displayed_quantities(element: ForceElement, rows: Sequence[int], motion: PoseDerivatives, t: float) -> Jet:
-    """Return the quantities of `ForceElement.shown` at time t (s), as jets with time derivatives.
+def slip_rates(element: SlipComponent, rows: Sequence[int], motion: PoseDerivatives, t: float) -> list[Jet]:
+    """Return all slip components of a friction element at time t (s), m/s, as jets with time derivatives.
 
-    The law of the element must not contain user functions. `rows` are the indices of the bodies of its frames.
+    `element` is one of the components. `rows` are the indices of the bodies of its frames.
     """
     layout = element.layout(1)
     inputs = law_inputs(element, layout, rows, motion, t, {})
     frames = [Place(layout, f, inputs, False) for f in range(layout.frames)]
-    shown: Jet = element.shown(Jet([t, 1.0], [None] * layout.frames), *frames)
-    return shown
+    return element.rates(Jet([t, 1.0], [None] * layout.frames), *frames)
 
 
 def fill(element: ForceElement, layout: LawLayout, t: float, inputs: np.ndarray, outputs: np.ndarray) -> None:

@@ -41,11 +41,12 @@ MOST_NAMED = 4
 
 
 class ContactLoadWarning(UserWarning):
-    """Warning that loads of contacts violate the law of friction.
+    """Warning that loads of contacts or sticking joints violate the law of friction.
 
     Reported loads may lie outside the friction cones: contacts that share a load with sliding contacts stick only with
     loads that change the sliding friction, and with it the acceleration of the slip. In a run, a contact may slip
-    without friction: forces and accelerations let it stick, but the motion does not, and friction stops each slip.
+    without friction: forces and accelerations let it stick, but the motion does not, and friction stops each slip. The
+    efforts of joints that stick and share a load may be outside the limits of their friction.
     """
 
 

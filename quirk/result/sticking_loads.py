@@ -3,12 +3,17 @@
 The r rows are the slip components of sticking joints and the gaps and slip components of closed contacts, with forces f
 (r,) along them. The model of a segment has rows for a largest independent part of them. A force along a row without one
 is balanced by multipliers of the model's rows: a redistribution of load, which does not change the motion. Of all
-distributions within the limits of friction, that of least sum of c_i f_i^2 is reported, with the compliances c_i by
-which runs distribute loads at events.
+distributions within the limits of friction, that of least sum of c_i f_i^2 is reported, with compliances c_i in inverse
+proportion to the limits L_i.
+
+Limits of `Friction` depend on the loads of joints, which a redistribution z changes: L = static N(z). The distribution
+is a fixed point, z = argmin sum of c_i(z) f_i(z)^2 within the limits L(z), found by iteration. Where none is within
+them, a warning is issued. Normal loads of sliding friction are kept, as they determine the motion.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,39 +21,27 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..analysis.contact.friction_states import Frictions
 from ..analysis.contact.gap_functions import Gaps
 from ..dynamics.contact.contact_modes import DEPENDENT
 from ..dynamics.contact.friction_cones import LOADS, inside, least_norm
 from ..dynamics.contact.impulse import impulses
-from ..dynamics.contact.load_sharing import NO_PART, dependent, joint_compliances
+from ..dynamics.contact.load_sharing import NO_PART, dependent
 from ..dynamics.sparse.solver.solver import Solver
+from ..errors import outside
 from ..forces import ForceElement, Friction, JointFriction
 from ..system.system import System
-from .contact_loads import ContactLoads
+from .contact_loads import MOST_NAMED, ContactLoads, ContactLoadWarning
 from .segment import Segment
+from .sticking_members import Limits, StickingMember, compliances, contact_members, joint_members
 
 # Poses that differ by less than this, in lengths of the system or in quaternions, count as equal.
 SAME = 1e-12
-
-
-@dataclass(frozen=True)
-class _Member:
-    """A sticking joint or a closed contact that does not slide.
-
-    Attributes
-    ----------
-    name : name of the friction element of the joint, or of the contact
-    numbers : indices of its rows among all gaps and slip components; for a contact the gap comes first
-    own : index of each row among the rows of the model, or None if the model has no such row
-    joint : friction element of the joint, or None for a contact
-    coefficient : coefficient of static friction of the contact
-    """
-
-    name: str
-    numbers: tuple[int, ...]
-    own: tuple[int | None, ...]
-    joint: JointFriction | None
-    coefficient: float = 0.0
+# Maximum number of iterations for limits that depend on the distribution, and relative change at which they end. The
+# change decreases by the factor static * radius / (distance of joints) or so in each of them.
+MOST, SETTLED = 100, 1e-13
+# Forces beyond the limits of friction by less than this fraction are at the limit within the tolerance of events.
+AT_LIMIT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -110,43 +103,12 @@ class StickingLoads:
     """
 
     def __init__(self, system: System, gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> None:
-        self._system, self._gaps, self._segment, self._contacts = system, gaps, segment, contacts
-        joints = self._joints()
+        self._system, self._gaps, self._segment = system, gaps, segment
+        self._frictions = Frictions(system)
+        joints = joint_members(system, gaps, segment)
         # If each of them has its row in the model, there is nothing to share out.
-        members = [*joints, *self._closed()] if joints else []
+        members = [*joints, *contact_members(gaps, segment, contacts)] if joints else []
         self._members = members if any(None in member.own for member in members) else []
-
-    def _joints(self) -> list[_Member]:
-        """Return the sticking joints of the segment."""
-        segment, system = self._segment, self._system
-        sliding = {element.name for element, _ in segment.model.forces}
-        found, first = [], len(self._gaps.touches)
-        for k, slip in enumerate(self._gaps.slips):
-            name = slip.component.name
-            friction = system[name]
-            enabled = segment.switched.get(name, system.is_active(name)) and slip.on.name in segment.active
-            if isinstance(friction, JointFriction) and enabled and name not in sliding:
-                rows = segment.model.joint_rows.get(name)
-                found.append(_Member(name, (first + k,), (None if rows is None else rows.start,), friction))
-        return found
-
-    def _closed(self) -> list[_Member]:
-        """Return the closed contacts that do not slide, except those that share a load in `ContactLoads`."""
-        if self._contacts is None:
-            return []
-        found, model = list[_Member](), self._segment.model
-        for contact in self._contacts.closed:
-            name = self._gaps.touches[contact.number].constraint.name
-            if contact.slides is not None or name in self._contacts.shared:
-                continue
-            own = dict[int, int]()
-            for constraint, numbers in self._contacts.rows_of([contact]):
-                own |= zip(numbers, range(model.rows)[model.joint_rows[constraint]], strict=True)
-            own_numbers = (contact.number, *contact.slips)
-            friction = contact.friction.static if contact.friction is not None and contact.slips else 0.0
-            places = tuple(own.get(number) for number in own_numbers)
-            found.append(_Member(name, own_numbers, places, None, friction))
-        return found
 
     @cached_property
     def shares(self) -> SharedLoads:
@@ -155,23 +117,42 @@ class StickingLoads:
         found = SharedLoads(np.zeros((nt, segment.model.rows)), {}, {})
         if not self._members:
             return found
-        solver, place, last = segment.plant.solver(), self._system.plant.solver(), 0
+        solver, place, last, beyond = segment.plant.solver(), self._system.plant.solver(), 0, dict[int, list[str]]()
+        joint_loads = segment.joint_loads
         for row, y in enumerate(segment.flat):
             if row == 0:
                 solver.settle(solver.slots.state_to_lanes(y), segment.time[0])
             # Bodies that are held keep their poses.
             if row == 0 or self._moved(last, row):
                 answered, last = self._answers(solver, place, row), row
-            z = self._shared(segment.dynamics.multipliers[row], answered)
+            base = {name: load[row] for name, load in joint_loads.items()}
+            limits = Limits(self._members, self._frictions, segment.state_at(row), base, answered.loads)
+            z, exceeding = self._shared(segment.dynamics.multipliers[row], answered, limits)
+            if exceeding:
+                beyond[row] = exceeding
             found.multipliers[row] = z @ answered.multipliers
             for size, loads in zip(z, answered.loads, strict=True):
                 for name, load in loads.items():
                     found.loads.setdefault(name, np.zeros((nt, 2, 3)))[row] += size * load
             for member in self._members:
-                if member.joint is not None and member.own == (None,):
+                if member.friction is not None and member.own == (None,):
                     effort = found.efforts.setdefault(member.name, np.zeros((nt, 1)))
                     effort[row] = z[answered.numbers.index(member.numbers[0])]
+        if beyond:
+            self._warn(beyond)
         return found
+
+    def _warn(self, beyond: dict[int, list[str]]) -> None:
+        """Warn of forces outside the limits of friction; `beyond` are the names of members by output index."""
+        names, times = sorted({name for each in beyond.values() for name in each}), self._segment.time[[*beyond]]
+        named = ", ".join(str(self._system[name]) for name in names[:MOST_NAMED])
+        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+        warnings.warn(
+            f"{named}{more}: at {len(times)} output times from t = {times[0]:.9g} to {times[-1]:.9g} s no distribution "
+            "of the load within the limits of friction was found; the reported loads are outside",
+            ContactLoadWarning,
+            stacklevel=outside(),
+        )
 
     def _moved(self, one: int, two: int) -> bool:
         """Whether the poses at two output indices differ by more than round-off."""
@@ -201,74 +182,105 @@ class StickingLoads:
             loads.append(total)
         return _Answers(free, numbers, np.reshape(multipliers, (len(free), solver.model.rows)), loads)
 
-    def _shared(self, multipliers: np.ndarray, answered: _Answers) -> np.ndarray:
-        """Return the forces (d,) along the rows without a row of the model.
+    def _shared(self, multipliers: np.ndarray, answered: _Answers, limits: Limits) -> tuple[np.ndarray, list[str]]:
+        """Return the forces (d,) along the rows without a row of the model, and the names of members beyond a limit.
 
         `multipliers` (m,) are those of the model without these forces.
         """
-        free, answers = answered.rows, answered.multipliers
-        own = [place for member in self._members for place in member.own]
-        present, ways = np.zeros(len(own)), np.zeros((len(own), len(free)))
-        for k, place in enumerate(own):
+        places = [place for member in self._members for place in member.own]
+        present, ways = np.zeros(len(places)), np.zeros((len(places), len(answered.rows)))
+        for k, place in enumerate(places):
             if place is not None:
-                present[k], ways[k] = multipliers[place], answers[:, place]
-        ways[free] = np.eye(len(free))
-        basis = np.linalg.qr(ways)[0]
-        ends = np.cumsum([0, *(len(member.own) for member in self._members)])
-        together = [list(range(*pair)) for pair in pairwise(ends.tolist())]
-        z = np.zeros(len(free))
-        for group in dependent(basis @ basis.T, range(len(own)), together):
-            members = [member for member, rows in zip(self._members, together, strict=True) if rows[0] in group]
-            columns = [d for d, k in enumerate(free) if k in group]
-            if any(member.joint is not None for member in members) and not self._slides(answers[columns]):
-                z[columns] = self._least(members, present[group], ways[np.ix_(group, columns)])
-        return z
+                present[k], ways[k] = multipliers[place], answered.multipliers[:, place]
+        ways[answered.rows] = np.eye(len(answered.rows))
+        groups, z = self._groups(ways, answered), np.zeros(len(answered.rows))
+        bounds = limits(z)
+        for _ in range(MOST if groups else 0):
+            z, before = np.zeros(len(z)), bounds
+            soft = compliances(self._members, bounds, self._system.model.length)
+            for numbers, rows, directions in groups:
+                members = [self._members[k] for k in numbers]
+                z += directions @ _least(
+                    members, present[rows], ways[rows] @ directions, bounds[numbers], soft[numbers]
+                )
+            bounds = limits(z)
+            if np.abs(bounds - before).max() <= SETTLED * bounds.max():
+                break
+        return z, self._beyond(present + ways @ z, bounds)
 
-    def _slides(self, answers: np.ndarray) -> bool:
-        """Whether a redistribution changes the load of sliding friction, which is in proportion to it.
+    def _groups(self, ways: np.ndarray, answered: _Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
+        """Return groups of members that share a load, at least one of them a joint.
 
-        `answers` are as in `_answers`.
+        Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of
+        the redistributions within it that keep the normal loads of sliding friction. `ways` (r, d) are the forces along
+        all rows per unit along each row without a row of the model.
         """
+        ends = np.cumsum([0, *(len(member.own) for member in self._members)]).tolist()
+        spans = [list(range(*pair)) for pair in pairwise(ends)]
+        divided = [k for k, member in enumerate(self._members) if member.divides]
+        every = [row for k in divided for row in spans[k]]
+        free = [d for d, row in enumerate(answered.rows) if row in every]
+        basis, found = np.linalg.qr(ways[:, free])[0], []
+        kept = answered.multipliers[:, self._rubbing_rows()]
+        for rows in dependent(basis @ basis.T, every, [spans[k] for k in divided]):
+            numbers = [k for k in divided if spans[k][0] in rows]
+            columns = [d for d in free if answered.rows[d] in rows]
+            if columns and any(self._members[k].friction is not None for k in numbers):
+                _, sizes, right = np.linalg.svd(kept[columns].T)
+                directions = np.zeros((len(answered.rows), len(columns) - int((sizes > NO_PART).sum())))
+                directions[columns] = right[int((sizes > NO_PART).sum()) :].T
+                if directions.shape[1]:
+                    found.append((numbers, rows, directions))
+        return found
+
+    def _rubbing_rows(self) -> list[int]:
+        """Return the rows of the model whose multipliers are loads of sliding friction in proportion to them."""
         model = self._segment.model
         rubbed = {element.on.name for element, _ in model.forces if isinstance(element, Friction)}
-        return any(
-            (np.abs(answers[:, model.joint_rows[name]]) > NO_PART).any() for name in rubbed & {*model.joint_rows}
-        )
+        return [row for name in rubbed & {*model.joint_rows} for row in range(model.rows)[model.joint_rows[name]]]
 
-    def _least(self, members: Sequence[_Member], present: np.ndarray, ways: np.ndarray) -> np.ndarray:
-        """Return the forces (d,) along the rows of a group without a row of the model.
+    def _beyond(self, forces: np.ndarray, bounds: np.ndarray) -> list[str]:
+        """Return the names of the members whose forces (r,) are outside the limits of friction.
 
-        `present` (r,) are the forces along the r rows of its members without the forces z (d,), and `ways` (r, d) the
-        changes per unit of each. The sum `present` + `ways` z has least norm within the limits of friction or, if none
-        is within the limits, least norm.
+        `bounds` (k,) are the limits of joints, N.
         """
-        scale, row = np.ones(len(present)), 0
-        places, coefficients, limits = list[int](), list[float](), list[float]()
-        for member in members:
-            rows = range(row, row := row + len(member.own))
-            if member.joint is not None:
-                scale[rows.start] = np.sqrt(self._compliance[member.name])
-                places += [-1, rows.start, -1]
-                limits.append(scale[rows.start] * member.joint.static * member.joint.load_per_effort)
-            else:
-                places += [*rows, *(-1 for _ in range(LOADS - len(rows)))]
-                limits.append(0.0)
-            coefficients.append(member.coefficient)
-        start, ways = scale * present, scale[:, None] * ways
-        V = np.linalg.qr(ways, mode="complete")[0][:, ways.shape[1] :]
-        c, some = V.T @ start, np.array(places) >= 0
-        padded = np.where(some[:, None], V[places], 0.0)
-        found, known = padded @ c, (np.array(coefficients), np.array(limits))
-        if not inside(found, *known):
-            within = least_norm(padded, c, *known)
-            found = found if within is None else within
-        forces = np.zeros(len(present))
-        forces[np.array(places)[some]] = found[some]
-        return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0]
+        found, first, size = list[str](), 0, np.abs(forces).max(initial=0.0)
+        for member, bound in zip(self._members, bounds, strict=True):
+            own = forces[first : first + len(member.own)]
+            first += len(member.own)
+            limit, across = bound, own
+            if member.friction is None:
+                limit, across = min(own[0], 0.0) if len(own) == 1 else member.coefficient * own[0], own[1:]
+            if np.linalg.norm(across) > limit + AT_LIMIT * max(size, bound):
+                found.append(member.name)
+        return found
 
-    @cached_property
-    def _compliance(self) -> dict[str, float]:
-        """Compliance of the row of each sticking joint relative to the least one, by name of its friction."""
-        joints = [member.joint for member in self._members if member.joint is not None]
-        soft = joint_compliances(joints, self._system.model.length)
-        return {joint.name: float(size) for joint, size in zip(joints, soft, strict=True)}
+
+def _least(
+    members: Sequence[StickingMember], present: np.ndarray, ways: np.ndarray, bounds: np.ndarray, soft: np.ndarray
+) -> np.ndarray:
+    """Return the amounts (d,) of the redistributions of a group for which the weighted sum of squares is least.
+
+    `present` (r,) are the forces along the r rows of its members without redistribution, and `ways` (r, d) the changes
+    per unit of each. `bounds` are the limits of joints, N, and `soft` the compliances of the rows, by member. The sum
+    `present` + `ways` z is within the limits of friction or, if none is, has least weighted sum without limits.
+    """
+    scale, row = np.ones(len(present)), 0
+    places, limits = list[int](), list[float]()
+    for member, bound, compliance in zip(members, bounds, soft, strict=True):
+        rows = range(row, row := row + len(member.own))
+        own = [*rows] if member.friction is None else [-1, *rows]
+        places += [*own, *(-1 for _ in range(LOADS - len(own)))]
+        scale[rows] = np.sqrt(compliance)
+        limits.append(np.sqrt(compliance) * bound)
+    start, ways = scale * present, scale[:, None] * ways
+    V = np.linalg.qr(ways, mode="complete")[0][:, ways.shape[1] :]
+    c, some = V.T @ start, np.array(places) >= 0
+    padded = np.where(some[:, None], V[places], 0.0)
+    found, known = padded @ c, (np.array([member.coefficient for member in members]), np.array(limits))
+    if not inside(found, *known):
+        within = least_norm(padded, c, *known)
+        found = found if within is None else within
+    forces = np.zeros(len(present))
+    forces[np.array(places)[some]] = found[some]
+    return np.linalg.lstsq(ways, forces - start, rcond=DEPENDENT)[0]

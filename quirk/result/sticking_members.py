@@ -1,0 +1,152 @@
+"""Joints that stick and closed contacts as carriers of a shared load, with the limits of their friction.
+
+Forces are along the slip components, N. The limit of `JointFriction` is constant, that of `Friction` in a joint is
+static N, with the normal load N of the joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..analysis.contact.friction_states import Frictions
+from ..analysis.contact.gap_functions import Gaps
+from ..bodies.state import State
+from ..constraints.sticking import Sticking
+from ..constraints.unilateral import Unilateral
+from ..dynamics.contact.friction_cones import LOADS
+from ..dynamics.contact.load_sharing import NO_PART
+from ..dynamics.model.friction_normal_load import ConstantLoad, NormalLoad
+from ..forces import Friction, JointFriction
+from ..system.system import System
+from .contact_loads import ContactLoads
+from .segment import Segment
+
+
+@dataclass(frozen=True)
+class StickingMember:
+    """A sticking joint or a closed contact that does not slide.
+
+    Attributes
+    ----------
+    name : name of the friction element of the joint, or of the contact
+    numbers : indices of its rows among all gaps and slip components; for a contact the gap comes first
+    own : index of each row among the rows of the model, or None if the model has no such row
+    friction : friction element of the joint, or None for a contact
+    coefficient : coefficient of static friction of the contact
+    """
+
+    name: str
+    numbers: tuple[int, ...]
+    own: tuple[int | None, ...]
+    friction: JointFriction | Friction | None
+    coefficient: float = 0.0
+
+    @property
+    def divides(self) -> bool:
+        """Whether its load is redistributed: a joint has at most two slip components, the directions of a disk."""
+        return self.friction is None or len(self.numbers) < LOADS
+
+    def lever(self, length: float) -> float:
+        """Return the factor by which the force along the slip of a joint is compared with torques, m.
+
+        `length` is the characteristic length of the system, which compares the forces of translations.
+        """
+        if isinstance(self.friction, JointFriction):
+            return (1.0 if self.friction.rotates else length) / self.friction.load_per_effort
+        return self.friction.radius if self.friction is not None and self.friction.radius > 0 else length
+
+
+def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[StickingMember]:
+    """Return the joints of a segment that stick by friction; `gaps` has all gaps and slip components."""
+    sliding = {element.name for element, _ in segment.model.forces}
+    placed = {one.name: one for one, _ in segment.model.joint_bodies}
+    numbers, first = dict[str, list[int]](), len(gaps.touches)
+    for k, slip in enumerate(gaps.slips):
+        name = slip.component.name
+        enabled = segment.switched.get(name, system.is_active(name)) and slip.on.name in segment.active
+        if enabled and name not in sliding and not isinstance(slip.on, Unilateral):
+            numbers.setdefault(name, []).append(first + k)
+    members = []
+    for name, own_numbers in numbers.items():
+        friction, held, own = system[name], placed.get(name), dict[int, int]()
+        assert isinstance(friction, JointFriction | Friction)
+        if held is not None:
+            which = held.which if isinstance(held, Sticking) else tuple(range(len(own_numbers)))
+            own = dict(zip(which, range(segment.model.rows)[segment.model.joint_rows[name]], strict=True))
+        rows = tuple(own.get(c) for c in range(len(own_numbers)))
+        members.append(StickingMember(name, tuple(own_numbers), rows, friction))
+    return members
+
+
+def contact_members(gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> list[StickingMember]:
+    """Return the closed contacts that do not slide, except those that share a load in `ContactLoads`."""
+    if contacts is None:
+        return []
+    found, model = list[StickingMember](), segment.model
+    for contact in contacts.closed:
+        name = gaps.touches[contact.number].constraint.name
+        if contact.slides is not None or name in contacts.shared:
+            continue
+        own = dict[int, int]()
+        for constraint, numbers in contacts.rows_of([contact]):
+            own |= zip(numbers, range(model.rows)[model.joint_rows[constraint]], strict=True)
+        own_numbers = (contact.number, *contact.slips)
+        friction = contact.friction.static if contact.friction is not None and contact.slips else 0.0
+        found.append(
+            StickingMember(name, own_numbers, tuple(own.get(number) for number in own_numbers), None, friction)
+        )
+    return found
+
+
+class Limits:
+    """Limits of the friction of members, N, as functions of redistributed forces z (d,), at one state.
+
+    Parameters
+    ----------
+    members : sticking joints and closed contacts
+    frictions : all friction elements of the system
+    state : state of all bodies
+    loads : force and torque (2, 3) of each constraint by name for z = 0, inertial frame
+    changes : for each component of z, the changes of these loads per unit
+    """
+
+    def __init__(
+        self,
+        members: Sequence[StickingMember],
+        frictions: Frictions,
+        state: State,
+        loads: dict[str, np.ndarray],
+        changes: Sequence[dict[str, np.ndarray]],
+    ) -> None:
+        self._loads = list[tuple[float, NormalLoad | ConstantLoad]]()
+        for member in members:
+            friction = member.friction
+            if isinstance(friction, Friction):
+                name, none = friction.on.name, np.zeros((2, 3))
+                response = np.array([change.get(name, none).ravel() for change in changes]).reshape(-1, 6).T
+                base, axis = loads.get(name, none).ravel(), frictions.axis(friction, state)
+                self._loads.append((friction.static, NormalLoad(friction, axis, base, response)))
+            elif friction is not None:
+                self._loads.append((friction.static, ConstantLoad(friction.load_per_effort)))
+            else:
+                self._loads.append((0.0, ConstantLoad(0.0)))
+
+    def __call__(self, z: np.ndarray) -> np.ndarray:
+        """Return the limits (k,) of k members; 0 for contacts."""
+        return np.array([static * load(z)[0] for static, load in self._loads])
+
+
+def compliances(members: Sequence[StickingMember], limits: np.ndarray, length: float) -> np.ndarray:
+    """Return the compliances (k,) of the rows of k members relative to that of the stiffest joint; 1 for contacts.
+
+    They are in inverse proportion to the limits (k,), N. `length` is the characteristic length of the system, m.
+    """
+    least = NO_PART * limits.max(initial=0.0)
+    joints = [member.friction is not None for member in members]
+    if not least > 0:
+        return np.ones(len(members))
+    soft = np.array([member.lever(length) for member in members]) / np.maximum(limits, least)
+    return np.where(joints, soft / soft[joints].min(), 1.0)

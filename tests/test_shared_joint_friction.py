@@ -1,0 +1,75 @@
+"""Sticking joints whose friction is in proportion to their load, and that share this load with others."""
+
+import numpy as np
+import pytest
+
+import quirk
+from quirk import GROUND, Body, Motion
+
+
+def hinge(scale, order, motion):
+    """A bar on a hinge at its middle with a brake of 3 N m and a bearing whose friction holds 2.943 N m."""
+    bar = Body.bar("bar", [0, 0, 0], [scale, 0, 0], mass=20.0)
+    pin = quirk.Revolute("pin", GROUND, bar, point=[0.5 * scale, 0, 0], axis="y")
+    brake = quirk.JointFriction("brake", pin, coulomb=3.0 * scale**2, sticking=True)
+    bearing = quirk.Friction("bearing", pin, 0.3, radius=0.05 * scale)
+    torque = quirk.JointTorque("torque", pin, motion)
+    frictions = [brake, bearing] if order else [bearing, brake]
+    return quirk.System([bar, pin, *frictions, torque], gravity=[0, 0, -9.81 * scale])
+
+
+@pytest.mark.parametrize("order", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_brake_and_a_bearing_add_up_and_stay_within_their_limits(scale, order):
+    result = quirk.simulate(hinge(scale, order, Motion.polynomial([0, scale**2])), 6.5, output=0.5)
+    assert result.events.time[-1] == pytest.approx(5.943, rel=1e-9)
+    efforts = np.array([result["brake"].along(), result["bearing"].torque()[:, 1]]) / scale**2
+    assert (np.abs(efforts) <= np.array([[3.0], [2.943]]) * (1 + 1e-9)).all()
+    held = result.time < 5.943 * (1 - 1e-9)
+    np.testing.assert_allclose(efforts.sum(axis=0)[held], -result.time[held], atol=1e-9)
+    early = result.time < 3.0
+    np.testing.assert_allclose(efforts[0, early], -result.time[early] * 3.0 / 5.943, atol=1e-9)
+
+
+def test_a_brake_and_a_bearing_hold_a_torque_that_reverses():
+    result = quirk.simulate(hinge(1.0, True, Motion.sinusoid(5.0, 1.0)), 30.0, output=0.5)
+    assert np.abs(result["pin"].angle).max() < 1e-12
+    assert np.abs(result["brake"].along()).max() <= 3.0 * (1 + 1e-9)
+    assert np.abs(result["bearing"].torque()[:, 1]).max() <= 2.943 * (1 + 1e-9)
+
+
+def parallelogram(scale):
+    """A parallelogram of three bars under gravity: brakes in four hinges, a bearing in the second, a growing torque."""
+    points = scale * np.array([[0, 0, 0], [0.3, 0, 1], [2.3, 0, 1], [2, 0, 0]])
+    bars = [Body.bar(f"bar {k}", points[k], points[k + 1], mass=1.0 + k) for k in range(3)]
+    bodies = [GROUND, *bars, GROUND]
+    hinges = [quirk.Revolute(f"hinge {k}", *bodies[k : k + 2], point=p, axis="y") for k, p in enumerate(points)]
+    brakes = [
+        quirk.JointFriction(f"brake {k}", hinge, coulomb=limit * scale**2, sticking=True)
+        for k, (hinge, limit) in enumerate(zip(hinges, (2.0, 4.0, 3.0, 5.0), strict=True))
+    ]
+    bearing = quirk.Friction("bearing", hinges[1], 0.5, radius=0.2 * scale)
+    torque = quirk.JointTorque("torque", hinges[0], Motion.polynomial([0, 1.0 * scale**2]))
+    return quirk.System([*bars, *hinges, *brakes, bearing, torque], gravity=[0, 0, -scale])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_limits_that_depend_on_the_shared_load_are_those_of_the_reported_loads(scale):
+    """All hinges turn equally far, so each takes the same part of its limit, 0.5 * 0.2 N for the bearing."""
+    result = quirk.simulate(parallelogram(scale), 4.0, output=[0.5, 1.0, 2.0, 3.0, 4.0])
+    assert len(result.events) == 0
+    load = np.linalg.norm(result["hinge 1"].force()[:, [0, 2]], axis=1)
+    assert np.ptp(load) > 1e-2 * load.max()
+    part = np.abs(result["bearing"].torque()[:, 1]) / (0.5 * 0.2 * scale * load)
+    assert part.min() > 0.01
+    for k, limit in enumerate((2.0, 4.0, 3.0, 5.0)):
+        np.testing.assert_allclose(np.abs(result[f"brake {k}"].along()) / (limit * scale**2), part, rtol=1e-8)
+
+
+def test_loads_outside_the_limits_of_friction_are_warned_of():
+    result = quirk.simulate(parallelogram(1.0), 4.0, output=1.0)
+    for friction in result.system.forces:
+        if isinstance(friction, quirk.JointFriction):
+            object.__setattr__(friction, "static", 0.1 * friction.static)
+    with pytest.warns(quirk.ContactLoadWarning, match='"brake 0".*within the limits of friction.*outside'):
+        _ = result["brake 0"].along()

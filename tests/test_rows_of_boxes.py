@@ -269,6 +269,17 @@ def test_loads_at_the_limit_of_sticking_are_inside_the_cones():
         assert outside_cones(result)[:end].max() < 1e-8
 
 
+def test_loads_at_the_limit_of_sticking_do_not_depend_on_round_off():
+    """The margin is that of the loads that are found, also where round-off ends the search for the largest one early."""
+    for ulps in range(0, 80, 8):
+        result = at_the_limit()
+        first = result.segments[0]
+        first.instants = first.time - ulps * np.spacing(first.time)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", quirk.ContactLoadWarning)
+            assert outside_cones(result)[: len(first.time)].max() < 1e-8, f"{ulps} ulps before the event"
+
+
 def test_loads_outside_the_cones_are_warned_of():
     """Slip begins in directions that differ, so that other loads would change the acceleration of the slip."""
     result = at_the_limit()

@@ -50,12 +50,9 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
     inverse : (count,) inverse coefficients of friction
     scratch : array of size `scratch_of(count, free)`
     """
-    size = 0.0
-    least = math.inf
-    for k in range(count):
-        for c in range(LOADS):
-            size = max(size, abs(at(z, LOADS * k + c)))
-        least = min(least, slack(z, k, inverse))
+    size, least = 0.0, least_slack(z, count, inverse)
+    for o in range(LOADS * count):
+        size = max(size, abs(at(z, o)))
     if free == 0 or not size < math.inf or size == 0.0:
         return least
     s, tau = least - size, FIRST / size
@@ -84,7 +81,8 @@ def room(z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.nd
                     put(z, o, at(scratch, (free + 1) * (free + 4) + o))
                 break
         if tau >= last:
-            return s
+            # Where round-off ends Newton's method early, s is less than the margin of the loads that it has reached.
+            return least_slack(z, count, inverse)
         value += (GROWS - 1.0) * tau * s
         tau *= GROWS
 
@@ -97,6 +95,15 @@ def slack(z: np.ndarray, k: int, inverse: np.ndarray) -> float:
     """
     o = LOADS * k
     return at(z, o) - at(inverse, k) * math.sqrt(at(z, o + 1) ** 2 + at(z, o + 2) ** 2)
+
+
+@kernel
+def least_slack(z: np.ndarray, count: int, inverse: np.ndarray) -> float:
+    """Return the least margin of the loads z of `count` contacts inside their friction cones, N; see `slack`."""
+    least = math.inf
+    for k in range(count):
+        least = min(least, slack(z, k, inverse))
+    return least
 
 
 @kernel

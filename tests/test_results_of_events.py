@@ -137,3 +137,57 @@ def test_events_of_a_run_are_found_by_name():
     assert run.advance(1.0) == "event" and run["passes"].time.tolist() == [run.time]
     with pytest.raises(quirk.UnknownNameError, match='no object is named "pases"'):
         result["pases"]
+
+
+def loaded_cart(load, *more, speed=0.0):
+    """A cart of 1 kg on a rail with a load along it, and further parts made by functions of the rail."""
+    cart = quirk.Body.box("cart", 1.0, [0.1, 0.1, 0.1], velocity=[speed, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, cart, axis="x")
+    return quirk.System([cart, rail, quirk.JointForce("motor", rail, load), *(make(rail) for make in more)])
+
+
+def dry(rail):
+    return quirk.JointFriction("dry", rail, coulomb=2.0, static=3.0, sticking=True)
+
+
+def stop(rail):
+    return quirk.Stop("stop", rail, lower=0.0)
+
+
+def jumps(first, second, kind):
+    """A load that jumps from `first` to `second` at 1 s, and a sampled function that sets it, or None."""
+    if kind == "steps":
+        return quirk.Motion.steps([0.0, 1.0], [first, second]), []
+    if kind == "function":
+        return (lambda t, x, v: np.where(t < 1.0, first, second)), []
+    return 0.0, [lambda rail: quirk.Sampled("hand", 1.0, lambda t, state: second if t > 0.5 else first, ["motor"])]
+
+
+@pytest.mark.parametrize("kind", ["steps", "function", "sampled"])
+@pytest.mark.parametrize("output", [0.25, 0.3])
+def test_loads_before_an_event_are_those_before_a_jump(kind, output):
+    load, more = jumps(1.0, 5.0, kind)
+    result = quirk.simulate(loaded_cart(load, dry, *more), 2.0, output=output)
+    (before, after) = np.flatnonzero(result.time == 1.0)[-2:]
+    friction, motor = result["dry"].along(), result["motor"].along()
+    assert friction[[before, after]].tolist() == pytest.approx([-1.0, -2.0], abs=1e-12)
+    assert motor[[before, after]].tolist() == [1.0, 5.0]
+    assert np.abs(friction).max() < 2.0 + 1e-12
+    acceleration = result["cart"].acceleration[:, 0]
+    assert acceleration[[before, after]].tolist() == pytest.approx([0.0, 3.0], abs=1e-12)
+    for side, exact in (("before", -1.0), ("after", -2.0)):
+        assert result.at(1.0, side=side)["dry"].along()[0] == pytest.approx(exact, abs=1e-12)
+    load, more = jumps(-1.0, 5.0, kind)
+    result = quirk.simulate(loaded_cart(load, stop, *more), 2.0, output=output)
+    (before, after) = np.flatnonzero(result.time == 1.0)[-2:]
+    assert result["stop"].force()[[before, after], 0].tolist() == pytest.approx([1.0, 0.0], abs=1e-12)
+    assert result["stop"].force()[:, 0].min() >= 0.0
+
+
+def test_where_nothing_switches_the_new_value_of_a_jump_holds():
+    load, more = jumps(3.0, 5.0, "sampled")
+    result = quirk.simulate(loaded_cart(load, *more), 2.0, output=0.5)
+    assert result["motor"].along().tolist() == [3.0, 3.0, 5.0, 5.0, 5.0]
+    # A jump in a run whose first state is already followed by an event keeps its value at the start.
+    at_once = quirk.simulate(loaded_cart(quirk.Motion.steps([0.0, 1.0], [5.0, 1.0]), dry), 0.5, output=0.5)
+    assert at_once["motor"].along().tolist() == [5.0] * len(at_once.time)

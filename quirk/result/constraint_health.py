@@ -101,7 +101,7 @@ def _along(segment: Segment) -> Health:
     rank = np.zeros(count, dtype=int)
     smallest, power, applied = np.zeros((3, count))
     near: dict[str, float] = {}
-    for row, (t, kin) in enumerate(zip(segment.time, segment.kinematics, strict=True)):
+    for row, (t, kin) in enumerate(zip(segment.instants, segment.kinematics, strict=True)):
         force, torque = summed(model, (motion.forces[element.name].loads[row, :, 0] for element, _ in model.forces))
         applied[row] = np.sum(force * velocity[row]) + np.sum(torque * kin.spin[:-1])
         if model.rows:

@@ -100,7 +100,7 @@ class ContactLoads:
     def _all(self) -> list[Opening]:
         solver, segment = self._system.plant.solver(), self._segment
         found = []
-        for t, y, angles in zip(segment.time, segment.flat, segment.angles, strict=True):
+        for t, y, angles in zip(segment.instants, segment.flat, segment.angles, strict=True):
             self._gaps.locate(solver.model.carried.state(y), {})
             found.append(self._gaps.at(solver, float(t), y, angles))
         return found

@@ -154,9 +154,8 @@ class ForceView:
         for segment in self._result.segments:
             rows = range(first, first := first + len(segment.time))
             element = next((one for one, _ in segment.model.forces if one.name == self.of.name), None)
-            for row in rows:
+            for row, t in zip(rows, segment.instants.tolist(), strict=True):
                 internal = {name: self.internal(name)[row] for name in self.of.internal}
-                t = float(self._result.time[row])
                 found.append(np.zeros(x.shape[1]) if element is None else stored_loads(element, t, x[row], internal))
         return np.array(found)
 

@@ -122,7 +122,10 @@ def _within(segment: Segment, rows: np.ndarray, times: np.ndarray) -> tuple[Segm
         quadrants[here] = path.quadrants(place, flat[here])
     turns = Turns(segment.turns.joints, quadrants, segment.turns.whole)
     changes = segment.switched, segment.replaced
-    return Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed), uncertainty
+    resampled = Segment(segment.plant, times, flat, turns, segment.rank, changes, segment.changed)
+    if segment.before_events is not None:
+        resampled.before_events = segment.before_events[rows] & (segment.time[rows] == times)
+    return resampled, uncertainty
 
 
 def _interpolants(segment: Segment, rows: np.ndarray, inner: np.ndarray) -> Iterator[tuple[Interpolant, np.ndarray]]:

@@ -36,7 +36,7 @@ from .force_views import ForceView, view_of_force
 from .joint_views import JointView
 from .output import ResultOutput
 from .power import Power, power_of
-from .segment import Segment, joined, joined_by_name
+from .segment import Segment, joined, joined_by_name, mark_events
 from .sticking_loads import SharedLoads, StickingLoads, sticking_joints
 from .totals import Energy, Momentum, Residual
 from .work import is_conservative, work_of
@@ -108,6 +108,7 @@ class Result(Renamed, ResultOutput):
         options: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.system, self.segments = system, tuple(segments)
+        mark_events(self.segments, float(self.segments[0].time[0]))
         self.events, self.options = EventLog(events), tuple(options)
         self.statistics = statistics
         self.status = status

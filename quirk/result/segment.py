@@ -18,9 +18,14 @@ from ..dynamics.sparse.solver.along_states import Dynamics, constraint_power_alo
 from ..dynamics.sparse.solver.derivatives import Differentiator, VelocityDerivatives, highest_order
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import ChangedFunctionWarning, outside
+from ..integrators.breaks import SIDE_ULPS
 
 if TYPE_CHECKING:
     from .contact_loads import ContactLoads
+
+# Time before an event, in ulps, at which the loads of the state before it are evaluated. It equals the distance from
+# breaks at which runs evaluate functions of time, so that both see the same side of a jump.
+BEFORE_ULPS = SIDE_ULPS
 
 
 class Segment:
@@ -39,6 +44,7 @@ class Segment:
     switched, replaced : changes by events, as in `State`
     changed : titles of constraints and forces whose user functions may have been changed by later events
     contact_loads : distribution of contact loads, if recorded during the run
+    before_events : (nt,) mask of the states that are followed by another state at the same time; see `mark_events`
     """
 
     def __init__(
@@ -57,12 +63,23 @@ class Segment:
         self.time, self.flat, self.turns, self.rank = time, flat, turns, rank
         self.changed = changed
         self.contact_loads: ContactLoads | None = None
+        self.before_events: np.ndarray | None = None
         self._recording: Solver | None = None
 
     @cached_property
     def state(self) -> State:
         """Poses and velocities, arrays (nt, n, 3) and (nt, n, 4), and internal variables by name."""
         return self.model.carried.state(self.flat)
+
+    @cached_property
+    def instants(self) -> np.ndarray:
+        """Times (nt,), s, at which loads are evaluated: for the state before an event, just before the event.
+
+        Inputs and functions that jump at the event then have the values with which the state was reached.
+        """
+        if self.before_events is None:
+            return self.time
+        return self.time - np.where(self.before_events, BEFORE_ULPS * np.spacing(np.abs(self.time)), 0.0)
 
     @cached_property
     def angles(self) -> np.ndarray:
@@ -131,7 +148,7 @@ class Segment:
     @cached_property
     def dynamics(self) -> Dynamics:
         """Accelerations, joint loads, and loads of force elements at all output times."""
-        return dynamics_along(self.solver(), self.time, self.flat, self.angles_read)
+        return dynamics_along(self.solver(), self.instants, self.flat, self.angles_read)
 
     @property
     def joint_loads(self) -> dict[str, np.ndarray]:
@@ -141,12 +158,12 @@ class Segment:
     @cached_property
     def residuals(self) -> np.ndarray:
         """Residuals Phi of m constraint rows and their rates, (nt, m, 2)."""
-        return residuals_along(self._residual_solver, self.time, self.state)
+        return residuals_along(self._residual_solver, self.instants, self.state)
 
     @cached_property
     def constraint_power(self) -> dict[str, np.ndarray]:
         """Power (nt,) of each constraint, W, by name."""
-        by_row = constraint_power_along(self._residual_solver, self.time, self.state, self.dynamics.multipliers)
+        by_row = constraint_power_along(self._residual_solver, self.instants, self.state, self.dynamics.multipliers)
         # Sticking friction does no work; sliding friction is a force.
         held = {constraint.name for constraint, _ in self.model.joint_bodies if isinstance(constraint, Sticking)}
         power = {name: by_row[:, rows].sum(axis=1) for name, rows in self.model.joint_rows.items() if name not in held}
@@ -179,7 +196,7 @@ class Segment:
     @cached_property
     def derivatives(self) -> VelocityDerivatives:
         """Accelerations and their time derivatives, up to snap if these are available for all constraints."""
-        return self._differentiator().along(self.time, self.flat, self.angles_read)
+        return self._differentiator().along(self.instants, self.flat, self.angles_read)
 
     @cached_property
     def load_derivatives(self) -> dict[str, np.ndarray]:
@@ -187,12 +204,24 @@ class Segment:
 
         The second index selects force or torque, the third the derivative up to the second, and the last the component.
         """
-        _, loads = self._differentiator().with_loads(self.time, self.flat, self.angles_read)
+        _, loads = self._differentiator().with_loads(self.instants, self.flat, self.angles_read)
         both = np.stack([loads.force, loads.torque], axis=1)
         return {name: both[:, :, :, c] for c, name in enumerate(self.model.joint_rows)}
 
     def _differentiator(self) -> Differentiator:
         return Differentiator(self.solver(), highest_order(self.model))
+
+
+def mark_events(segments: Sequence[Segment], start: float, *, ended: bool = False) -> None:
+    """Mark the states before events in consecutive segments, unless they are marked already.
+
+    At an event the states before and after it have the same time. At the start of a run, `start` (s), there is nothing
+    before an event. `ended` says whether an event has ended the last segment.
+    """
+    ends = [segment.time[0] for segment in segments[1:]]
+    for segment, end in zip(segments, [*ends, segments[-1].time[-1] if ended else np.inf], strict=True):
+        if segment.before_events is None:
+            segment.before_events = (np.append(segment.time[1:], end) == segment.time) & (segment.time > start)
 
 
 def joined(parts: Sequence[np.ndarray]) -> np.ndarray:

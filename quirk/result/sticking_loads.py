@@ -121,7 +121,7 @@ class StickingLoads:
         joint_loads = segment.joint_loads
         for row, y in enumerate(segment.flat):
             if row == 0:
-                solver.settle(solver.slots.state_to_lanes(y), segment.time[0])
+                solver.settle(solver.slots.state_to_lanes(y), segment.instants[0])
             # Bodies that are held keep their poses.
             if row == 0 or self._moved(last, row):
                 answered, last = self._answers(solver, place, row), row
@@ -165,7 +165,7 @@ class StickingLoads:
 
         `solver` is a solver of the segment, and `place` one of the system, for gaps and slip.
         """
-        t, y = float(self._segment.time[row]), self._segment.flat[row]
+        t, y = float(self._segment.instants[row]), self._segment.flat[row]
         self._gaps.locate(self._segment.model.carried.state(y), {})
         opening = self._gaps.at(place, t, y, self._segment.angles[row])
         rows = [pair for member in self._members for pair in zip(member.numbers, member.own, strict=True)]

@@ -70,7 +70,7 @@ class CheckpointedRun:
             self._checkpoint.append(run.segments, run.happenings, statistics, None, status)
         elif run.restart_is_due(self._steps):
             run.check_reads()
-            run.end_segment()
+            run.end_segment(by_event=False)
             self._checkpoint.append(run.segments, run.happenings, statistics, run.restart_point)
             self._written = True  # also if the start from the next restart point is interrupted
             point = self._checkpoint.restart_point

@@ -22,7 +22,7 @@ from quirk.functions.effects import Effects
 from quirk.integrators import IntegrationError
 from quirk.jit.keyboard_interrupt import DeferredInterrupt
 from quirk.result.event_log import EventRecord
-from quirk.result.segment import Segment
+from quirk.result.segment import Segment, mark_events
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -241,11 +241,12 @@ class HybridRun:
         self._close_segment()
         return list(self._completed.segments)
 
-    def end_segment(self) -> None:
-        """End the present segment, and evaluate the quantities that later events may change."""
+    def end_segment(self, *, by_event: bool = True) -> None:
+        """End the present segment, by an event or not, and evaluate the quantities that later events may change."""
         before = len(self._completed.segments)
         self._close_segment()
         for segment in self._completed.segments[before:]:
+            mark_events([segment], self._factory.settings.start, ended=by_event)
             self._changeable.record(segment)
 
     def _close_segment(self) -> None:
@@ -292,6 +293,11 @@ class HybridRun:
     def configuration(self) -> Configuration:
         """The active constraints and forces, without contacts and without the state of friction."""
         return self._base
+
+    @property
+    def resting(self) -> ContactState:
+        """Contacts at rest, and sliding and sticking friction."""
+        return self._resting
 
     def restart(self) -> None:
         """Begin a new integration step after the caller has changed loads; the rest of the present one is discarded.
@@ -341,7 +347,7 @@ class HybridRun:
 
     def drop_after(self, t: float) -> None:
         """Discard states and events stored for times after t, s."""
-        self.end_segment()
+        self.end_segment(by_event=False)
         self._completed.drop_after(t)
         self.happenings[:] = [event for event in self.happenings if event.time <= t]
 

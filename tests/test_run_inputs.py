@@ -239,3 +239,59 @@ def test_random_mechanisms_in_a_loop():
         exact = quirk.simulate(system.without("push").with_parts(follower), 0.5, output=0.05, rtol=1e-11)
         np.testing.assert_allclose(states[-1], exact.state_at(-1).pack(), atol=1e-6)
         assert run.time == pytest.approx(0.5)
+
+
+def ball_on_a_floor():
+    ball = quirk.Body.sphere("ball", 1.0, 0.1, position=[0, 0, 0.1])
+    floor = quirk.Contact("floor", quirk.GROUND, ball, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1))
+    parts = [ball, floor, quirk.Friction("rubbing", floor, 0.3), quirk.Force("push", ball, [0, 0, 0])]
+    return quirk.System(parts, gravity=[0, 0, -9.81])
+
+
+def test_loads_read_before_the_next_step_follow_contacts_and_friction():
+    """A ball of 1 kg that lies still rolls, slides, lifts off or stays, as the new force demands."""
+    run = quirk.Run(ball_on_a_floor(), inputs=["push"], rtol=1e-9)
+    run.advance(0.1)
+    weight, cases = (
+        9.81,
+        {(0, 0, 5): (4.81, 0), (0, 0, 20): (0, 0), (1, 0, 0): (9.81, -2 / 7), (30, 0, 0): (9.81, -2.943)},
+    )
+    for push, (normal, friction) in cases.items():
+        run.inputs["push"] = push
+        np.testing.assert_allclose(run["floor"].force(), [0, 0, normal], atol=1e-12)
+        np.testing.assert_allclose(run["rubbing"].force(), [friction, 0, 0], atol=1e-12)
+        exact = [push[0] + friction, 0, push[2] + normal - weight]
+        np.testing.assert_allclose(run["ball"].acceleration, exact, atol=1e-12)
+        assert run["ball"].position.tolist() == [0, 0, 0.1]
+        ahead = run.save()
+        run.advance(1e-6)
+        np.testing.assert_allclose(run["ball"].velocity, np.multiply(exact, 1e-6), atol=1e-12)
+        run.restore(ahead)
+        np.testing.assert_allclose(run["ball"].acceleration, exact, atol=1e-12)
+
+
+def test_observed_loads_follow_contacts_that_an_input_opens_or_loads():
+    run = quirk.Run(ball_on_a_floor(), inputs=["push"])
+    run.advance(0.1)
+    observe = run.observe(["floor.force.z", "ball.position.z"])
+    run.inputs["push"] = [0, 0, 5.0]
+    np.testing.assert_allclose(observe(), [4.81, 0.1], rtol=1e-12)
+    run.inputs["push"] = [0, 0, 20.0]
+    with pytest.raises(quirk.InputError, match=r"floor\.force\.z.*not active now"):
+        observe()
+
+
+def test_reading_between_a_new_input_and_the_next_step_changes_nothing():
+    looked, other = (quirk.Run(ball_on_a_floor(), inputs=["push"]) for _ in range(2))
+    for k in range(30):
+        push = [4.0 * np.sin(k), 2.0 * np.cos(k), 12.0 * (k % 7 == 3)]
+        for run in (looked, other):
+            run.inputs["push"] = push
+            if run is looked:
+                run["rubbing"].force(), run["ball"].acceleration
+                run.inputs["push"] = [40.0, 0, 0]
+                run["rubbing"].force()
+                run.inputs["push"] = push
+            run.advance(0.013)
+        np.testing.assert_array_equal(looked.state.pack(), other.state.pack())
+    assert looked.statistics.steps == other.statistics.steps

@@ -27,6 +27,7 @@ from .hybrid.impact_sequence import IMPACTS
 from .hybrid.run_factory import RunFactory
 from .input_history import InputHistory, as_driven
 from .output_schedule import checked_breaks
+from .pending_contacts import PendingContacts
 from .run_arguments import OWNER, compiled_method, duration_until, inputs_of
 from .run_inputs import Inputs
 from .run_loop import described_failure, started_run
@@ -34,7 +35,7 @@ from .run_observation import Observation
 from .run_pace import Pace
 from .run_present import Present
 from .run_saved import PartNames, RunIdentity, SavedRun
-from .run_views import CurrentSegment, CurrentView, Observers
+from .run_views import CurrentView, Observers
 from .sampler import Sampler
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class Run:
         assert isinstance(run, HybridRun)
         self._run, self._time, self._kept = run, start, 0
         self._now = Present(system, run, self._observers)
+        self._pending: PendingContacts | None = None
         self._names = PartNames(system, self._watched)
         self._queue = EventQueue(run, {event.name for event in self._watched}, keeps=self._keep is not None)
         self._version = 0
@@ -218,7 +220,7 @@ class Run:
     @property
     def state(self) -> State:
         """Copy of the present state, which can be the initial state of another run."""
-        return self._segment.state_at(0)
+        return self._now.result(self._input_version).segments[0].state_at(0)
 
     def __getitem__(self, name: str) -> Any:
         """Return the view of a body, constraint or force element at the present time, like ``result[name]``.
@@ -274,7 +276,7 @@ class Run:
             Quantities, as for events, such as "hinge.angle", "hinge.angle_rate", "rod.velocity.x", "hinge.force.z" and
             "energy.total".
         """
-        return Observation(self.system, self._run, self._observers, names)
+        return Observation(self.system, self._run, self._observers, names, self._plant_now)
 
     def pace(self, speed: float | None = 1.0) -> None:
         """Limit the speed of the run to `speed` times real time, by delays in `advance`; None removes the limit.
@@ -506,14 +508,22 @@ class Run:
         self._update_time()
 
     @property
-    def _segment(self) -> CurrentSegment:
-        """Segment of a result with the present time and state only."""
-        return self._present.segments[0]  # type: ignore[return-value]
+    def _input_version(self) -> tuple[int, int]:
+        """Numbers that change with each change of an input."""
+        return self.inputs.version, self._sampler.inputs.version
 
     @property
     def _present(self) -> Result:
         """Result at the present time only."""
-        return self._now.result((self.inputs.version, self._sampler.inputs.version))
+        return self._now.result(self._input_version, self._plant_now())
+
+    def _plant_now(self) -> CompiledModel:
+        """Return the compiled model of the constraints and forces that are active with the present inputs."""
+        if self.inputs.version == self._version or not self.inputs.changed:
+            return self._run.plant
+        if self._pending is None:
+            self._pending = PendingContacts(self.system, self._factory, self._run)
+        return self._pending.plant(self.inputs.version)
 
     def _serve(self, solver: Solver) -> None:
         """Connect a solver to all inputs of the run, including those set by sampled functions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,14 @@ class Observation:
     names : tuple of str, names of the quantities
     """
 
-    def __init__(self, system: System, run: HybridRun, observers: Observers, names: Iterable[str]) -> None:
+    def __init__(
+        self,
+        system: System,
+        run: HybridRun,
+        observers: Observers,
+        names: Iterable[str],
+        plant: Callable[[], CompiledModel] | None = None,
+    ) -> None:
         listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else []
         if not listed or not all(isinstance(name, str) for name in listed):
             raise InputError(f'{OWNER}: names must be a list of quantities such as "hinge.angle"; got {names!r}')
@@ -44,13 +51,17 @@ class Observation:
         self._quantities = [named(OWNER, f"observed {k}", name, 0.0, parts) for k, name in enumerate(listed)]
         self._run, self._observers = run, observers
         self._plant: CompiledModel | None = None
+        # Only loads depend on contacts that respond to changed inputs.
+        reads = any(isinstance(quantity, Reading) for quantity in self._quantities)
+        self._plant_now = plant if reads else None
 
     def __call__(self) -> np.ndarray:
         """Return the present values (k,) of the quantities."""
         run = self._run
         current: CompiledRun = run.current
-        if run.plant is not self._plant:
-            self._prepare(run.plant, current)
+        plant = run.plant if self._plant_now is None else self._plant_now()
+        if plant is not self._plant:
+            self._prepare(plant, current)
         t, y = current.present_time, current.lanes_now
         if self._turning:
             quadrant, whole, inputs = current.quadrants_now.item, current.whole.item, self._laws.inputs

@@ -13,6 +13,7 @@ from ..bodies.body import Body
 from ..bodies.state import State
 from ..constraints import Constraint
 from ..dynamics.model.joint_angles import Turns
+from ..dynamics.plant import CompiledModel
 from ..errors import InputError
 from ..events import Sampled
 from ..integrators import Statistics
@@ -41,15 +42,20 @@ class Present:
         self.system, self.run, self.observers = system, run, observers
         self._shown: tuple[Any, Result] | None = None
 
-    def result(self, version: Any) -> Result:
-        """Return the present state as a result; `version` is a number that changes with the inputs."""
+    def result(self, version: Any, plant: CompiledModel | None = None) -> Result:
+        """Return the present state as a result.
+
+        `version` is a number that changes with the inputs, and `plant` the compiled model with which loads are
+        evaluated; by default that of the run.
+        """
         run, current = self.run, self.run.current
-        key = current.present_time, version, run.plant
+        plant = run.plant if plant is None else plant
+        key = current.present_time, version, plant
         if self._shown is None or self._shown[0] != key:
             turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
             flat = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
             changes = run.configuration.since(self.system.configuration)
-            segment = CurrentSegment(run.plant, np.array([current.present_time]), flat, turns, current.rank, changes)
+            segment = CurrentSegment(plant, np.array([current.present_time]), flat, turns, current.rank, changes)
             segment.observers = self.observers
             self._shown = key, Result(self.system, [segment], Statistics(), "completed")
         return self._shown[1]

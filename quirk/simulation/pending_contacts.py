@@ -1,0 +1,60 @@
+"""Contacts and friction at the present time of a run whose inputs have changed since its last step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..dynamics.model.joint_angles import Turns
+from ..dynamics.plant import CompiledModel
+from ..errors import SimulationError, SwitchingError
+from ..system.system import System
+from .hybrid.contact_events import Contacts
+from .hybrid.hybrid_run import HybridRun
+from .hybrid.run_factory import RunFactory
+
+
+class PendingContacts:
+    """Response of contacts and friction to inputs that the run has not used yet.
+
+    Where an input changes, resting contacts may open and sticking friction may slip. The run determines this when it
+    advances; loads and accelerations that are read before are evaluated with the same outcome. Solvers and gap
+    functions are separate from those of the run, which is not changed.
+
+    Parameters
+    ----------
+    system : System
+    factory : factory of the run, whose settings apply
+    run : the run
+    """
+
+    def __init__(self, system: System, factory: RunFactory, run: HybridRun) -> None:
+        self._system, self._run = system, run
+        self._contacts = Contacts(system, replace(factory))
+        self._known: tuple[tuple[float, int, CompiledModel], CompiledModel] | None = None
+
+    def plant(self, version: int) -> CompiledModel:
+        """Return the compiled model with the contacts and friction that are active with the present inputs.
+
+        `version` is a number that changes with the inputs.
+
+        Raises
+        ------
+        SimulationError
+            If contact and friction have no solution with the present inputs.
+        """
+        run, current = self._run, self._run.current
+        if not self._contacts:
+            return run.plant
+        key = current.present_time, version, run.plant
+        if self._known is not None and self._known[0] == key:
+            return self._known[1]
+        y = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
+        turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
+        angles = turns.angles(run.plant.model.carried.state(y).orientation)[0]
+        try:
+            settled = self._contacts.settle(current.present_time, y[0], angles, run.configuration, run.resting)
+        except SwitchingError as error:
+            raise SimulationError(f"Run: at t = {current.present_time:.9g} s: {error}", time=current.present_time) from error
+        plant = self._system.plant_for(self._contacts.configured(run.configuration, settled.resting))
+        self._known = key, plant
+        return plant

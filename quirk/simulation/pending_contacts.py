@@ -43,18 +43,19 @@ class PendingContacts:
             If contact and friction have no solution with the present inputs.
         """
         run, current = self._run, self._run.current
+        t = current.present_time
         if not self._contacts:
             return run.plant
-        key = current.present_time, version, run.plant
+        key = t, version, run.plant
         if self._known is not None and self._known[0] == key:
             return self._known[1]
         y = run.plant.tables.slots.state_from_lanes(current.lanes_now.copy().reshape(1, -1))
         turns = Turns(run.plant.model.joints, current.quadrants_now.copy().reshape(1, -1, 2), current.whole)
         angles = turns.angles(run.plant.model.carried.state(y).orientation)[0]
         try:
-            settled = self._contacts.settle(current.present_time, y[0], angles, run.configuration, run.resting)
+            settled = self._contacts.settle(t, y[0], angles, run.configuration, run.resting)
         except SwitchingError as error:
-            raise SimulationError(f"Run: at t = {current.present_time:.9g} s: {error}", time=current.present_time) from error
+            raise SimulationError(f"Run: at t = {t:.9g} s: {error}", time=t) from error
         plant = self._system.plant_for(self._contacts.configured(run.configuration, settled.resting))
         self._known = key, plant
         return plant

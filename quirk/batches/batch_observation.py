@@ -50,7 +50,7 @@ class BatchObservation:
     Attributes
     ----------
     names : tuple of str, names of the quantities
-    turning : names of the joints whose angles are among the quantities
+    turning : names of the joints whose angles are among the quantities, and whose full turns are counted
     """
 
     def __init__(self, batch: Batch, names: Iterable[str], alike: bool) -> None:

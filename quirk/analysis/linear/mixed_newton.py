@@ -76,7 +76,7 @@ def _search(segments: BeamStrains, system: System, start: State, t: float) -> St
 
 
 def _growing_motions(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
-    """Return the growing motions at an equilibrium as columns (6 n, g), in coordinates of the mass metric.
+    """Return the unstable modes of an equilibrium as columns (6 n, g), in coordinates of the mass metric.
 
     `free` is the basis of free coordinates, and K the derivative of the accelerations with respect to them.
     """
@@ -86,10 +86,10 @@ def _growing_motions(free: NullSpaceBasis, K: np.ndarray) -> np.ndarray:
 
 
 def excites(point: Point, growing: np.ndarray, start: State) -> bool:
-    """Whether the displacements from the start to an equilibrium have a component along one of its growing motions.
+    """Whether the displacement from the initial state to an equilibrium has a component along an unstable mode.
 
-    `point` is the operating point at the equilibrium, and `start` the initial state. `growing` (6 n, g) are these
-    motions as columns, in coordinates of the mass metric.
+    `point` is the operating point at the equilibrium, and `start` the initial state. `growing` (6 n, g) are the
+    unstable modes of the equilibrium as columns, in coordinates of the mass metric.
     """
     if not growing.size:
         return False

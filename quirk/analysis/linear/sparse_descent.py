@@ -1,12 +1,12 @@
 """Descent to equilibria of large systems with elastic beams, with sparse matrices.
 
-Far from equilibrium Newton's method may wander without end. As in `pseudo_transient`, the strongly damped motion
+Far from equilibrium Newton's method may not converge. As in `pseudo_transient`, the strongly damped motion
 du/dtau = a(u), with the accelerations a, is followed by implicit steps
 
  k (u - u_0) = a(u),   k = 1 / dtau,
 
-with k above the squared rate of the fastest growing motion, so that the potential energy decreases. Each is solved by
-Newton's method, in the unknowns of `sparse_statics` and with the strains of `mixed_newton`.
+with k above the squared growth rate of the most unstable mode, so that the potential energy decreases. Each is solved
+by Newton's method, in the unknowns of `sparse_statics` and with the strains of `mixed_newton`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _transient(system: System, start: State, t: float) -> State | None:
 
 
 def _growth(linear: LinearizedStatics) -> float:
-    """Return a bound of the squared rates of growing motions, at most FACTOR times the largest; 0 if nothing grows."""
+    """Return a bound of the squared growth rates of unstable modes, at most FACTOR times the largest; 0 if stable."""
     bound = GROWS * linear.size
     if linear.below(bound):
         return 0.0

@@ -6,9 +6,9 @@ with conj(s) z^* gives
 
  Re(s) (|s|^2 - z^* K z) = -|s|^2 (damping), damping >= 0,
 
-so that no motion grows if -K is positive definite (theorem of Kelvin, Tait and Chetaev; Merkin, Introduction to the
-Theory of Stability (1997)). If K has a positive eigenvalue, a motion grows for any damping. For other systems the
-eigenvalues must be computed.
+so that the equilibrium is stable if -K is positive definite (theorem of Kelvin, Tait and Chetaev; Merkin, Introduction
+to the Theory of Stability (1997)). If K has a positive eigenvalue, it is unstable for any damping. For other systems
+the eigenvalues must be computed.
 """
 
 from __future__ import annotations

@@ -191,11 +191,11 @@ class LinearizedStatics:
         return None if factors is None else factors.solve(np.concatenate([b, np.zeros(self.B.shape[0])]))[: len(b)]
 
     def growing(self) -> np.ndarray | None:
-        """Return the growing motions as columns (6 n, g), or None if they cannot be found with sparse matrices.
+        """Return the unstable modes as columns (6 n, g), or None if they cannot be found with sparse matrices.
 
-        Squared rates have real parts below any shift for which the symmetric part of shift - K is positive definite,
-        and imaginary parts bounded by the norm of the antisymmetric part of K (Bendixson). The squared rates of all
-        growing motions are therefore among the eigenvalues nearest to the shift.
+        Squared growth rates have real parts below any shift for which the symmetric part of shift - K is positive
+        definite, and imaginary parts bounded by the norm of the antisymmetric part of K (Bendixson). The squared growth
+        rates of all unstable modes are therefore among the eigenvalues nearest to the shift.
         """
         from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs, norm
 

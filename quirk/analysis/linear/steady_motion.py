@@ -2,7 +2,7 @@
 
 The velocities are the sum of a rigid motion, v = V + Omega x r, and of spins sigma_i that are constant in body axes. In
 co-moving axes the equations of small motions have constant coefficients, z' = (J - dXi) z, where dXi z is the rate of a
-variation z that moves along with the bodies.
+variation z that is constant in these axes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Steady:
         return cls(np.zeros(3), np.zeros(3), np.zeros((bodies, 3)))
 
     def convected_rates(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the rates (n, 12, D) of D variations that are carried along with the bodies by this motion.
+        """Return the rates (n, 12, D) of D variations that are constant in the co-moving axes of this motion.
 
         `bodies` (n, 12, D) are the variations.
         """
@@ -85,7 +85,7 @@ class Steady:
         return replace(state, position=moved, orientation=turned, velocity=state.velocity @ R.T, angular_velocity=omega)
 
     def carried_later(self, directions: Directions, tau: float) -> Directions:
-        """Return variations that are constant in the co-moving axes, moved along for a time tau (s)."""
+        """Return variations that are constant in the co-moving axes after the steady motion for a time tau, s."""
         R, back = rotation.matrix(rotation.exp(self.turning * tau)), rotation.matrix(rotation.exp(self.spin * tau))
         bodies = np.empty_like(directions.bodies)
         for part in (SHIFT, VELOCITY):

@@ -67,9 +67,9 @@ def _motion_print(motion: Motion) -> Hashable | None:
 
 
 def write_law(inputs: np.ndarray, fixed: np.ndarray, layout: LawLayout) -> None:
-    """Write the values `fixed` of the parameters and frames of a force law to `inputs`.
+    """Copy the parameters and frames of a force law from `fixed` to `inputs`, two arrays with the layout `layout`.
 
-    Addresses of functions are not written. Both arrays have the layout `layout`.
+    Addresses of functions are not copied.
     """
     inputs[: layout.first_function] = fixed[: layout.first_function]
     inputs[layout.first_motion :] = fixed[layout.first_motion :]

@@ -90,7 +90,8 @@ class LaneRuns:
         states : (count, n, 13) initial states
         start, end : initial and final time, s
         steps : number of integration steps before each output
-        follow : function that is called with the states (count, n, 13) after each step
+        follow : function that is called after each step with the states (count, n, 13), for example to count full
+            turns of joint angles
         """
         count = len(states)
         groups = -(-count // WIDTH)

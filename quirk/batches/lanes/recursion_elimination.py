@@ -48,8 +48,9 @@ def eliminated_hinge(
 ) -> Any:
     """Eliminate the rotation of a hinge.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Index arguments: see the module
-    docstring.
+    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
+    element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of `kin`.
+    Sums over its children begin at `children` of `sums`.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -63,7 +64,9 @@ def open_hinge(
 ) -> None:  # fmt: skip
     """Eliminate the rotation of a hinge, and add the transmitted inertia and load to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
+    the contribution of this joint is stored at `total`.
     """
     vectors, left = eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -75,7 +78,8 @@ def close_hinge(
 ) -> None:
     """Eliminate the rotation of a hinge between a body and the ground.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
     """
     eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
 
@@ -110,7 +114,9 @@ def open_ball(
 ) -> None:  # fmt: skip
     """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
+    the contribution of this joint is stored at `total`.
     """
     vectors, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     d, force = vectors.d, plus(force, matrix_times(M, vectors.shift))
@@ -127,7 +133,8 @@ def close_ball(
 ) -> None:
     """Eliminate the rotations of a ball joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
     """
     eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
 
@@ -139,7 +146,9 @@ def open_weld(
 ) -> None:  # fmt: skip
     """Add the inertia of a welded body, and the load on it, to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
+    the contribution of this joint is stored at `total`.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -148,7 +157,11 @@ def open_weld(
 
 @traced
 def close_weld(numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> None:
-    """Store the vectors of a body that is welded to the ground; index arguments: see the module docstring."""
+    """Store the vectors of a body that is welded to the ground.
+
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, of the parent at p of
+    `kin`.
+    """
     LinkVectors.of(numbers, kin, links, n, k, p, o)
 
 
@@ -158,8 +171,9 @@ def eliminated_slider(
 ) -> Any:  # fmt: skip
     """Eliminate the translation of a slider.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Index arguments: see the module
-    docstring.
+    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
+    element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of `load_`, of the parent at p of
+    `kin` and q of y. Sums over its children begin at `children` of `sums`.
     """
     vectors = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -174,7 +188,9 @@ def open_slider(
 ) -> None:  # fmt: skip
     """Eliminate the translation of a slider, and add the transmitted inertia and load to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
+    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`. The sum at
+    `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     vectors, left = eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -187,7 +203,8 @@ def close_slider(
 ) -> None:  # fmt: skip
     """Eliminate the translation of a slider between a body and the ground.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
+    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`.
     """
     eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
 
@@ -198,8 +215,9 @@ def eliminated_cylindrical(
 ) -> Any:  # fmt: skip
     """Eliminate the rotation and then the translation of a cylindrical joint.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Index arguments: see the module
-    docstring.
+    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
+    element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of `load_`, of the parent at p of
+    `kin` and q of y. Sums over its children begin at `children` of `sums`.
     """
     vectors, axis = LinkVectors.sliding(numbers, y, kin, links, n, k, p, o, s, q), axis_of(numbers, kin, n, k)
     body = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -214,7 +232,9 @@ def open_cylindrical(
 ) -> None:  # fmt: skip
     """Eliminate a cylindrical joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
+    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`. The sum at
+    `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     vectors, left = eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -227,7 +247,8 @@ def close_cylindrical(
 ) -> None:  # fmt: skip
     """Eliminate a cylindrical joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
+    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`.
     """
     eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
 
@@ -237,8 +258,9 @@ def eliminated_universal(
 ) -> Any:
     """Eliminate the rotations of a universal joint about its axes in the body and in the parent.
 
-    Returns the vectors of the link, and the inertia and load that the joint transmits. Index arguments: see the module
-    docstring.
+    Returns the vectors of the link, and the inertia and load that the joint transmits. Data of the link begin at
+    element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of `kin`.
+    Sums over its children begin at `children` of `sums`.
     """
     axis, second = axes_of_universal(numbers, kin, n, k, p)
     arm, twist = load3(numbers, n + 8 * ARM), universal_twist(kin, k, p, axis, second)
@@ -254,7 +276,9 @@ def open_universal(
 ) -> None:  # fmt: skip
     """Eliminate a universal joint, and add the transmitted inertia and load to the sums of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`. The sum at `added_to` of `sums` plus
+    the contribution of this joint is stored at `total`.
     """
     vectors, left = eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     pass_on(sums, vectors, left, added_to, total)
@@ -266,7 +290,8 @@ def close_universal(
 ) -> None:
     """Eliminate a universal joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
     """
     eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
 
@@ -277,7 +302,8 @@ def release(
 ) -> None:
     """Eliminate the rotations of a free body about its center of mass, and then its translations.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
+    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
     """
     _, M, force = eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
     inverse_of_M = inverse(M)

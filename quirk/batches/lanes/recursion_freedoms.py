@@ -1,4 +1,4 @@
-"""Elimination of the degrees of freedom of joints in SIMD lanes, one after the other.
+"""Elimination of the degrees of freedom of joints in SIMD lanes, one at a time.
 
 The equations are those of single runs (`quirk.dynamics.sparse.kernels.recursion_freedoms`), in inertial axes. Data of a
 freedom begin at element f of `links`: DIRECTION to ALONE, see `quirk.batches.lanes.links`.
@@ -24,10 +24,11 @@ class ArticulatedBody(NamedTuple):
 
 
 def eliminate(links: Any, f: Any, axis: Any, momentum: Any, along: Any, body: ArticulatedBody) -> ArticulatedBody:
-    """Eliminate a freedom along or about the unit vector `axis`, and store its data; return what remains of `body`.
+    """Eliminate one degree of freedom, and return the articulated inertia and bias load without it.
 
-    `momentum` is that of its unit velocity, linear and angular, followed by its inertia; `along` is the component of
-    the load along the freedom. Index arguments: see the module docstring.
+    `axis` is the unit vector of its direction, `momentum` the linear and angular momentum of `body` due to unit
+    velocity along it, followed by the inertia along it, and `along` the component of the bias load along it. These
+    data, and the acceleration for a parent without acceleration, are stored in `links` from element f on.
     """
     by_shift, by_turn, resistance = momentum
     compliance = 1.0 / resistance
@@ -42,20 +43,20 @@ def eliminate(links: Any, f: Any, axis: Any, momentum: Any, along: Any, body: Ar
 
 
 def eliminate_turn(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
-    """Eliminate the rotation about `axis`, as `eliminate` does."""
+    """Eliminate the rotation about the unit vector `axis`; results as of `eliminate`."""
     return eliminate(links, f, axis, turn_momentum(body.inertia, axis), dot(axis, body.moment), body)
 
 
 def eliminate_slide(links: Any, f: Any, axis: Any, body: ArticulatedBody) -> ArticulatedBody:
-    """Eliminate the translation along `axis`, as `eliminate` does."""
+    """Eliminate the translation along the unit vector `axis`; results as of `eliminate`."""
     return eliminate(links, f, axis, shift_momentum(body.inertia, axis), dot(axis, body.force), body)
 
 
 def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
-    """Return the force and moment that remain after a freedom has given way, and store its acceleration.
+    """Return the force and moment that a joint transmits when one of its degrees of freedom is free to accelerate.
 
-    `force` and `moment` are the load without this freedom, and `along` is its component along the freedom. The
-    acceleration is that for a parent without acceleration. Index arguments: see the module docstring.
+    `force` and `moment` are the load if it is locked, and `along` is the component of this load along it. Its
+    acceleration, for a parent without acceleration, is stored with its data, from element f of `links` on.
     """
     alone = -along * load(links, f + 8 * COMPLIANCE)
     store(links, f + 8 * ALONE, alone)
@@ -64,20 +65,20 @@ def give_way(links: Any, f: Any, force: Any, moment: Any, along: Any) -> Any:
 
 
 def give_way_to_turn(links: Any, f: Any, force: Any, moment: Any) -> Any:
-    """Return the load that remains after a rotation has given way, as `give_way` does."""
+    """Return the load that a joint transmits when a rotation is free; arguments as in `give_way`."""
     return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), moment))
 
 
 def give_way_to_slide(links: Any, f: Any, force: Any, moment: Any) -> Any:
-    """Return the load that remains after a translation has given way, as `give_way` does."""
+    """Return the load that a joint transmits when a translation is free; arguments as in `give_way`."""
     return give_way(links, f, force, moment, dot(load3(links, f + 8 * DIRECTION), force))
 
 
 def motion_along(links: Any, f: Any, shift: Any, turn: Any) -> Any:
-    """Return the acceleration along a freedom, as a vector in its direction.
+    """Return the acceleration along a degree of freedom, as a vector in its direction.
 
-    `shift` and `turn` are the accelerations, linear and angular, that the body would have without the freedom. Index
-    arguments: see the module docstring.
+    `shift` and `turn` are the linear and angular acceleration of the body if the degree of freedom is locked. Data of
+    the degree of freedom begin at element f of `links`.
     """
     taken = dot(load3(links, f + 8 * MOMENTUM), shift) + dot(load3(links, f + 8 * (MOMENTUM + 3)), turn)
     rate = load(links, f + 8 * ALONE) - taken * load(links, f + 8 * COMPLIANCE)

@@ -21,7 +21,8 @@ from .links import AXIS, AXIS_ON_PARENT, CENTER, CROSS, CROSS_ON_PARENT, POINT_O
 def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the translation of a body, in the axes of its parent, that makes the two points of a joint coincide.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
+    and q of y.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     # Positions first: far from the origin their difference is exact where a sum is not.
@@ -33,8 +34,8 @@ def pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: 
 def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the velocity change of a body that makes the velocities of the two joint points equal.
 
-    The points are close to each other. The result is in the axes of the parent. Index arguments: see the module
-    docstring.
+    The points are close to each other. The result is in the axes of the parent. Data of the link begin at element n of
+    `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin` and q of y.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     apart = minus(load3(y, s + 8 * VELOCITY), load3(y, q + 8 * VELOCITY))
@@ -46,7 +47,7 @@ def velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any,
 def across(numbers: Any, n: Any, a: Any) -> Any:
     """Return a vector a, in the axes of the parent, less its component along the axis of a joint that slides.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`.
     """
     axis = load3(numbers, n + 8 * AXIS_ON_PARENT)
     return minus(a, times(axis, dot(axis, a)))
@@ -56,7 +57,8 @@ def across(numbers: Any, n: Any, a: Any) -> Any:
 def sliding_pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the translation of a body, across the axis of its joint, that brings its joint point onto the axis.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
+    and q of y.
     """
     return across(numbers, n, pose_gap(numbers, y, kin, n, k, p, s, q))
 
@@ -65,7 +67,8 @@ def sliding_pose_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: 
 def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the velocity change of a body, across the axis of its joint, that keeps its joint point on the axis.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
+    and q of y.
     """
     _, along = travel_of(numbers, y, kin, n, k, p, s, q)
     gap = velocity_gap(numbers, y, kin, n, k, p, s, q)
@@ -75,21 +78,26 @@ def sliding_velocity_gap(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any,
 def travel_of(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
     """Return the axis of a joint that slides, and the travel along it, as vectors in the axes of the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
+    and q of y.
     """
     axis = load3(numbers, n + 8 * AXIS_ON_PARENT)
     return axis, times(axis, -dot(axis, pose_gap(numbers, y, kin, n, k, p, s, q)))
 
 
 def sliding_rate(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any, q: Any) -> Any:
-    """Return the rate of travel of a joint that slides, m/s; index arguments: see the module docstring."""
+    """Return the rate of travel of a joint that slides, m/s.
+
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`
+    and q of y.
+    """
     return -dot(load3(numbers, n + 8 * AXIS_ON_PARENT), velocity_gap(numbers, y, kin, n, k, p, s, q))
 
 
 def axis_on_parent(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the axis of a joint that is fixed in the parent, in body axes.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
     """
     on_parent = rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT))
     return columns_times(kin, k + 8 * ROTATION, on_parent)
@@ -107,7 +115,8 @@ def second_axis(axis: Any, on_parent: Any) -> Any:
 def hinge_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the rotation of a body, in body axes, that aligns the axis of its hinge with the axis fixed to the parent.
 
-    The axes are aligned to be parallel or antiparallel, whichever is nearer. Index arguments: see the module docstring.
+    The axes are aligned to be parallel or antiparallel, whichever is nearer. Data of the link begin at element n of
+    `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
     """
     axis, on_parent = load3(numbers, n + 8 * AXIS), axis_on_parent(numbers, kin, n, k, p)
     return times(cross(axis, on_parent), dot(axis, on_parent))
@@ -144,7 +153,7 @@ def universal_pose_tilt(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the angular velocity of the parent minus that of the body, in body axes.
 
-    Index arguments: see the module docstring.
+    Data of the body begin at element k of `kin` and s of y, of the parent at p of `kin`.
     """
     return minus(columns_times(kin, k + 8 * ROTATION, load3(kin, p + 8 * SPIN)), load3(y, s + 8 * OMEGA))
 
@@ -153,7 +162,7 @@ def spin_to_parent(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
 def hinge_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that leaves only relative rotation about its hinge.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of y, of the parent at p of `kin`.
     """
     relative, axis = spin_to_parent(y, kin, k, p, s), load3(numbers, n + 8 * AXIS)
     return minus(relative, times(axis, dot(axis, relative)))
@@ -172,7 +181,8 @@ def weld_velocity_tilt(y: Any, kin: Any, k: Any, p: Any, s: Any) -> Any:
 def universal_velocity_tilt(numbers: Any, y: Any, kin: Any, n: Any, k: Any, p: Any, s: Any) -> Any:
     """Return the change of a body's angular velocity, body axes, that leaves only rotations about both axes of a joint.
 
-    The joint is a universal joint. Index arguments: see the module docstring.
+    The joint is a universal joint. Data of the link begin at element n of `numbers`, of the body at k of `kin` and s of
+    y, of the parent at p of `kin`.
     """
     axis = load3(numbers, n + 8 * AXIS)
     normal = cross(axis, second_axis(axis, axis_on_parent(numbers, kin, n, k, p)))

@@ -53,7 +53,8 @@ def articulated(
 ) -> ArticulatedBody:
     """Return the articulated inertia (M, H, J) of a link about its joint point, and its bias load f and m.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and l of `load_`. Sums over its children
+    begin at `children` of `sums`.
     """
     mass, middle, omega = load(numbers, n + 8 * MASS), load(numbers, n + 8 * MIDDLE), vectors.omega
     x, y, z = times(vectors.r, mass)

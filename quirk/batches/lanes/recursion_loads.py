@@ -48,7 +48,7 @@ from .recursion_inertias import MOTION, add_load, matrix_times
 def take_load(numbers: Any, kin: Any, load_: Any, n: Any, k: Any, f: Any) -> None:
     """Copy the applied load on the body of a link from `kin` to `load_`, as force and moment about the joint point.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin` and f of `load_`.
     """
     r = rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * CENTER))
     force = load3(kin, k + 8 * FORCE)
@@ -71,7 +71,7 @@ def take_loads(entries_: np.ndarray, numbers: np.ndarray, kin: np.ndarray, load_
 def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
     """Return the load on a body plus the loads that its children transmit.
 
-    Index arguments: see the module docstring.
+    Data of the body begin at element f of `load_`. Sums over its children begin at `children` of `sums`.
     """
     force = plus(load3(load_, f), load3(sums, children + 8 * SUM_FORCE))
     return force, plus(load3(load_, f + ANGULAR), load3(sums, children + 8 * SUM_MOMENT))
@@ -80,7 +80,8 @@ def load_of(load_: Any, sums: Any, f: Any, children: Any) -> Any:
 def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the hinge acceleration due to the loads for a parent without acceleration; return the transmitted load.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     return give_way_to_turn(links, o, *load_of(load_, sums, f, children))
 
@@ -88,7 +89,8 @@ def loaded_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: An
 def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the acceleration of a slider due to the loads, as `loaded_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     return give_way_to_slide(links, o, *load_of(load_, sums, f, children))
 
@@ -96,7 +98,8 @@ def loaded_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: A
 def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the accelerations of a cylindrical joint due to the loads, as `loaded_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     return give_way_to_slide(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
@@ -104,7 +107,8 @@ def loaded_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, childr
 def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the accelerations of a universal joint due to the loads, as `loaded_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     return give_way_to_turn(links, o + 8 * SECOND, *loaded_hinge(load_, sums, links, o, f, children))
 
@@ -112,7 +116,8 @@ def loaded_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children
 def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> Any:
     """Store the angular acceleration at a ball joint due to the loads, for a joint point without acceleration.
 
-    Returns the transmitted force. Index arguments: see the module docstring.
+    Returns the transmitted force. Data of the link begin at element o of `links`, of the body at f of `load_`. Sums
+    over its children begin at `children` of `sums`.
     """
     force, moment = load_of(load_, sums, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE + c)) for c in range(6)])
@@ -124,7 +129,11 @@ def loaded_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any
 def load_open_hinge(
     load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the load that a hinge transmits to the loads on the parent; index arguments: see the module docstring."""
+    """Add the load that a hinge transmits to the loads on the parent.
+
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    """
     force, moment = loaded_hinge(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
@@ -133,7 +142,8 @@ def load_open_hinge(
 def load_closed_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the acceleration of a hinge between a body and the ground due to the loads.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     loaded_hinge(load_, sums, links, o, f, children)
 
@@ -142,7 +152,8 @@ def load_closed_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, childre
 def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the force that a ball joint transmits to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     force, zero = loaded_ball(load_, sums, links, o, f, children), zero_of(sums)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, (zero, zero, zero), added_to, total)
@@ -152,14 +163,19 @@ def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: 
 def load_closed_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the angular acceleration at a ball joint between a body and the ground due to the loads.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     loaded_ball(load_, sums, links, o, f, children)
 
 
 @traced
 def load_weld(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any, added_to: Any, total: Any) -> None:
-    """Add the load on a welded body to the loads on the parent; index arguments: see the module docstring."""
+    """Add the load on a welded body to the loads on the parent.
+
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
+    """
     force, moment = load_of(load_, sums, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
@@ -170,7 +186,8 @@ def load_open_slider(
 ) -> None:
     """Add the load that a slider transmits to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     force, moment = loaded_slider(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -180,7 +197,8 @@ def load_open_slider(
 def load_closed_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the acceleration of a slider between a body and the ground due to the loads.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     loaded_slider(load_, sums, links, o, f, children)
 
@@ -191,7 +209,8 @@ def load_open_cylindrical(
 ) -> None:
     """Add the load that a cylindrical joint transmits to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     force, moment = loaded_cylindrical(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -201,7 +220,8 @@ def load_open_cylindrical(
 def load_closed_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the acceleration of a cylindrical joint between a body and the ground due to the loads.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     loaded_cylindrical(load_, sums, links, o, f, children)
 
@@ -212,7 +232,8 @@ def load_open_universal(
 ) -> None:
     """Add the load that a universal joint transmits to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`. The sum at `added_to` of `sums` plus the contribution of this joint is stored at `total`.
     """
     force, moment = loaded_universal(load_, sums, links, o, f, children)
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
@@ -222,14 +243,19 @@ def load_open_universal(
 def load_closed_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
     """Store the acceleration of a universal joint between a body and the ground due to the loads.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
     """
     loaded_universal(load_, sums, links, o, f, children)
 
 
 @traced
 def load_free(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the accelerations of a free body due to its loads in `links`; arguments: see the module docstring."""
+    """Store the accelerations of a free body due to its loads in `links`.
+
+    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
+    `children` of `sums`.
+    """
     force = loaded_ball(load_, sums, links, o, f, children)
     inverse = symmetric([load(links, o + 8 * (INVERSE_OF_SHIFTS + c)) for c in range(6)])
     store3(links, o + 8 * ALONE_SHIFT, times(matrix_times(inverse, force), -1.0))

@@ -41,9 +41,10 @@ from .recursion_inertias import MOTION
 
 
 def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
-    """Return the acceleration of the joint point and the angular acceleration of a link that moves with its parent.
+    """Return the acceleration of the joint point and the angular acceleration of a link whose joint is locked.
 
-    Velocity-dependent terms are omitted. Index arguments: see the module docstring.
+    Velocity-dependent terms are omitted. Data of the link begin at element o of `links`, of the parent at g of
+    `motion`.
     """
     turn = load3(motion, g + ANGULAR)
     return plus(load3(motion, g), cross(turn, load3(links, o + 8 * TO_POINT))), turn
@@ -52,7 +53,8 @@ def carried(links: Any, motion: Any, o: Any, g: Any) -> Any:
 def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
     """Return the acceleration of the joint point and the angular acceleration of a link that is welded to its parent.
 
-    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
+    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the parent at
+    g of `motion`.
     """
     shift, turn = carried(links, motion, o, g)
     if biased:
@@ -63,7 +65,8 @@ def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
 def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a hinge from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
+    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
+    of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o, shift, turn))
@@ -74,7 +77,7 @@ def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) 
 def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a slider from those of its parent, as `follow_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     store3(motion, f, plus(shift, motion_along(links, o, shift, turn)))
@@ -84,7 +87,7 @@ def follow_slider(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool)
 def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a cylindrical joint from those of its parent, as `follow_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     shift = plus(shift, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -95,7 +98,7 @@ def follow_cylindrical(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: 
 def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a universal joint from those of its parent, as `follow_hinge` does.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, biased)
     turn = plus(turn, motion_along(links, o + 8 * SECOND, shift, turn))
@@ -106,7 +109,8 @@ def follow_universal(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bo
 def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
     """Compute the accelerations of a link with a ball joint from the accelerations of its parent.
 
-    Velocity-dependent terms are included if `biased`. Index arguments: see the module docstring.
+    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
+    of `motion`, of the parent at g of `motion`.
     """
     shift, _ = welded(links, motion, o, g, biased)
     store3(motion, f, shift)
@@ -116,7 +120,7 @@ def follow_ball(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -
 def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
     """Store the angular acceleration of a link with a ball joint; `shift` is the acceleration of its joint point.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`.
     """
     taken = columns_times(links, o + 8 * GIVEN, shift)
     store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
@@ -126,7 +130,7 @@ def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
 def follow_hinge_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a hinge, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_hinge(links, motion, o, f, g, True)
 
@@ -135,7 +139,7 @@ def follow_hinge_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None
 def follow_hinge_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a hinge, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_hinge(links, motion, o, f, g, False)
 
@@ -144,7 +148,7 @@ def follow_hinge_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 def follow_ball_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a ball joint, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_ball(links, motion, o, f, g, True)
 
@@ -153,7 +157,7 @@ def follow_ball_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 def follow_ball_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a ball joint, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_ball(links, motion, o, f, g, False)
 
@@ -162,7 +166,7 @@ def follow_ball_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a welded body, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, True)
     store3(motion, f, shift)
@@ -173,7 +177,7 @@ def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a welded body, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     shift, turn = welded(links, motion, o, g, False)
     store3(motion, f, shift)
@@ -184,7 +188,7 @@ def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
 def follow_slider_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a slider, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_slider(links, motion, o, f, g, True)
 
@@ -193,7 +197,7 @@ def follow_slider_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> Non
 def follow_slider_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a slider, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_slider(links, motion, o, f, g, False)
 
@@ -202,7 +206,7 @@ def follow_slider_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None
 def follow_cylindrical_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a cylindrical joint, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_cylindrical(links, motion, o, f, g, True)
 
@@ -211,7 +215,7 @@ def follow_cylindrical_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -
 def follow_cylindrical_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a cylindrical joint, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_cylindrical(links, motion, o, f, g, False)
 
@@ -220,7 +224,7 @@ def follow_cylindrical_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) ->
 def follow_universal_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a universal joint, with velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_universal(links, motion, o, f, g, True)
 
@@ -229,14 +233,17 @@ def follow_universal_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> 
 def follow_universal_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
     """Compute the accelerations of a link with a universal joint, without velocity-dependent terms.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
     """
     follow_universal(links, motion, o, f, g, False)
 
 
 @traced
 def move_free(links: Any, motion: Any, o: Any, f: Any) -> None:
-    """Compute the accelerations of a free body; index arguments: see the module docstring."""
+    """Compute the accelerations of a free body.
+
+    Data of the link begin at element o of `links`, of the body at f of `motion`.
+    """
     shift = load3(links, o + 8 * ALONE_SHIFT)
     store3(motion, f, shift)
     store_turn(links, motion, o, f, shift)
@@ -248,8 +255,8 @@ def link_rates(
 ) -> None:
     """Write the time derivative y' of the state of a link's body to `ydot`, from the accelerations in `motion`.
 
-    `gravity` begins with the gravitational acceleration, m/s^2; s is the element at which the state of the body begins.
-    Other index arguments: see the module docstring.
+    `gravity` begins with the gravitational acceleration, m/s^2. Data of the link begin at element o of `links`, of the
+    body at k of `kin`, s of y and f of `motion`.
     """
     turn, r = load3(motion, f + ANGULAR), load3(links, o + 8 * FROM_POINT)
     shift = plus(plus(load3(motion, f), load3(links, o + 8 * BEND)), cross(turn, r))

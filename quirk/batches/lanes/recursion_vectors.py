@@ -36,7 +36,11 @@ class LinkVectors(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Any, kin: Any, links: Any, n: Any, k: Any, p: Any, o: Any) -> LinkVectors:
-        """Compute the vectors of a link, and store them in `links`; index arguments: see the module docstring."""
+        """Compute the vectors of a link, and store them in `links`.
+
+        Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, of the parent at p
+        of `kin`.
+        """
         return cls.along(numbers, kin, links, n, k, p, o, load3(numbers, n + 8 * ARM))
 
     @classmethod
@@ -45,7 +49,8 @@ class LinkVectors(NamedTuple):
     ) -> LinkVectors:
         """Compute the vectors of a link whose joint point slides along an axis of the parent, as `of` does.
 
-        Index arguments: see the module docstring.
+        Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and s of y, of the
+        parent at p of `kin` and q of y.
         """
         axis, travel = travel_of(numbers, y, kin, n, k, p, s, q)
         rate = sliding_rate(numbers, y, kin, n, k, p, s, q)
@@ -61,7 +66,8 @@ class LinkVectors(NamedTuple):
 
         `arm` is the vector from the joint point of the parent to that of the link, in the axes of the parent. `drift`
         is twice the velocity of the joint point along it, `twist` the relative angular acceleration that is due to
-        velocities in the joint, both in inertial axes, and None for zero. Index arguments: see the module docstring.
+        velocities in the joint, both in inertial axes, and None for zero. Data of the link begin at element n of
+        `numbers` and o of `links`, of the body at k of `kin`, of the parent at p of `kin`.
         """
         omega, of_parent = load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN)
         d = rows_times(kin, p + 8 * ROTATION, arm)
@@ -82,7 +88,7 @@ class LinkVectors(NamedTuple):
 def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
     """Return the axis of a joint that is fixed in the body, in inertial axes.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin`.
     """
     return rows_times(kin, k + 8 * ROTATION, load3(numbers, n + 8 * AXIS))
 
@@ -90,7 +96,7 @@ def axis_of(numbers: Any, kin: Any, n: Any, k: Any) -> Any:
 def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
     """Return the axis of a universal joint fixed in the body, and its second axis, both in inertial axes.
 
-    Index arguments: see the module docstring.
+    Data of the link begin at element n of `numbers`, of the body at k of `kin`, of the parent at p of `kin`.
     """
     axis = axis_of(numbers, kin, n, k)
     return axis, second_axis(axis, rows_times(kin, p + 8 * ROTATION, load3(numbers, n + 8 * AXIS_ON_PARENT)))
@@ -99,7 +105,8 @@ def axes_of_universal(numbers: Any, kin: Any, n: Any, k: Any, p: Any) -> Any:
 def universal_twist(kin: Any, k: Any, p: Any, axis: Any, second: Any) -> Any:
     """Return the relative angular acceleration of a universal joint due to the rates about its two axes.
 
-    `axis` and `second` are the unit vectors along the axes. Index arguments: see the module docstring.
+    `axis` and `second` are the unit vectors along the axes. Data of the body begin at element k of `kin`, of the parent
+    at p of `kin`.
     """
     relative = minus(load3(kin, k + 8 * SPIN), load3(kin, p + 8 * SPIN))
     return times(cross(second, axis), dot(relative, second) * dot(relative, axis))

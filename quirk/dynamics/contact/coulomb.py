@@ -298,7 +298,7 @@ def _settled(problem: Problem, z: np.ndarray, case: Case) -> ContactModes:
 
 
 def _follows(W: np.ndarray, held: np.ndarray, grip: Grip, e: np.ndarray) -> bool:
-    """Return whether the slip of a friction element in the direction e is determined by the rows in the mask `held`."""
+    """Return whether slip of a friction element in the direction e depends linearly on the rows in the mask `held`."""
     row, response = e @ W[grip.rows], float(e @ W[np.ix_(grip.rows, grip.rows)] @ e)
     if not held.any():
         return False

@@ -118,7 +118,7 @@ class EightDirections:
     def add_directions(self, deltas: np.ndarray, inputs: Inputs) -> None:
         """Add the derivatives of parameters in the eight directions to those of a law's inputs, `deltas` (inputs, 8).
 
-        `inputs` lists the inputs of the force law or relation that vary.
+        `inputs` holds the derivatives (D,) of the varying inputs of the force law or relation, by index of the input.
         """
         for place, change in inputs.items():
             deltas[place] += self.padded(change)

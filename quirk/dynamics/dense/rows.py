@@ -130,8 +130,7 @@ def spatial_rows(model: Model, kin: Kinematics, t: float, stored: Known | None =
     """Return the rows (m, n + 1, 6) over velocities and angular velocities in the inertial frame.
 
     For a unit multiplier of a row, the first three components are the force on a body, and the last three the moment
-    about its center of mass. `stored` are previously computed values of relations (constraint
-    functions).
+    about its center of mass. `stored` are previously computed values of relations (constraint functions).
     """
     # User-defined rows may depend on velocities.
     return row_derivatives(model, PoseDerivatives.of(kin, 1), t, 0, stored)[..., 0, :]

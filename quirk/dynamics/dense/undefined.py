@@ -21,7 +21,7 @@ AHEAD = np.geomspace(1e-7, 1e-2, 11)
 def undefined_constraint(model: Model, state: State, t: float) -> str | None:
     """Return a clause for messages that names an undefined constraint and the reason, or None if there is none.
 
-    A constraint is undefined if its residual is not finite at the state and at time t (s).
+    A constraint is undefined at a state and time t (s) if its residual is not finite.
     """
     if not model.relations:
         return None

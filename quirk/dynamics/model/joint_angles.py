@@ -43,7 +43,7 @@ class CountedJoints:
     number : index of the pair by name of the constraint; a driver has the index of its joint
     ends : (K, 2) indices of bodies i and j; the ground is n, the number of bodies
     forms : (K, 4, 4) matrices H; H conj(q_i) q_j are the components of both plane vectors
-    crossed : (K,) whether the angles are those of a cross
+    crossed : (K,) whether the angles are those of a joint with a cross (universal joint)
     """
 
     def __init__(self, constraints: Sequence[Constraint], ends: Sequence[tuple[int, int]]) -> None:

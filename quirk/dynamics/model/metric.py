@@ -5,9 +5,8 @@ the mass metric M is the mass matrix of the bodies; accelerations and projection
 and the squared norm of a row of A W is the acceleration along this row due to a unit multiplier.
 
 In the uniform metric every body has unit mass and, about all axes, the moment of inertia l^2 for its characteristic
-length l. Rows
-are tested for linear dependence in this metric: A W has the rank of A for any masses, but unequal masses make
-independent rows nearly parallel. In the uniform metric only dependent rows are parallel, up to round-off.
+length l. Rows are tested for linear dependence in this metric: A W has the rank of A for any masses, but unequal masses
+make independent rows nearly parallel. In the uniform metric only dependent rows are parallel, up to round-off.
 """
 
 from __future__ import annotations

@@ -271,8 +271,9 @@ def rubbing_of(
 def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: float, shortest: float) -> float:
     """Return the slip beyond which sticking friction with redundant rows slides, m/s; 0 if it never does.
 
-    `former` is the previous state and t the time, s. Friction that has begun to slide so, and has stopped the slip
-    after less than `shortest` (s), would begin again and again. It does so no longer, with a warning.
+    `former` is the previous state and t the time, s. If friction began to slide at this slip and stopped again after
+    less than `shortest` (s), it would alternate endlessly between sliding and sticking; the result is then 0, and a
+    warning is issued.
     """
     if former is None or former.creep is None:
         return limit
@@ -291,7 +292,7 @@ def _creep(friction: StickSlip, former: SlidingContact | None, limit: float, t: 
 def _moving_as_one(rows: FrictionRows, found: ContactModes) -> set[frozenset[str]]:
     """Return the pairs of bodies, by name, that contacts and friction between them hold at rest relative to each other.
 
-    Rows of such a pair stay redundant. Other rows may depend on each other in the present position only.
+    Redundant rows of such a pair stay redundant; other rows may be dependent in the present position only.
     """
     of_pair: dict[frozenset[str], list[int]] = {}
     for grip, friction in zip(rows.grips, rows.frictions, strict=True):

@@ -74,7 +74,7 @@ def steps_of(stretches: Sequence[Stretch]) -> list[Steps]:
 
 
 def going_on(stretches: Sequence[Stretch]) -> list[list[int]]:
-    """Return the indices of intervals in groups without jumps between the intervals of a group."""
+    """Return groups of consecutive intervals without jumps between them, as lists of indices."""
     groups = [[0]]
     for k in range(1, len(stretches)):
         if stretches[k - 1].is_continuous_with(stretches[k]):

@@ -55,7 +55,7 @@ class KinematicResult(Result):
 
     @property
     def _course(self) -> str:
-        """One line of text with the number of computed positions and the computing time."""
+        """Line of the result's summary with the number of computed positions and the computing time."""
         cost = self.statistics
         return f"{len(self.time)} positions to {self.time[-1]:g} s in {cost.wall_time:.2g} s, by {cost.steps} steps"
 

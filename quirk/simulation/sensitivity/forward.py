@@ -177,8 +177,8 @@ def check_rows(
     """Raise an InputError if redundant rows contradict the independent rows when a parameter varies.
 
     `stretch` is the interval, `course` the integrator of variations, and `variations` (D, 13 n + k) are those at its
-    start, one for each of D parameters. `changes` are the derivatives of the system by the parameters; `directions`
-    and `motions` have the same of the constants in the equations of motion, and of prescribed motions.
+    start, one for each of D parameters. `changes` are the derivatives of the system with respect to the parameters;
+    `directions` contains those of the constants of the compiled model, and `motions` those of prescribed motions.
     """
     model, solver = stretch.plant.model, course.solver
     if not solver.redundant or solver.model.rows == 0:

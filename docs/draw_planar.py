@@ -7,21 +7,14 @@ As in docs/draw_constraints.py, body i is gray and body j blue, free motions are
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
-from draw_constraints import DARK, DRIVEN, I, J, Sketch, Z, turn_about, unit, wheel
+from drawings.parts import wheel
+from drawings.scenes import save_scenes, scene
+from drawings.sketch import DARK, DRIVEN, I, J, Sketch, Z, turn_about, unit
 
-FOLDER = Path(__file__).parent / "images" / "planar"
 LINK, RIM = "#e3d9b5", "#e8e8e8"
-SCENES = {}
-
-
-def scene(draw):
-    """Note a picture under its name."""
-    SCENES[draw.__name__.replace("_", "-")] = draw
-    return draw
 
 
 class Page(Sketch):
@@ -324,6 +317,4 @@ def rolling():
 
 
 if __name__ == "__main__":
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or SCENES:
-        SCENES[name]().save(FOLDER / f"{name}.png")
+    save_scenes(Path(__file__).parent / "images" / "planar")

@@ -1,0 +1,1 @@
+"""Drawings of constraints, one function each, and the tools that draw them."""

@@ -14,14 +14,14 @@ from ..constraints import Constraint, Drum
 from ..errors import InputError
 from ..forces import ForceElement
 from ..functions.motion import Motion
-from ..simulation.sensitivity.parameters import (
-    GRAVITY_NAME,
+from ..simulation.sensitivity.numeric_arguments import (
     STATES,
     numeric_arguments,
     parameter_hint,
     parameter_names,
     similar_pairs,
 )
+from ..simulation.sensitivity.parameters import GRAVITY_NAME
 from ..simulation.sensitivity.part_parameters import reconstructed
 from ..system.system import System
 from ..util import validate

@@ -12,16 +12,15 @@ from quirk.analysis.assembly import LEFT_OUT, violations
 from quirk.bodies.body import Body
 from quirk.bodies.frame import Frame
 from quirk.bodies.rotation import conjugate, matrix, multiply
-from quirk.constraints import Constraint, Distance, DistanceDrive, Drive, Joint
+from quirk.constraints import Constraint, Distance, Joint
 from quirk.constraints.constraint import with_frame_i
 from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.impulse import Impulse, distance, jump, moved_onto, with_angular_momentum, with_change
 from quirk.dynamics.plant import CompiledModel
 from quirk.dynamics.sparse.solver.solver import Solver
-from quirk.errors import InputError, SwitchingError, UnknownNameError
+from quirk.errors import SwitchingError
 from quirk.events.actions import (
     Action,
-    After,
     Disable,
     Enable,
     Engage,
@@ -31,12 +30,8 @@ from quirk.events.actions import (
     SetVelocity,
     StopRun,
     Switch,
-    checked_actions,
 )
 from quirk.forces import ForceElement
-from quirk.forces.elastic_rope import ElasticRope
-from quirk.forces.flanks import Flanks
-from quirk.forces.stick_slip import StickSlip
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
@@ -88,61 +83,6 @@ class ActionExecutor:
 
     def __init__(self, system: System, solver_of: Callable[[CompiledModel, np.ndarray, float], Solver]) -> None:
         self.system, self._solver_of = system, solver_of
-
-    def check(self, title: str, action: Any) -> None:
-        """Raise an InputError if an action refers to an unknown object, or to an object of the wrong kind.
-
-        `title` is the title of the event in the message.
-        """
-        kinds: tuple[tuple[Any, Any, str], ...] = (
-            (Enable | Disable, Constraint | ForceElement, "constraint or force"),
-            (Engage, Constraint, "constraint"),
-            (Release, Constraint, "constraint"),
-            (Switch, ForceElement, "force"),
-            (Replace, ForceElement, "force"),
-            (Follow, (Drive, DistanceDrive), "drive"),
-            (SetVelocity, Body, "body"),
-        )
-        for kind, of, what in kinds:
-            if isinstance(action, kind):
-                for name in action.names if hasattr(action, "names") else (action.name,):
-                    part = self._named_part(title, name)
-                    if not isinstance(part, of):
-                        raise InputError(f"{title}: {part} is not a {what}")
-        if isinstance(action, Replace):
-            self._check_replacement(title, action)
-        for inner in action.actions if isinstance(action, After) else ():
-            self.check(title, inner)
-
-    def _named_part(self, title: str, name: str) -> Any:
-        try:
-            return self.system[name]
-        except UnknownNameError as error:
-            raise UnknownNameError(f"{title}: its action names an unknown part: {error}") from None
-
-    def _check_replacement(self, title: str, action: Replace) -> None:
-        old, new = self.system[action.name], action.force
-        assert isinstance(old, ForceElement)
-        bodies = {id(body) for body in self.system.bodies}
-        if (isinstance(old, StickSlip) and old.sticks) or isinstance(old, Flanks | ElasticRope):
-            raise InputError(f"{title}: {old} cannot be replaced: disable it, and enable another one of the system")
-        if any(value.of_state for value in new.functions):
-            raise InputError(
-                f"{title}: {new} has a function of the state, f(t, state), which only elements of a system may have: "
-                "make it a part of the system with active parts switched by quirk.enable and quirk.disable"
-            )
-        alien = [body for body in new.bodies if isinstance(body, Body) and id(body) not in bodies]
-        if alien:
-            raise InputError(f"{title}: {new} acts on {alien[0]}, which is not in the system")
-        if (
-            len(new.acting_ends) != len(old.acting_ends)
-            or new.internal != old.internal
-            or new.coordinates != old.coordinates
-        ):
-            raise InputError(
-                f"{title}: {new} must have the same number of ends, and the same names of internal variables and "
-                f"coordinates, as {old}, which it replaces"
-            )
 
     def execute(self, action: Action, event_state: EventState) -> EventState:
         """Execute an action in the state `event_state`, and return the state after it.
@@ -365,14 +305,3 @@ def as_it_stands(system: System, constraint: Any, state: Any) -> Constraint:
 
 def _sum(first: Impulse | None, second: Impulse) -> Impulse:
     return second if first is None else Impulse(first.force + second.force, first.torque + second.torque)
-
-
-def actions_of(returned: Any, title: str, check: Callable[[str, Any], None]) -> list[Any]:
-    """Return the validated actions returned by a user function.
-
-    `returned` is the returned value, `title` is the title of the event for errors, and `check` validates an action.
-    """
-    listed = list(checked_actions(title, returned))
-    for action in listed:
-        check(title, action)
-    return listed

@@ -29,7 +29,8 @@ from quirk.system.system import System
 from .changeable import Changeable
 from .contact_events import Contacts
 from .contact_states import ContactState
-from .event_actions import ActionExecutor, EventState, actions_of
+from .event_action_checks import actions_of, check_action
+from .event_actions import ActionExecutor, EventState
 from .event_counter import EventCounter
 from .restart_points import RestartPoint
 from .run_factory import FactoryMemory, RunFactory
@@ -90,7 +91,7 @@ class HybridRun:
         self._board = ActionExecutor(system, factory.settled)
         for event in self._events:
             for action in event.actions:
-                self._board.check(f"{event}", action)
+                check_action(system, f"{event}", action)
         # Names of events whose actions may change values that Python functions read.
         self._altering = {
             event.name for event in self._events if any(Effects(f).writes for f in functions_in(event.actions))
@@ -548,7 +549,7 @@ class HybridRun:
             returned = action(event_state.t, state)
         except Exception as error:  # user functions may raise any exception
             raise SwitchingError(f"its action failed: {type(error).__name__}: {error}") from error
-        for further in actions_of(returned, f"{event}, at t = {event_state.t:g} s", self._board.check):
+        for further in actions_of(self._system, returned, f"{event}, at t = {event_state.t:g} s"):
             event_state = self._execute(event, further, event_state, angles)
         return event_state
 

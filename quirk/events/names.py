@@ -71,6 +71,10 @@ class Reading:
     axis: int | None
     level: float
 
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Restore the fields from a pickle; in those of earlier versions the field `quantity` has the name what."""
+        vars(self).update({"quantity" if name == "what" else name: value for name, value in state.items()})
+
 
 @dataclass(frozen=True)
 class Shared(Reading):

@@ -82,3 +82,33 @@ def test_quantities_that_leave_zero_beside_another_that_crosses():
     for events in ([back], [*clock, back], [back, *clock]):
         result = quirk.simulate(quirk.System([*items, *events]), 4.0, output=[4.0])
         assert [one.time for one in result.events if one.name == "back"] == pytest.approx([np.pi], rel=1e-8)
+
+
+def rolled_back(seed, sticking):
+    """A block that a constant force, or friction that sticks, brings to rest; an event watches its velocity."""
+    rng = np.random.default_rng(seed)
+    speed, effort = rng.uniform(0.3, 3.0), rng.uniform(0.5, 2.0)
+    block = quirk.Body.sphere("block", 1.0, 0.1, velocity=[speed, 0, 0])
+    rail = quirk.Prismatic("rail", quirk.GROUND, block, axis="x")
+    parts = [block, rail, quirk.JointForce("push", rail, "0.1*sin(3*t)")]
+    if sticking:
+        return quirk.System([*parts, quirk.JointFriction("turn", rail, coulomb=effort, static=2.0, sticking=True)])
+    return quirk.System([*parts, quirk.JointForce("brake", rail, -effort), quirk.Event("turn", "rail.travel_rate")])
+
+
+@pytest.mark.parametrize("method", ["Vern9", "RK45", "RadauIIA9", "Taylor"])
+@pytest.mark.parametrize("sticking", [False, True])
+def test_an_event_at_the_end_of_a_run_is_not_lost_by_the_run_that_continues(method, sticking):
+    """The first run ends up to 20 units in the last place before or behind the event."""
+    for seed in range(3):
+        system, end, options = rolled_back(seed, sticking), 1.0, {"method": method, "rtol": 1e-10}
+        while not len((whole := quirk.simulate(system, end, output=[end], **options)).events):
+            end *= 2.0
+        (time,) = whole.events.time
+        for steps in (-20, -2, -1, 0, 1, 2, 20):
+            between = float(time + steps * np.spacing(time))
+            first = quirk.simulate(system, between, output=[between], **options)
+            state = first.state_at()
+            second = quirk.simulate(system, end - between, start=between, initial_state=state, output=[end], **options)
+            assert [*first.events.name, *second.events.name] == ["turn"], (seed, steps)
+            np.testing.assert_allclose(second["block"].position[-1], whole["block"].position[-1], atol=1e-8)

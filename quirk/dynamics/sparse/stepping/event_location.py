@@ -17,11 +17,11 @@ from quirk.jit.simd import at, put
 
 from ..kernels.mechanism import Mechanism
 from ..kernels.redundancy import EPSILON
-from .crossing_tests import UNRESOLVED, far_from_zero, noise, relative_noise, suspicious
+from .crossing_tests import UNRESOLVED, far_from_zero, noise, relative_noise, sign, suspicious
 from .event_functions import AT_ZERO, MOST_SAMPLES, ROOM, SAMPLES, WatchedTables, energy, set_turn_reference, values
 from .event_roots import next_crossing, project_watched_state
 from .event_scales import update_scales
-from .event_sides import record_crossing
+from .event_sides import AT_ONCE, record_crossing
 from .method_kernels import between, estimate, parts
 from .run_state import RunState, Settings, StepOutcome, StepPosition
 
@@ -84,6 +84,25 @@ def sample(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState
 
 
 @kernel
+def correct_first_signs(settings: Settings, run: RunState) -> None:
+    """Correct the signs, in the first step of a run, of event functions that start at zero and have unknown rates.
+
+    As in `determine_signs`, such a function has the sign of its rate, here that of the first sampled interval, so that
+    a crossing at the end of one run is not repeated at the start of the next one.
+    """
+    watched, clock = run.watched, run.clock
+    if clock.t > settings.start:
+        return
+    for e in range(watched.side.shape[0]):
+        if not math.isnan(at(watched.start, 2 * e + 1)) or watched.positive[e] != 0:
+            continue
+        g, later = at(watched.start, 2 * e), at(watched.samples, 2 * (watched.side.shape[0] + e))
+        rate = (later - g) * run.counts.samples / (clock.t_new - clock.t)
+        if abs(g) <= abs(rate) * AT_ONCE * (clock.requested - settings.start):
+            watched.side[e] = sign(rate)
+
+
+@kernel
 def first_action(mechanism: Mechanism, stepper: Any, settings: Settings, run: RunState) -> float:
     """Return the time (s) of the first event with an action in the step; infinity if there is none."""
     watched, first = run.watched, math.inf
@@ -125,6 +144,17 @@ def note_crossings(mechanism: Mechanism, stepper: Any, settings: Settings, run: 
 
 
 @kernel
+def rate_at_end(run: RunState, e: int) -> float:
+    """Return the rate of event function e at the end of a sampled step; if it is unknown, that of the last interval."""
+    watched, clock, samples = run.watched, run.clock, run.counts.samples
+    rate = at(watched.end, 2 * e + 1)
+    if math.isnan(rate):
+        before = at(watched.samples, 2 * (watched.side.shape[0] * (samples - 1) + e))
+        rate = (at(watched.end, 2 * e) - before) * samples / (clock.t_new - clock.t)
+    return rate
+
+
+@kernel
 def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) -> bool:
     """Return whether a crossing of event function e just after the end of the step counts as a crossing at its end.
 
@@ -132,7 +162,7 @@ def about_to_cross(settings: Settings, run: RunState, e: int, tolerance: float) 
     within which events count as simultaneous.
     """
     watched, clock, last = run.watched, run.clock, run.clock.t_new >= settings.end
-    g, side, rate = at(watched.end, 2 * e), watched.side[e], at(watched.end, 2 * e + 1)
+    g, side, rate = at(watched.end, 2 * e), watched.side[e], rate_at_end(run, e)
     open_to = watched.hit[e] == 0 and watched.direction[e] * side <= 0.0
     # A function that is held at zero also has a rate, of round-off.
     moves = -side * rate * (clock.t_new - clock.t) > noise(settings, run, e)
@@ -252,6 +282,7 @@ def search_for_events(mechanism: Mechanism, stepper: Any, settings: Settings, ru
     counts.samples = sample_count(settings, h, must_be_sampled(mechanism, stepper, settings, run, near, long_step))
     if counts.samples > 1:
         sample(mechanism, stepper, settings, run)
+        correct_first_signs(settings, run)
         first = first_action(mechanism, stepper, settings, run)
         first = max(first, clock.t + together)
         if first < clock.t_new - together and counts.retaken < MOST_RETAKEN:

@@ -66,7 +66,7 @@ class Pulley(Constraint):
     With `stiffness` the rope is a force element "<name> spans" in place of the row. Its tension is stiffness (l / L -
     1) for a length l and an unstretched length L, and zero for a slack rope. With `damping` the tension of a stretched
     rope is stiffness e + damping de/dt, e = l / L - 1, but never negative. With `friction` the tensions before and
-    behind a point or drum may differ, by a factor of at most exp(friction * angle). Up to this limit a rotating drum
+    after a point or drum may differ, by a factor of at most exp(friction * angle). Up to this limit a rotating drum
     drives the rope, with elastic creep; beyond it the rope slips. Transitions are events of the run.
 
     Arcs lie in the plane through the drum's center perpendicular to its axis, and end where the straight parts,

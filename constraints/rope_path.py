@@ -27,7 +27,7 @@ class RopeCourse:
     ----------
     straight : (m,) lengths of the straight parts, m
     spans : (m,) vectors (3,) from the beginning to the end of each straight part, inertial frame, m
-    into, out : for each stop the plane unit vectors along the rope before and behind it; None for points
+    into, out : for each stop the plane unit vectors along the rope before and after it; None for points
     radius, near : for each stop the radius of the drum, m, and its initial wrapped angle, rad; zero for points
     """
 

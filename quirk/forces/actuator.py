@@ -67,7 +67,7 @@ class Actuator(Actuated):
 
     @property
     def wakes(self) -> bool:
-        """Whether the effort can change abruptly, because it is limited or a user function."""
+        """Whether runs also sample the effort within steps: it can change abruptly if limited or a user function."""
         return self.limits is not None or self.of_user
 
 
@@ -163,7 +163,7 @@ class Controller(OfJoint):
 
     @property
     def wakes(self) -> bool:
-        """Whether the effort can change abruptly, because it is limited."""
+        """Whether runs also sample the effort within steps: it can change abruptly if it is limited."""
         return self.limits is not None
 
 

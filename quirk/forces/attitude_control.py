@@ -138,7 +138,10 @@ class AttitudeControl(ForceElement):
 
     @property
     def wakes(self) -> bool:
-        """Whether torques can change abruptly, because they are limited or the error passes half a turn."""
+        """Whether runs also sample torques within steps.
+
+        Torques can change abruptly if they are limited, or if the error passes half a turn.
+        """
         return True
 
     def load(self, t: Any, body: Place, *wheels: Place) -> Any:

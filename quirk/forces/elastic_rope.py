@@ -103,7 +103,7 @@ class ElasticRope(ForceElement):
 
     @property
     def wakes(self) -> bool:
-        """Whether the rope may tighten briefly without an event."""
+        """Whether runs also sample tensions within steps: the rope may tighten briefly without an event."""
         return not self.switches
 
     @staticmethod

@@ -162,8 +162,8 @@ class JointFriction(OfJoint, StickSlip):
     ) -> JointFriction:
         """Return a copy of the friction in the sliding state, with an initial direction of slip, (1,) or (-1,).
 
-        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments have no
-        effect.
+        At slip speeds below `floor`, m/s, the friction keeps the direction `direction`. The other arguments, which
+        apply to contacts, are not used.
         """
         return _sliding(self, float(direction[0]), floor)
 

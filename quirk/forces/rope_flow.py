@@ -7,7 +7,7 @@ differ on the two sides; the parts of the rope between stops with friction are i
 
 for its length l along the spans and arcs, and its unstretched length L. A rope without friction and winding drums may
 also be damped: T = max(EA e + D e', 0) for a strain e = l / L - 1 > 0 with the rate e'. A section extends to the middle
-of the arc on each drum with friction. Unstretched rope passes from section i, before a stop, to section o behind it at
+of the arc on each drum with friction. Unstretched rope passes from section i, before a stop, to section o after it at
 the flow m, m/s, and L changes by the flows at both its ends. With the speed v of the drum's surface relative to the
 middle of the arc, positive along the rope,
 
@@ -123,7 +123,7 @@ def sticking_flows(rope: ElasticRope, now: Strained) -> list[Any]:
 def flows(rope: ElasticRope, now: Strained) -> list[Any]:
     """Return the flow of unstretched rope over each stop with friction, m/s.
 
-    A rope that slips in the direction d = 1 or -1 satisfies e_o = R e_i, with the strains e before (i) and behind (o)
+    A rope that slips in the direction d = 1 or -1 satisfies e_o = R e_i, with the strains e before (i) and after (o)
     the stop and R = exp(d mu theta). A slack rope (d = 0) has equal strains. The time derivative of this equation is
     linear in the flows. A stabilization term lets integration errors of the ratio decay while the rope slips by its
     length.

@@ -34,7 +34,7 @@ class Sections:
     ----------
     of_span : index of the section of each span
     stops : indices of the stops with friction, where sections meet
-    before, behind : for each of these stops, the indices of the sections before and behind it
+    before, behind : for each of these stops, the indices of the sections before and after it
     winds : whether the rope is wound onto a drum, for each of its two ends
     """
 

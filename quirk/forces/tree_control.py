@@ -104,7 +104,7 @@ class TreeControl(ForceElement):
 
     @property
     def wakes(self) -> bool:
-        """Whether efforts can change abruptly, because they are limited."""
+        """Whether runs also sample efforts within steps: they can change abruptly if they are limited."""
         return self.limits is not None
 
     @property

@@ -104,7 +104,7 @@ class DeferredInterrupt:
         _KEYBOARD.handle_pending()
 
     def request_stop(self) -> None:
-        """Request compiled code to return soon."""
+        """Set the flag `stop`, at which compiled code returns."""
         if self._stop is not None:
             self._stop[0] = 1
 

@@ -297,9 +297,9 @@ def _least(A: np.ndarray, goal: np.ndarray) -> np.ndarray:
 def _inside(A: np.ndarray, goal: np.ndarray, group: Sequence[ClosedContact]) -> np.ndarray | None:
     """Return the multipliers (r,) of least norm inside the friction cones with a given resultant, or None.
 
-    Where hardly more than one distribution lies inside, as at the limit of sticking, it is the one with the largest
-    margin, since the least norm has no accurate solution there. A (6 n, r) maps the multipliers of the contacts in
-    `group` to loads, and `goal` (6 n,) is the resultant.
+    If the set of distributions inside the cones is very small, as at the limit of sticking, the result is the one with
+    the largest margin, because the one of least norm cannot be computed accurately there. A (6 n, r) maps the
+    multipliers of the contacts in `group` to loads, and `goal` (6 n,) is the resultant.
     """
     left, sizes, right = np.linalg.svd(A)
     rank = int((sizes > DEPENDENT * sizes[0]).sum())

@@ -451,7 +451,7 @@ class Result(Renamed, ResultOutput):
 
     @property
     def _course(self) -> str:
-        """One line of text with status, duration and number of steps of the run."""
+        """Line of the summary with status, duration and number of steps of the run."""
         cost = self.statistics
         return (
             f"{self.status} {self.time[-1]:g} s in {cost.wall_time:.2g} s: {cost.steps} steps, "

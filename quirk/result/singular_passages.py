@@ -117,7 +117,7 @@ def _passage(segment: Segment, earlier: _Factors, later: _Factors, index: int, n
 def _named(parts: dict[str, float]) -> tuple[str, ...]:
     """Return the names of the constraints with the largest contributions, in decreasing order.
 
-    `parts` are all of them.
+    `parts` are the contributions of all constraints by name.
     """
     names: Sequence[str] = sorted(parts, key=lambda name: -parts[name])
     return tuple(name for name in names[:MOST_NAMED] if parts[name] > SHARE * parts[names[0]])

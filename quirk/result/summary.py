@@ -101,7 +101,7 @@ def _frictions(result: Result) -> list[str]:
 def _loads(result: Result) -> list[str]:
     """Return lines with the largest force and torque of each joint.
 
-    Of many joints only those with the largest loads.
+    If there are many joints, only those with the largest loads are listed.
     """
     loads = result._joint_loads
     none = np.zeros((1, 2, 3))

@@ -253,7 +253,7 @@ class _Instant:
         return ahead, back
 
     def _tensions(self, now: Mapping[str, tuple[float, float]], stop: int) -> tuple[float, float]:
-        """Return the tensions (N) of the rope before and behind the stop with index `stop`.
+        """Return the tensions (N) of the rope before and after the stop with index `stop`.
 
         `now` are the values and rates of the rope's coordinates.
         """

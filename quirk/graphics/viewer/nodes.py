@@ -184,7 +184,7 @@ class BeamNode:
 
 
 class TrailNodes:
-    """Scene nodes of the path of a point up to the present time: completed pieces, and the growing last piece."""
+    """Scene nodes of the path of a point up to the present time: completed pieces, and the incomplete last piece."""
 
     def __init__(self, scene: Any, trail: PathTrail, number: int, path: np.ndarray) -> None:
         name = path_of("trails", f"{trail.name} {number + 1}")

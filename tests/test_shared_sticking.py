@@ -186,3 +186,23 @@ def test_shared_efforts_have_no_derivatives():
         with pytest.raises(quirk.InputError, match="shares its load with other sticking joints"):
             derivative.of(name)
     np.testing.assert_allclose(derivative.of("hinge 0.force.z"), 9.81 / 2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("angle", [0.0, 0.3, 1.0, 1.5, 1.55])
+@pytest.mark.parametrize("unit", [1.0, 1e3])
+def test_friction_of_a_contact_beside_a_guide_stays_within_its_cone(angle, unit):
+    """A guide holds the box across a horizontal direction, friction along it: the guide carries nothing else."""
+    axes = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    box = quirk.Body.box("box", unit, unit * np.array([0.2, 0.1, 0.1]), orientation=axes)
+    frames = {"frame_i": quirk.Frame([0, 0, 0], axes), "frame_j": quirk.Frame()}
+    guide = quirk.Generic("guide", quirk.GROUND, box, **frames, constrained=[0, 1, 0, 1, 1, 1])
+    corner = [0, 0, -0.05 * unit]
+    contact = quirk.Contact(
+        "contact", quirk.GROUND, box, on_i=quirk.surface.plane(corner), on_j=quirk.surface.point(corner)
+    )
+    push = quirk.Force("push", box, 2.0 * unit**2 * axes[:, 0])
+    parts = [box, guide, contact, quirk.Friction("friction", contact, 0.3), push]
+    result = quirk.simulate(quirk.System(parts, gravity=[0, 0, -9.81 * unit]), 0.1, output=0.1)
+    assert result["friction"].sticking.all()
+    np.testing.assert_allclose(result["friction"].force() @ axes, [[-2.0 * unit**2, 0, 0]] * 2, atol=1e-9 * unit**2)
+    np.testing.assert_allclose(result["guide"].force(), 0.0, atol=1e-9 * unit**2)

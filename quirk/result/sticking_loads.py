@@ -1,4 +1,4 @@
-"""Distribution of the efforts of sticking joints that share a load, along one segment of a result.
+"""Distribution of loads that sticking joints and contacts share with joints, along one segment of a result.
 
 The r rows are the slip components of sticking joints and the gaps and slip components of closed contacts, with forces f
 (r,) along them. The model of a segment has rows for a largest independent part of them. A force along a row without one
@@ -105,9 +105,8 @@ class StickingLoads:
     def __init__(self, system: System, gaps: Gaps, segment: Segment, contacts: ContactLoads | None) -> None:
         self._system, self._gaps, self._segment = system, gaps, segment
         self._frictions = Frictions(system)
-        joints = joint_members(system, gaps, segment)
+        members = [*joint_members(system, gaps, segment), *contact_members(gaps, segment, contacts)]
         # If each of them has its row in the model, there is nothing to share out.
-        members = [*joints, *contact_members(gaps, segment, contacts)] if joints else []
         self._members = members if any(None in member.own for member in members) else []
 
     @cached_property
@@ -209,7 +208,7 @@ class StickingLoads:
         return z, self._beyond(present + ways @ z, bounds)
 
     def _groups(self, ways: np.ndarray, answered: _Answers) -> list[tuple[list[int], list[int], np.ndarray]]:
-        """Return groups of members that share a load, at least one of them a joint.
+        """Return groups of members that share a load with each other or with joints.
 
         Each group consists of the indices of its members, those of their rows among all r rows, and a basis (d, k) of
         the redistributions within it that keep the normal loads of sliding friction. `ways` (r, d) are the forces along
@@ -225,7 +224,7 @@ class StickingLoads:
         for rows in dependent(basis @ basis.T, every, [spans[k] for k in divided]):
             numbers = [k for k in divided if spans[k][0] in rows]
             columns = [d for d in free if answered.rows[d] in rows]
-            if columns and any(self._members[k].friction is not None for k in numbers):
+            if columns:
                 _, sizes, right = np.linalg.svd(kept[columns].T)
                 directions = np.zeros((len(answered.rows), len(columns) - int((sizes > NO_PART).sum())))
                 directions[columns] = right[int((sizes > NO_PART).sum()) :].T

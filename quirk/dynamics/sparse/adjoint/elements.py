@@ -114,8 +114,9 @@ def laws_back(
 ) -> None:
     """Propagate gradients with respect to loads and rates of internal variables to the state and inputs of force laws.
 
-    `slope_gradient` is the gradient with respect to y', `into` the gradient with respect to the state, at time t (s),
-    and `carried` the index of the first internal variable.
+    `slope_gradient` is the gradient with respect to y', at time t (s). The contributions to the gradient with respect
+    to the state are added to `sums.bodies` (motion of bodies) and to `into` (internal variables). `carried` is the
+    index of the first internal variable in `slope_gradient` and `into`.
     """
     laws, half = tangents.laws, sums.moving.shape[0] // 2
     for e in range(laws.entries.shape[0] // ELEMENT):

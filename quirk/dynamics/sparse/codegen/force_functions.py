@@ -56,7 +56,7 @@ class Applied:
     ----------
     table : force elements as arrays for compiled code
     layouts : layout of the inputs and outputs of each law
-    stop : (1,) flag; 1 makes compiled code return soon
+    stop : (1,) flag; compiled code returns early if it is 1
     latest : most recent exception of a user function, kept after later successful calls
     in_python : number of calls and time, s, of each function that runs in Python, by title
     called : user functions that run in Python or are called by address

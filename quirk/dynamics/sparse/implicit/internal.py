@@ -99,8 +99,9 @@ def condense(implicit: ImplicitTables, e: Any, parts: Any) -> None:
 def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: int) -> None:
     """Compute the derivatives of internal variables with respect to the scaled acceleration of the body of frame g.
 
-    The force element has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1. `e` and `parts`
-    are as for `condense`.
+    The force element of the frame has `count` internal variables, and K is the index of its matrix (I - e g_s)^-1 in
+    `parts`, the arrays of the system's matrix. e is the step size times a coefficient of the method. The results are
+    written to a scratch block of `parts`, from which `couple` reads them.
     """
     turn, right = implicit.turn + 2 * PAIR * implicit.tangents.laws.sides[g], implicit.scratch + BLOCK
     for row in range(count):
@@ -121,9 +122,9 @@ def follow(implicit: ImplicitTables, e: Any, parts: Any, g: int, count: int, K: 
 def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) -> None:
     """Add the derivatives of loads through internal variables to the block that couples a pair of bodies.
 
-    `pair` is the index of the pair, and `parts` are the arrays of the matrix. The loads act on the body of frame f of a
-    force element with `count` internal variables. The derivatives of these variables must have been computed by
-    `follow`.
+    `pair` is the index of the pair, and `parts` are the arrays of the system's matrix. The loads act on the body of
+    frame f of a force element with `count` internal variables. The derivatives of these variables must have been
+    computed by `follow` for the second body of the pair.
     """
     follows = implicit.scratch + 2 * BLOCK
     for row in range(6):
@@ -138,11 +139,11 @@ def couple(implicit: ImplicitTables, parts: Any, f: int, pair: int, count: int) 
 
 @kernel
 def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, element: int) -> None:
-    """Compute the variations of the internal variables of one force element in an implicit step.
+    """Compute the variations of the internal variables of one force element in an implicit step, in `parts`.
 
     They depend on the variations of all poses and velocities, and on the right-hand side r, in which the internal
-    variables of all elements begin at index `first`. `element` is the index of the force element; e and `parts` are as
-    for `condense`.
+    variables of all elements begin at index `first`. `element` is the index of the force element, e the step size times
+    a coefficient of the method, and `parts` are the arrays of the system's matrix.
     """
     elements, o, x = implicit.tangents.laws, ELEMENT * element, implicit.variable_changes + 8 * element
     count, right = elements.entries[o + VARIABLE_COUNT], implicit.scratch
@@ -171,8 +172,8 @@ def changed(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int, el
 def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, first: int) -> None:
     """Add the loads due to variations of internal variables at constant accelerations to the right-hand side.
 
-    r is the residual of the implicit step, in which the internal variables begin at index `first`. e and `parts` are as
-    for `condense`.
+    The right-hand side is in `parts`, the arrays of the system's matrix. r is the residual of the implicit step, in
+    which the internal variables begin at index `first`. e is the step size times a coefficient of the method.
     """
     elements, blocks = implicit.tangents.laws, implicit.blocks
     for element in range(elements.entries.shape[0] // ELEMENT):
@@ -197,8 +198,9 @@ def load_by_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, firs
 def carry_variables(implicit: ImplicitTables, e: Any, parts: Any, r: Any, u: Any, first: int) -> None:
     """Write the variations of all internal variables to the solution u.
 
-    They are computed from the variations of all poses and velocities, and from the right-hand side r. In the latter the
-    internal variables begin at index `first`; e and `parts` are as for `condense`.
+    They are computed from the variations of all poses and velocities, and from the right-hand side r. In r and u the
+    internal variables begin at index `first`. e is the step size times a coefficient of the method, and `parts` are the
+    arrays of the system's matrix.
     """
     elements = implicit.tangents.laws
     for element in range(elements.entries.shape[0] // ELEMENT):

@@ -63,8 +63,8 @@ class Forces(NamedTuple):
 
     Attributes
     ----------
-    entries : (ELEMENT_SIZE per element,) entries ADDRESS to COUPLED of each element: address of its law, and indices of
-        its data in the other arrays
+    entries : (ELEMENT_SIZE per element,) integers of each element: address of its law, and indices of its data in the
+        other arrays
     sides : (SIDE_ENTRIES per frame,) offsets of the body of each frame in arrays of states and of kinematics
     turns : (TURN_ENTRIES per coordinate,) for each joint angle whose full turns are counted, the indices of its
         reference in `inputs` and of its value in `outputs`
@@ -126,7 +126,7 @@ def run_law(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) ->
 
 @kernel
 def write_inputs(forces: Forces, e: int, t: float, y: np.ndarray, kin: np.ndarray) -> None:
-    """Write the time-dependent inputs of the law of force element e.
+    """Write the time-dependent inputs of the law of force element e to `forces.inputs`.
 
     They are the prescribed motions at time t (s), the internal variables from the state y, and the motion of the bodies
     from their kinematics `kin`.
@@ -179,7 +179,7 @@ def carried_rates(forces: Forces, y: np.ndarray, kin: np.ndarray, ydot: np.ndarr
 def variables_error(
     forces: Forces, change: np.ndarray, y: np.ndarray, y_new: np.ndarray, rtol: float, atol: float
 ) -> float:
-    """Return the largest ratio of error to tolerance over all internal variables.
+    """Return the largest ratio of error to tolerance over the internal variables of all force elements.
 
     `change` contains the errors, in the layout of a state. y and y_new are the states at the start and end of the step;
     `rtol` and `atol` are the relative and absolute tolerances.

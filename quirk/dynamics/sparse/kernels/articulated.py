@@ -60,7 +60,11 @@ from .tree import (
 
 @kernel
 def articulate(tree: Tree) -> None:
-    """Compute the articulated inertia of every body, and the inertia that each joint transmits to its parent body."""
+    """Compute the articulated inertia of every body, and the inertia that each joint transmits to its parent body.
+
+    The articulated inertia of a body is its inertia with all its descendants attached by movable joints. Results are
+    written to tree.inertia and tree.joints.
+    """
     for o in range(0, tree.inertia.shape[0], 8):
         store(tree.inertia, o, load(tree.body_inertia, o))
     for t in range(tree.entries.shape[0] // JOINT_ENTRIES):
@@ -72,7 +76,11 @@ def articulate(tree: Tree) -> None:
 
 @kernel
 def articulate_joint(tree: Tree, t: int) -> None:
-    """Compute the articulated inertia that joint t transmits from its child, and add it to that of the parent."""
+    """Compute the inertia that joint t transmits from its child to its parent, and add it to that of the parent.
+
+    The child is the body farther from the root. The degrees of freedom of the joint are eliminated from the articulated
+    inertia of the child.
+    """
     entries, inertia, joints, e, o = tree.entries, tree.inertia, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     shifts, turns, place = 3 - at(entries, e + TRANSLATIONS), 3 - at(entries, e + ROTATIONS), o + FREEDOMS
     passed = shifted(inertia_of(inertia, INERTIA * at(entries, e + CHILD)), numbers3(joints, o + ARM_CHILD))

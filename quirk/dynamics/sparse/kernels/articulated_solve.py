@@ -70,10 +70,10 @@ def solve_forest(tree: Tree, rhs: np.ndarray, x: np.ndarray) -> None:
 
 @kernel
 def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
-    """Compute the relative acceleration prescribed by the rows of joint t, and the load transmitted by the joint.
+    """Compute the relative acceleration prescribed by the rows of joint t, and the load that the joint transmits.
 
-    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load is that for a parent
-    without acceleration; it is added to the loads on the parent.
+    The prescribed acceleration follows from the right-hand sides `rhs` of the rows. The load is the one transmitted if
+    the parent does not accelerate; it is added to the loads on the parent.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child = at(entries, e + NODE), at(entries, e + WRENCH_CHILD)
@@ -113,7 +113,7 @@ def gather_load(tree: Tree, rhs: np.ndarray, t: int) -> None:
 
 @kernel
 def transmitted(joints: np.ndarray, o: int, shift: Triple, turn: Triple) -> tuple[Triple, Triple]:
-    """Return the force and moment transmitted by a joint with locked degrees of freedom whose joint point accelerates.
+    """Return the force (N) and moment (N m) transmitted by a joint that does not move along its degrees of freedom.
 
     `shift` and `turn` are the linear (m/s^2) and angular (rad/s^2) acceleration at the joint point, in the axes of the
     child; the data of the joint begin at element o of `joints`.
@@ -138,7 +138,10 @@ def is_shift(tree: Tree, t: int, k: int) -> bool:
 
 @kernel
 def solve_root(tree: Tree, r: int) -> None:
-    """Compute the acceleration of root body r from its articulated inertia and the loads on it."""
+    """Compute the acceleration of root body r from its articulated inertia and the loads on it.
+
+    The acceleration is written to tree.acceleration.
+    """
     f, w = ROOT_NUMBERS * r, at(tree.roots, ROOT_ENTRIES * r + WRENCH_ROOT)
     a, factors = tree.acceleration, tree.factors
     for i in range(6):
@@ -156,9 +159,10 @@ def solve_root(tree: Tree, r: int) -> None:
 
 @kernel
 def follow(tree: Tree, x: np.ndarray, t: int) -> None:
-    """Compute the acceleration of the child of joint t, and the multipliers x of the constraint rows of the joint.
+    """Compute the acceleration of the child body of joint t, and the multipliers x of the constraint rows of joint t.
 
-    The acceleration of the parent must have been computed before.
+    The acceleration of the parent body must have been computed before; that of the child is written to
+    tree.acceleration.
     """
     entries, joints, e, o = tree.entries, tree.joints, JOINT_ENTRIES * t, JOINT_NUMBERS * t
     n, child, parent = at(entries, e + NODE), at(entries, e + WRENCH_CHILD), at(entries, e + WRENCH_PARENT)

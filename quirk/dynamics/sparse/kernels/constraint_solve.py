@@ -70,7 +70,7 @@ def set_constraint_loads(mechanism: Mechanism, passes: int, tolerance: float) ->
 def compute_residual(mechanism: Mechanism) -> None:
     """Set work.rhs and work.residual to work.goal minus A M^-1 w, with the loads w in work.wrench.
 
-    A is the matrix of constraint rows, M the mass matrix.
+    A is the matrix of constraint rows, M the mass matrix, and work.goal the required value of A M^-1 w.
     """
     nodes, work = mechanism.nodes, mechanism.work
     unconstrained_accelerations(mechanism.constants, work.wrench, work.motion)
@@ -162,7 +162,10 @@ def refine(mechanism: Mechanism, passes: int, tolerance: float, noise: float) ->
 
 @kernel
 def accelerated(work: Workspace) -> float:
-    """Return the norm, in the mass metric, of the accelerations in work.motion due to the loads in work.wrench."""
+    """Return the norm, in the mass metric, of the accelerations due to the loads in work.wrench.
+
+    The accelerations are those in work.motion, with angular accelerations multiplied by W^-1: W W^T = J^-1.
+    """
     square = splat(0.0)
     for o in range(0, work.wrench.shape[0], 8):
         square = square + load(work.wrench, o) * load(work.motion, o)
@@ -223,8 +226,8 @@ def independent(mechanism: Mechanism, n: int, r: int) -> bool:
 def solve_count(mechanism: Mechanism, tolerance: float) -> int:
     """Return the number of solves, at most PASSES, that reduce the residual to less than a fraction `tolerance`.
 
-    The residual is measured in the mass metric; the accelerations of light bodies may have larger relative errors, see
-    `passes_for`.
+    The residual is measured in the mass metric. The number follows from the fraction of the residual that one solve
+    leaves, and allows for larger relative errors of the accelerations of light bodies.
     """
     summary = mechanism.work.summary
     passes, most, rate = 1, int(at(summary, PASSES)), at(summary, REMAINS)

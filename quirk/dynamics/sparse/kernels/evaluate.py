@@ -42,8 +42,8 @@ from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. Groups of STRETCH nodes (joints) are
-    processed successively, so that the data of a group stay in the processor's cache during all three operations.
+    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. The three operations are performed
+    for a group of STRETCH nodes (joints) before the next group, so that its data stay in the processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)
@@ -109,9 +109,9 @@ def evaluate(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: 
 
 @kernel
 def row_power(mechanism: Mechanism, y: np.ndarray, ydot: np.ndarray) -> None:
-    """Write the power (W) of the constraints whose work is integrated to `ydot`, the derivative of the state y.
+    """Write the power (W) of each constraint row whose work is integrated to `ydot`, the derivative of the state y.
 
-    The power of a constraint is the product of its multipliers, its rows and the velocities.
+    The power of a row is its multiplier times the product of the row and the velocities.
     """
     constants, nodes, forces, work = mechanism.constants, mechanism.nodes, mechanism.forces, mechanism.work
     count = forces.working.shape[0] // WORKING_ENTRIES

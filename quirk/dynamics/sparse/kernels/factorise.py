@@ -86,11 +86,11 @@ class Pattern(NamedTuple):
 def factorise(
     pattern: Pattern, begin: int, end: int, G: np.ndarray, floor: np.ndarray, B: np.ndarray, Q: np.ndarray
 ) -> None:
-    """Factorize the nodes from `begin` to `end`: compute the factors B, with D^- in place of diagonal blocks, and Q.
+    """Factorize the nodes (joints, or bodies with many joints) from `begin` to `end`: compute the factors B and Q.
 
-    D^- is the inverse of a diagonal block; G is the array of all rows. Rows whose pivot does not exceed `floor` (8 K,),
-    for K nodes, are dropped as dependent. Vectors of four elements are used if the node and all nodes coupled with it
-    have at most four rows.
+    Diagonal blocks in B are replaced by their inverses; G is the array of all rows. Rows whose pivot does not exceed
+    `floor` (8 K,), for K nodes, are dropped as dependent. Vectors of four elements are used if the node and all nodes
+    coupled with it have at most four rows.
     """
     for n in range(begin, end):
         rows = at(pattern.rows, n)
@@ -166,10 +166,10 @@ def _elimination(m: int) -> Any:
 def _form(
     pattern: Pattern, block: int, rows: Any, G: np.ndarray, B: np.ndarray, Q: np.ndarray, units: np.ndarray
 ) -> Any:
-    """Return a block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes.
+    """Return one block of the matrix: `rows` plus the products that form it, minus its updates by earlier nodes.
 
-    `block` is the index of the block in the pattern; B and Q are the factors, G the array of all rows, and `units` the
-    rows of the unit matrix.
+    `block` is the index of the block in the pattern; B and Q are the factors, G is the array of all rows, and `units`
+    contains the rows of the unit matrix.
     """
     for t in range(at(pattern.term, block), at(pattern.term, block + 1)):
         r, weight = at(pattern.right, t), at(pattern.weight, t)

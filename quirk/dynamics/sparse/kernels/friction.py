@@ -42,8 +42,9 @@ ENDS = 2
 def solve_friction(mechanism: Mechanism, y: np.ndarray, passes: int) -> None:
     """Add constraint loads and friction to the applied loads in work.wrench, and write the multipliers to work.x.
 
-    The constraint rows A must be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and
-    the sum w of all loads. At least `passes` solves are made for each right-hand side. y is the state.
+    Friction is proportional to the constraint loads, and is solved simultaneously with them. The constraint rows A must
+    be factorized. work.goal is the required value of A M^-1 w, with the mass matrix M and the sum w of all loads. At
+    least `passes` solves are made for each right-hand side. y is the state.
     """
     work, friction = mechanism.work, mechanism.frictions
     count, rows, bodies = friction.element.shape[0], work.x.shape[0], work.wrench.shape[0]
@@ -123,10 +124,10 @@ def load_of(mechanism: Mechanism, k: int, y: np.ndarray, o: int, into: np.ndarra
 
 @kernel
 def magnitudes(mechanism: Mechanism) -> None:
-    """Solve f = mu N(f) for the friction magnitudes f; without a solution they are set to NaN.
+    """Solve f = mu N(f) for the magnitudes f of all sliding friction forces; without a solution they are set to NaN.
 
-    N are the normal loads, which depend on f, and mu the coefficients of friction. The flag `solvable` is updated; it
-    is positive if the solution is unique.
+    N are the normal loads, which depend on f, and mu the coefficients of friction. The results are written to
+    `magnitude` and `solvable` of mechanism.frictions; `solvable` is positive if the solution is unique.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -153,9 +154,10 @@ def magnitudes(mechanism: Mechanism) -> None:
 
 @kernel
 def linearise(mechanism: Mechanism) -> None:
-    """Set up Newton's method at the present friction magnitudes f: `matrix` is I - mu dN/df, and `residual` mu N - f.
+    """Set up Newton's method for f = mu N(f) at the present friction magnitudes f.
 
-    mu are the coefficients of friction, and N the normal loads.
+    `matrix` of mechanism.frictions is set to I - mu dN/df, and `residual` to mu N - f, with the coefficients of
+    friction mu and the normal loads N.
     """
     friction = mechanism.frictions
     count = friction.element.shape[0]
@@ -170,9 +172,9 @@ def linearise(mechanism: Mechanism) -> None:
 
 @kernel
 def present_load(mechanism: Mechanism, k: int) -> None:
-    """Set `present` to the constraint load that determines the normal load of friction element k.
+    """Set `present` of mechanism.frictions to the load that determines the normal load of friction element k.
 
-    It is a linear combination of stored loads, weighted by the present magnitudes of all friction forces.
+    It is the constraint load without friction plus those due to unit friction forces times the present magnitudes.
     """
     rubbing = mechanism.frictions
     count = rubbing.element.shape[0]
@@ -218,8 +220,9 @@ def eliminate(matrix: np.ndarray, x: np.ndarray, count: int) -> float:
 def reserve(mechanism: Mechanism) -> float:
     """Return the minimum of 1 - mu dN/df over all friction in joints, at most 1.
 
-    N is the normal load and f the friction force. If this minimum is not positive, the equation f = mu N(f) has two
-    solutions or none, because the normal load of a joint is a norm. Contacts are not included.
+    N is the normal load, f the friction force and mu the coefficient of friction. If this minimum is not positive, the
+    equation f = mu N(f) has two solutions or none, because the normal load of a joint is a norm. Contacts are not
+    included.
     """
     rubbing = mechanism.frictions
     count, least = rubbing.element.shape[0], 1.0
@@ -268,8 +271,8 @@ def carried(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Return the forces (N, inertial frame) on body j in the two bearings of a joint with friction element k.
 
-    The forces are computed from the constraint load at element o of `loads`. The second force is zero if `length`, the
-    distance of the bearings, is zero.
+    The forces are computed from the constraint load at element o of `loads`. The second force is zero for joints that
+    are treated as a single bearing.
     """
     rubbing, kin = mechanism.frictions, mechanism.work.kin
     force = at(loads, o), at(loads, o + 1), at(loads, o + 2)

@@ -100,7 +100,7 @@ def entries(inertia: Any) -> list[Any]:
 def shifted(inertia: Any, r: Any) -> Any:
     """Return an inertia referred to another point of the body, at position r relative to the present point.
 
-    The velocity of the old point is u + r x omega, where u is the velocity of the new point.
+    The velocity of the present point is u + r x omega, with the velocity u of the other point.
     """
     shifts, mixed, turns = inertia
     later = tuple(plus(mixed[i], cross(shifts[i], r)) for i in range(3))
@@ -127,9 +127,10 @@ def _rows_times(C: Any, block: Any) -> Any:
 
 @traced
 def shift_momentum(inertia: Any, n: Any) -> Any:
-    """Return linear and angular momentum about the point for its unit velocity along n, and the inertia along n.
+    """Return the momenta, and the inertia along n, for unit velocity along the unit vector n.
 
-    The inertia along n is the scalar product of n and the linear momentum.
+    The momenta are the linear momentum and the angular momentum about the reference point of the inertia. The inertia
+    along n is the scalar product of n and the linear momentum.
     """
     shifts, mixed, _ = inertia
     of_shifts = tuple(dot(row, n) for row in shifts)
@@ -138,9 +139,10 @@ def shift_momentum(inertia: Any, n: Any) -> Any:
 
 @traced
 def turn_momentum(inertia: Any, n: Any) -> Any:
-    """Return linear and angular momentum about the point for unit angular velocity along n, and the inertia about n.
+    """Return the momenta, and the inertia about n, for unit angular velocity along the unit vector n.
 
-    The inertia about n is the scalar product of n and the angular momentum.
+    The momenta are the linear momentum and the angular momentum about the reference point of the inertia. The inertia
+    about n is the scalar product of n and the angular momentum.
     """
     _, mixed, turns = inertia
     of_turns = tuple(dot(row, n) for row in turns)

@@ -140,7 +140,7 @@ def _cofactors(rows: Sequence[Any]) -> tuple[list[Any], Any, tuple[Any, Any, Any
 
 
 def _with(row: Any, numbers: Sequence[Any], begin: int = 0) -> Any:
-    """Return a copy of a row in which the elements from index `begin` on are replaced by `numbers`."""
+    """Return a copy of a vector `row` in which the elements from index `begin` on are replaced by `numbers`."""
     for lane, x in enumerate(numbers, begin):
         row = replaced(row, lane, x)
     return row

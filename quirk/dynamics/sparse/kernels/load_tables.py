@@ -48,8 +48,8 @@ class Readings(NamedTuple):
     Attributes
     ----------
     kind : (R,) kind of each reading
-    entries, numbers : (READING R,) and (NUMBERS R,) data of each reading: integers IS_TORQUE to PATCH_SLIDES, such as
-        indices of its data in the other arrays; and floats from LEVEL on, such as the level that is subtracted
+    entries, numbers : (READING R,) and (NUMBERS R,) data of each reading: integers, such as indices of its data in the
+        other arrays; and floats, such as the threshold that is subtracted
     nodes : indices of the nodes of the constraints of all readings, concatenated
     energies : indices of the potential energies of force elements among the outputs of force laws
     wrench : scratch array for wrenches
@@ -59,7 +59,7 @@ class Readings(NamedTuple):
         `quirk.events.names.Patch`
     slides : for dependent contacts, the index of the sliding friction element of each contact; -1 if it does not slide
     shared, basis : loads of dependent contacts and their redistributions, at the present directions of slip
-    scratch : scratch array of the search for the margin
+    scratch : scratch array for the largest margin of dependent contacts to their friction limits
     """
 
     kind: np.ndarray

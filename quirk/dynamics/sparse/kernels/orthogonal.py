@@ -288,7 +288,10 @@ def reflect(
 
 @kernel
 def couplings(fronts: Fronts, triangle: Triangle, n: int) -> None:
-    """Compute the couplings X of node n with nodes of the other kind (joint or hub), and subtract their products."""
+    """Compute the blocks X that couple node n with nodes of the other kind (joint or hub).
+
+    Products of these blocks are subtracted from the blocks of later nodes.
+    """
     factor, sign, m, d = triangle.factor, fronts.sign[n], fronts.rows[n], fronts.start[fronts.first[n]]
     other = 1 if sign > 0.0 else 0
     stride, found = front_stride(fronts, n), False

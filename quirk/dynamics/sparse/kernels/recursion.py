@@ -81,24 +81,23 @@ POSTURE = 7
 class Recursion(NamedTuple):
     """Tables of a forest of n bodies, a system without loops; empty if the system is not computed by recursion.
 
-    Names in capitals are constants of this module. "Output" marks arrays written by compiled code. The posture of a
-    body is the orientation of its joint frame, as a quaternion, and its angular velocity.
+    Names in capitals are constants of this module. "Output" marks arrays written by compiled code.
 
     Attributes
     ----------
-    entries : (JOINT_ENTRIES n,) entries KIND to BLOCK of each joint: its kind, and indices of its data in the other
-        arrays
+    entries : (JOINT_ENTRIES n,) integers of each joint: its kind, and indices of its data in the other arrays
     parents : for each slot of a body, the first element of its parent in `posture` and in states
     body_constants : (BODY_NUMBERS n,) constants of the body of each joint
     bodies : constants of all bodies, in blocks of eight
     gravity : (3,) gravitational acceleration, m/s^2, inertial frame
-    posture : output, in blocks of eight: postures of all bodies
-    joints : (JOINT_NUMBERS (n + 1),) output: relative rotation, biases, load, accelerations and freedoms of each joint,
-        and of the ground
+    posture : output, in blocks of eight: orientation of the joint frame of each body, as a quaternion, and angular
+        velocity of the body in this frame, rad/s
+    joints : (JOINT_NUMBERS (n + 1),) output: relative rotation, relative acceleration due to velocities, load,
+        accelerations and eliminated degrees of freedom of each joint, and of the ground
     articulated : output: articulated inertias, summed over the children of a body; the first is zero
-    blocks : output: factors and further freedoms of free bodies and of joints with several freedoms
+    blocks : output: factorized inertias of free bodies, and further data of joints with several degrees of freedom
     moved : output, in blocks of eight: displacements that satisfy the constraints, see `recursion_corrections`
-    travels : whether joints slide or have a second axis, so that passes of `recursion_gaps` are needed
+    travels : whether any joint slides or has a second axis, so that its geometry depends on the state
     """
 
     entries: np.ndarray

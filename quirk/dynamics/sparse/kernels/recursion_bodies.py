@@ -62,9 +62,10 @@ JOINTS = 8 * JOINT_NUMBERS
 
 @traced
 def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> None:
-    """Compute the orientation of the frame of the inboard joint, and the angular velocity, of eight bodies.
+    """Compute the orientation of the joint frame (quaternion) and its angular velocity, for eight bodies.
 
-    The block of bodies begins at element s of the states y, p of `posture` and c of `bodies`.
+    The joint frame of a body is that of the joint to its parent. Results are written to `posture`, beginning at element
+    p. The data of the bodies begin at element s of the states y and c of `bodies`.
     """
     q = product(load_four(y, s + 8 * ORIENTATION), load_four(bodies, c + 8 * ALIGNED))
     for k in range(4):
@@ -75,7 +76,10 @@ def posture_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Non
 
 @kernel
 def postures(recursion: Recursion, y: np.ndarray) -> None:
-    """Compute the orientation of the frame of the inboard joint, and the angular velocity, of each body at state y."""
+    """Compute the orientation of the joint frame and its angular velocity, for each body at state y.
+
+    The joint frame of a body is that of the joint to its parent. Results are written to `recursion.posture`.
+    """
     for block in range(recursion.posture.shape[0] // POSTURES):
         posture_of(recursion.bodies, y, recursion.posture, block * STATE, block * POSTURES, block * BODIES)
 
@@ -84,8 +88,9 @@ def postures(recursion: Recursion, y: np.ndarray) -> None:
 def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
     """Return the squares of the angles (rad^2) by which eight bodies have rotated since `posture` was computed.
 
-    The present orientations are those in the state y. The formula is valid for small rotations. Index arguments: see
-    the module docstring.
+    The present orientations are those in the state y, and the formula is valid for small rotations. The data of the
+    eight bodies begin at element s of y, p of `posture` and c of `bodies`. `posture` holds the earlier orientation of
+    each joint frame.
     """
     q, before = load_four(y, s + 8 * ORIENTATION), load_four(posture, p + 8 * QUATERNION)
     now = product(q, load_four(bodies, c + 8 * ALIGNED))
@@ -95,7 +100,7 @@ def turn_of(bodies: Any, y: Any, posture: Any, s: Any, p: Any, c: Any) -> Any:
 
 @kernel
 def turned_since(recursion: Recursion, y: np.ndarray) -> float:
-    """Return the largest angle (rad) of a body's rotation from its computed posture to the state y.
+    """Return the largest angle (rad) of a body's rotation from its orientation in `recursion.posture` to the state y.
 
     The formula is valid for small rotations.
     """
@@ -109,7 +114,8 @@ def turned_since(recursion: Recursion, y: np.ndarray) -> float:
 def relative(posture: Any, p: Any, parents: Any) -> Any:
     """Return the rows of the rotation matrices from the joint frames of eight bodies to the frames of their parents.
 
-    `parents` are the first elements of the eight parents in `posture`. Index arguments: see the module docstring.
+    `posture` holds the orientations of the joint frames. Those of the eight bodies begin at element p, and those of
+    their parents at the eight elements `parents`.
     """
     w, x, z, v = gathered_components(posture, parents, QUATERNION, 4)
     return matrix_of(product((w, -x, -z, -v), load_four(posture, p + 8 * QUATERNION)))
@@ -120,8 +126,8 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 
     The results are the rows of the rotation matrices to the frames of the parents; the relative accelerations of the
     joint points (m/s^2) and relative angular accelerations (rad/s^2) due to the current velocities; and the forces (N)
-    and moments (N m) that the bodies need in the absence of other accelerations. Index arguments: see the module
-    docstring.
+    and moments (N m) that the bodies need in the absence of other accelerations. The data of the eight bodies begin at
+    element i of `parents`, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     indices = indices_of(parents, i)
     E = relative(posture, p, indices)
@@ -136,7 +142,8 @@ def bias_of(bodies: Any, posture: Any, parents: Any, i: Any, p: Any, c: Any) -> 
 def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
     """Return the applied forces (N) and moments (N m) on eight bodies, in joint frames and about the joint points.
 
-    Index arguments: see the module docstring.
+    They are read from the kinematics `kin`, beginning at element k. The constants of the bodies begin at element c of
+    `bodies`.
     """
     force = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * FORCE_N)))
     moment = columns_times(bodies, c + 8 * ALIGNMENT, columns_times(kin, k + 8 * ROTATION, load3(kin, k + 8 * TORQUE)))
@@ -146,7 +153,8 @@ def applied_of(bodies: Any, kin: Any, k: Any, c: Any) -> Any:
 def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any, moment: Any) -> None:
     """Store the results of `bias_of` for eight joints, beginning at element j of `joints`.
 
-    E are the relative rotations, `shift` and `turn` the bias accelerations, `force` and `moment` the bias loads.
+    E are the rows of the relative rotations, `shift` and `turn` the relative accelerations due to velocities, `force`
+    and `moment` the loads that the bodies need in the absence of other accelerations.
     """
     zero = zero_of(joints)
     x, y, z = zip(*E, strict=True)
@@ -161,7 +169,8 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
 def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
     """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
 
-    The results are stored in `joints`. Index arguments: see the module docstring.
+    The results are stored in `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture`, c
+    of `bodies` and j of `joints`. `posture` holds the orientation and angular velocity of each joint frame.
     """
     store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
@@ -172,7 +181,8 @@ def store_biases_with_loads(
 ) -> None:
     """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
 
-    The results are stored in `joints`. Index arguments: see the module docstring.
+    The results are stored in `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture`, c
+    of `bodies`, j of `joints` and k of `kin`. `posture` holds the orientation and angular velocity of each joint frame.
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)
@@ -183,7 +193,8 @@ def store_biases_with_loads(
 def biases(recursion: Recursion, kin: np.ndarray, loaded: bool) -> None:
     """Compute relative rotations, bias accelerations and loads of all bodies, in `recursion.joints`.
 
-    The loads include the applied loads in `kin` if `loaded`.
+    Bias accelerations are the relative accelerations of joints due to the current velocities. The loads include the
+    applied loads in `kin` if `loaded`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
@@ -200,7 +211,9 @@ def rate_of(
 ) -> None:
     """Compute y' of eight bodies from the accelerations of their joint points and their angular accelerations.
 
-    Index arguments: see the module docstring.
+    The accelerations begin at element j of `joints`, and exclude that of gravity, `gravity`. The data of the eight
+    bodies begin at element s of the states y and of `ydot`, which is written, p of `posture` (orientations and angular
+    velocities of joint frames) and c of `bodies`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn, omega, r = (ax, ay, az), (bx, by, bz), load3(posture, p + 8 * OMEGA), load3(bodies, c + 8 * CENTER)

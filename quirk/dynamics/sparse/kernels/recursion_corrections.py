@@ -46,8 +46,8 @@ from .recursion_vectors import (
 def inertia_loads(bodies: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the forces and moments required by eight separate bodies for given accelerations, in joint frames.
 
-    `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2). Index arguments:
-    see the module docstring.
+    `shift` is the acceleration of the joint point (m/s^2), `turn` the angular acceleration (rad/s^2). The constants of
+    the eight bodies begin at element c of `bodies`.
     """
     force = minus(times(shift, load(bodies, c + 8 * MASS)), cross(load3(bodies, c + 8 * MASS_MOMENT), turn))
     moment = symmetric_times(bodies, c + 8 * INERTIA, turn)
@@ -64,7 +64,8 @@ def store_loads(joints: Any, j: Any, force: Any, moment: Any) -> None:
 def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: Any) -> None:
     """Copy the displacements of eight bodies from `joints` to `moved`, and set the loads in `joints`.
 
-    The load on a body is its inertia times its displacement. Index arguments: see the module docstring.
+    The load on a body is its inertia times its displacement. The data of the eight bodies begin at element c of
+    `bodies`, j of `joints` and m of `moved`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = (ax, ay, az), (bx, by, bz)
@@ -77,7 +78,7 @@ def keep_displacements(bodies: Any, joints: Any, moved: Any, c: Any, j: Any, m: 
 def load_by_displacements(recursion: Recursion) -> None:
     """Copy the displacements of all bodies from `joints` to `moved`, and set the loads in `joints`.
 
-    The load on a body is its inertia times its displacement.
+    The load on a body is its inertia times its displacement. Both arrays belong to `recursion`.
     """
     for block in range(recursion.posture.shape[0] // POSTURES):
         c, j, m = block * BODIES, block * JOINTS, block * WRENCH
@@ -90,8 +91,9 @@ def load_by_motion(
 ) -> None:
     """Set the loads on eight bodies to minus their inertia times their motion.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. Index
-    arguments: see the module docstring.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
+    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, f of `motion` and j of `joints`.
+    `posture` holds the orientation and angular velocity of each joint frame.
     """
     turn = rows_times(constants, k + 8 * FACTOR, load3(motion, f + MOMENT))
     turn = times(columns_times(bodies, c + 8 * ALIGNMENT, turn), -1.0)
@@ -126,8 +128,9 @@ def load_all_by_motion(recursion: Recursion, constants: np.ndarray, motion: np.n
 def motion_at_center(bodies: Any, posture: Any, p: Any, c: Any, shift: Any, turn: Any) -> Any:
     """Return the translations of eight centers of mass in the inertial frame, and the rotations in body axes.
 
-    `shift` and `turn` are the translations of the joint points and the rotations in joint frames. Index arguments: see
-    the module docstring.
+    `shift` and `turn` are the translations of the joint points and the rotations in joint frames. The data of the eight
+    bodies begin at element p of `posture` and c of `bodies`. `posture` holds the orientation and angular velocity of
+    each joint frame.
     """
     shift = plus(shift, cross(turn, load3(bodies, c + 8 * CENTER)))
     shift = forth(matrix_of(load_four(posture, p + 8 * QUATERNION)), shift)
@@ -140,8 +143,9 @@ def take_motion(
 ) -> None:
     """Convert the motion of eight bodies in `joints` to `motion`.
 
-    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. Index
-    arguments: see the module docstring.
+    `motion` contains translations in the inertial frame and scaled rotations in body axes; see `motion_of`. The data of
+    the eight bodies begin at element p of `posture`, c of `bodies`, k of `constants`, j of `joints` and f of `motion`.
+    `posture` holds the orientation and angular velocity of each joint frame.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = motion_at_center(bodies, posture, p, c, (ax, ay, az), (bx, by, bz))
@@ -173,9 +177,11 @@ def write_motion(recursion: Recursion, constants: np.ndarray, motion: np.ndarray
 
 
 def correction(bodies: Any, posture: Any, joints: Any, moved: Any, p: Any, c: Any, j: Any, m: Any) -> Any:
-    """Return the sums of the displacements of eight bodies in `moved` and `joints`, at the centers of mass.
+    """Return the sums of the displacements of eight bodies in `moved` and `joints`: translations and rotations.
 
-    Index arguments: see the module docstring.
+    The translations are those of the centers of mass in the inertial frame, the rotations are in body axes. The data of
+    the eight bodies begin at element p of `posture` (orientations of joint frames), c of `bodies`, j of `joints` and m
+    of `moved`.
     """
     ax, ay, az, _, bx, by, bz, _ = load_rows(joints, j + SHIFT, JOINT_NUMBERS)
     shift, turn = plus((ax, ay, az), load3(moved, m)), plus((bx, by, bz), load3(moved, m + 24))
@@ -188,7 +194,8 @@ def correct_poses(
 ) -> Any:
     """Add the displacements in `moved` and `joints` to the poses of eight bodies in y; return these displacements.
 
-    Index arguments: see the module docstring.
+    The data of the eight bodies begin at element s of the states y, p of `posture`, c of `bodies`, j of `joints` and m
+    of `moved`. `posture` holds the orientation and angular velocity of each joint frame.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     move(y, s, shift, turn)
@@ -201,7 +208,8 @@ def correct_velocities(
 ) -> Any:
     """Add the changes in `moved` and `joints` to the velocities of eight bodies in y; return these changes.
 
-    Index arguments: see the module docstring.
+    The data of the eight bodies begin at element s of the states y, p of `posture`, c of `bodies`, j of `joints` and m
+    of `moved`. `posture` holds the orientation and angular velocity of each joint frame.
     """
     shift, turn = correction(bodies, posture, joints, moved, p, c, j, m)
     store3(y, s + 8 * VELOCITY, plus(load3(y, s + 8 * VELOCITY), shift))

@@ -68,10 +68,10 @@ def eliminate(array: Any, o: Any, by_shift: Any, by_turn: Any, inertia: Any, loa
 
 
 def reduce_inertia(inertia: Any, freedom: Freedom) -> Any:
-    """Return an articulated inertia after elimination of a freedom; M and the load are complete.
+    """Return an articulated inertia after elimination of the degree of freedom `freedom` of its joint.
 
-    Rows and columns of H^T and J that vanish are not set to zero. `inertia` is the articulated inertia, the tuple of
-    the rows of M, H^T and J, the force and the moment.
+    The blocks M and the load are complete; rows and columns of H^T and J that vanish are not set to zero. `inertia` is
+    the articulated inertia, the tuple of the rows of M, H^T and J, the force and the moment.
     """
     M, T, J, force, moment = inertia
     by_shift, by_turn, compliance, alone = freedom
@@ -106,10 +106,10 @@ def eliminate_slide(array: Any, o: Any, inertia: Any, turns: bool) -> Freedom:
 def eliminate_second_axis(joints: Any, blocks: Any, j: Any, k: Any, inertia: Any) -> Any:
     """Eliminate the rotation of a universal joint about the axis fixed in the parent, after that about z.
 
-    Returns the articulated inertia: the joint transmits moments about the direction w normal to both axes alone. The
-    inertia about w is the determinant of J before the elimination over the inertia about the second axis. `inertia` is
-    the articulated inertia without the rotation about z; the data of the joint begin at element j of `joints` and at
-    element k of `blocks`.
+    Returns the articulated inertia that the joint transmits; the only moment transmitted is about the direction w
+    normal to both axes. The inertia about w is the determinant of J before the elimination over the inertia about the
+    second axis. `inertia` is the articulated inertia without the rotation about z; the data of the joint begin at
+    element j of `joints` and at element k of `blocks`.
     """
     _, T, J, _, moment = inertia
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
@@ -144,10 +144,11 @@ def eliminate_ball(joints: Any, blocks: Any, j: Any, k: Any, T: Any, J: Any, mom
 
 
 def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
-    """Return the force and moment that remain after a freedom, stored beginning at element o of `array`, has given way.
+    """Return the force and moment that a joint still transmits when it is free to move along one degree of freedom.
 
-    `force` and `moment` are the load without this freedom; `load` is the component of the load along the freedom, whose
-    acceleration for a parent at rest is stored.
+    `force` and `moment` are the load without this freedom, and `load` is its component along the freedom. The
+    acceleration along the freedom, for a parent at rest, is stored. The data of the freedom begin at element o of
+    `array`.
     """
     alone = -load * at(array, o + COMPLIANCE)
     put(array, o + ALONE, alone)
@@ -155,9 +156,10 @@ def give_way(array: Any, o: Any, force: Any, moment: Any, load: Any) -> Any:
 
 
 def rate_of(array: Any, o: Any, shift: Any, turn: Any) -> Any:
-    """Return the acceleration along a freedom, stored beginning at element o of `array`, in all elements of a vector.
+    """Return the acceleration along a degree of freedom of a joint, in all elements of a vector.
 
-    `shift` and `turn` are the accelerations, linear and angular, that the body would have without the freedom.
+    `shift` and `turn` are the accelerations, linear and angular, that the body would have without the freedom, whose
+    data begin at element o of `array`.
     """
     taken = sum_of_lanes(load4(array, o + MOMENTUM_SHIFT) * shift + load4(array, o + MOMENTUM_TURN) * turn)
     return at(array, o + ALONE) - taken * at(array, o + COMPLIANCE)

@@ -70,9 +70,10 @@ class Neighbors(NamedTuple):
 
     @classmethod
     def of(cls, posture: Any, parents: Any, i: Any, p: Any) -> Neighbors:
-        """Return the quantities of eight bodies, which begin at element p of `posture`.
+        """Return the quantities of eight bodies and their parents, from orientations and velocities in `posture`.
 
-        Index arguments: see the module docstring.
+        The data of the bodies begin at element p of `posture`, and the indices of their parents at element i of
+        `parents`.
         """
         at_posture = indices_of(parents, i)
         return cls(
@@ -88,18 +89,20 @@ class Neighbors(NamedTuple):
         return back(self.mine, forth(self.other, a))
 
     def position_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the positions of joint points relative to the points on the parents, in the frames of these.
+        """Return the positions (m) of joint points on eight bodies relative to the joint points on their parents.
 
-        Index arguments: see the module docstring.
+        The results are in the joint frames of the parents. The positions of the bodies begin at element s of the states
+        y, their constants at element c of `bodies`.
         """
         apart = minus(load3(y, s + 8 * POSITION), gathered_components(y, self.at_state, POSITION, 3))
         apart = minus(apart, forth(self.mine, load3(bodies, c + 8 * CENTER)))
         return minus(back(self.other, apart), load3(bodies, c + 8 * POINT_FROM_CENTER))
 
     def velocity_gap(self, bodies: Any, y: Any, s: Any, c: Any) -> Any:
-        """Return the velocities of joint points relative to those of the points on the parents, which are close.
+        """Return the velocities (m/s) of joint points on eight bodies relative to joint points on their parents.
 
-        Index arguments: see the module docstring.
+        Both points are assumed to be close. The results are in the joint frames of the parents. The velocities of the
+        bodies begin at element s of the states y, their constants at element c of `bodies`.
         """
         apart = minus(load3(y, s + 8 * VELOCITY), gathered_components(y, self.at_state, VELOCITY, 3))
         return minus(
@@ -108,9 +111,10 @@ class Neighbors(NamedTuple):
         )
 
     def second_axis(self, bodies: Any, c: Any) -> Any:
-        """Return the components x and y of the unit vectors along second axes of universal joints, otherwise zero.
+        """Return the components x and y, in joint frames, of unit vectors along second axes of universal joints.
 
-        Index arguments: see the module docstring.
+        The second axis, projected onto the xy plane of the joint frame, is fixed in the parent. The components are zero
+        for other joints. The constants of the eight bodies begin at element c of `bodies`.
         """
         x, y, _ = self.in_joint(load3(bodies, c + 8 * AXIS))
         crossed = load(bodies, c + 8 * CROSSED)
@@ -119,10 +123,11 @@ class Neighbors(NamedTuple):
 
 
 def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
-    """Return the relative displacements of eight joints that lock them in poses on the constraints.
+    """Return the relative displacements of eight joints that remove the constraint residuals of locked joints.
 
-    These are the translations and rotations that remove the gaps of welds and, in part, those of other joints. Index
-    arguments: see the module docstring.
+    They are translations in the frames of the parents and small rotations in joint frames. They remove the residuals of
+    welds and, in part, those of other joints. The data of the eight joints begin at element s of the states y and c of
+    `bodies`.
     """
     gap = neighbors.position_gap(bodies, y, s, c)
     x, y_, z = neighbors.in_joint(load3(bodies, c + 8 * AXIS))
@@ -134,7 +139,7 @@ def locking_pose(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> A
 def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) -> Any:
     """Return the relative velocities of eight joints, translational and angular, that remove their violations in y.
 
-    Index arguments: see the module docstring.
+    The data of the eight joints begin at element s of the states y and c of `bodies`.
     """
     gap = neighbors.velocity_gap(bodies, y, s, c)
     x, y_, z = minus(neighbors.in_joint(neighbors.of_parent), neighbors.omega)
@@ -145,7 +150,7 @@ def locking_velocity(bodies: Any, y: Any, neighbors: Neighbors, s: Any, c: Any) 
 def across(bodies: Any, c: Any, a: Any) -> Any:
     """Return vectors a, in the frames of the parents, less their components along the axes of joints that slide.
 
-    Index arguments: see the module docstring.
+    The constants of the eight bodies begin at element c of `bodies`.
     """
     axis = load3(bodies, c + 8 * AXIS)
     return minus(a, times(axis, dot(axis, a) * load(bodies, c + 8 * SLIDING)))
@@ -157,8 +162,9 @@ def pose_gap(
 ) -> None:
     """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    The results are stored as the biases of the joints in `joints`. No joint slides or has a second axis. Index
-    arguments: see the module docstring.
+    No joint slides or has a second axis. The results are stored in `joints`, beginning at element j. The data of the
+    eight joints begin at element i of `parents`, s of y, p of `posture` (orientations of joint frames) and c of
+    `bodies`.
     """
     store_gaps(joints, j, *locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -169,8 +175,9 @@ def velocity_gap(
 ) -> None:
     """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
-    The residuals are those of the constraints. The results are stored as the biases of the joints in `joints`. No joint
-    slides or has a second axis. Index arguments: see the module docstring.
+    The residuals are those of the constraints. No joint slides or has a second axis. The results are stored in
+    `joints`, beginning at element j. The data of the eight joints begin at element i of `parents`, s of y, p of
+    `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     store_gaps(joints, j, *locking_velocity(bodies, y, Neighbors.of(posture, parents, i, p), s, c))
 
@@ -179,10 +186,11 @@ def velocity_gap(
 def pose_gap_of_any(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the prescribed relative displacements of eight joints of any kinds, as `pose_gap` does.
+    """Set the prescribed relative displacements of eight joints to minus their constraint residuals at the poses in y.
 
-    A universal joint turns about the direction n x z of its axes until these are perpendicular: by minus the rotation
-    that would make them parallel. Index arguments: see the module docstring.
+    The joints may be of any kinds; a universal joint turns about the common normal of its axes until these are
+    perpendicular. The results are stored in `joints`, beginning at element j. The data of the eight joints begin at
+    element i of `parents`, s of y, p of `posture` (orientations of joint frames) and c of `bodies`.
     """
     shift, turn = locking_pose(bodies, y, Neighbors.of(posture, parents, i, p), s, c)
     store_gaps(joints, j, across(bodies, c, shift), times(turn, 1.0 - 2.0 * load(bodies, c + 8 * CROSSED)))
@@ -192,9 +200,11 @@ def pose_gap_of_any(
 def velocity_gap_of_any(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Set the prescribed relative velocities of eight joints of any kinds, as `velocity_gap` does.
+    """Set the prescribed relative velocities of eight joints to minus the rates of their residuals in state y.
 
-    The poses in y satisfy the constraints. Index arguments: see the module docstring.
+    The residuals are those of the constraints, which the poses in y satisfy; the joints may be of any kinds. The
+    results are stored in `joints`, beginning at element j. The data of the eight joints begin at element i of
+    `parents`, s of y, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     neighbors = Neighbors.of(posture, parents, i, p)
     shift, turn = locking_velocity(bodies, y, neighbors, s, c)
@@ -208,7 +218,7 @@ def velocity_gap_of_any(
 
 
 def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
-    """Store the prescribed relative displacements (biases) of eight joints, beginning at element j of `joints`.
+    """Store the prescribed relative displacements of eight joints, beginning at element j of `joints`.
 
     `shift` are the translations, `turn` the rotations.
     """
@@ -218,9 +228,10 @@ def store_gaps(joints: Any, j: Any, shift: Any, turn: Any) -> None:
 
 @kernel
 def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
-    """Set the prescribed relative displacements (biases) of all joints to minus their constraint residuals at state y.
+    """Set the prescribed relative displacements of all joints to minus their constraint residuals at state y.
 
-    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead.
+    If `level` is not POSES, relative velocities are set to minus the rates of the residuals instead. The results are
+    stored in `recursion.joints`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
@@ -239,7 +250,7 @@ def gaps(recursion: Recursion, y: np.ndarray, level: int) -> None:
 def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
     """Return the components of `gap` along the axes of joints that slide; zero for other joints.
 
-    Index arguments: see the module docstring.
+    The constants of the eight bodies begin at element c of `bodies`.
     """
     return dot(load3(bodies, c + 8 * AXIS), gap) * load(bodies, c + 8 * SLIDING)
 
@@ -248,9 +259,11 @@ def travel_of(bodies: Any, c: Any, gap: Any) -> Any:
 def store_travel(
     bodies: Any, posture: Any, parents: Any, joints: Any, y: Any, i: Any, s: Any, p: Any, c: Any, j: Any
 ) -> None:
-    """Store the present arms and second axes of eight joints, and add what these contribute to the biases.
+    """Store the lever arms and second axes of eight joints at state y, and add their shares of the bias accelerations.
 
-    Index arguments: see the module docstring.
+    Lever arms of joints that slide and second axes of universal joints, which are fixed in the parents, depend on the
+    state. The results are stored in `joints`, beginning at element j. The data of the eight joints begin at element i
+    of `parents`, s of y, p of `posture` (orientations and angular velocities of joint frames) and c of `bodies`.
     """
     neighbors, zero = Neighbors.of(posture, parents, i, p), zero_of(joints)
     axis, of_parent = load3(bodies, c + 8 * AXIS), neighbors.of_parent
@@ -272,7 +285,8 @@ def store_travel(
 def travels(recursion: Recursion, y: np.ndarray) -> None:
     """Store the lever arms and second axes of all joints at state y, and add their shares of the bias accelerations.
 
-    Second axes are those of universal joints in the parent; biases are accelerations at zero joint accelerations.
+    Lever arms change in joints that slide; second axes are those of universal joints that are fixed in the parents.
+    Bias accelerations are relative accelerations due to the current velocities.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):
@@ -286,7 +300,8 @@ def slid_of(
 ) -> Any:
     """Return the squares of the distances (m^2) by which eight joints have slid since their arms were stored.
 
-    Index arguments: see the module docstring.
+    The data of the eight joints begin at element i of `parents`, s of the states y, p of `posture`, c of `bodies` and j
+    of `joints`. `posture` holds the orientation and angular velocity of each joint frame.
     """
     _, _, _, _, x, y_, z, _ = load_rows(joints, j + PRESENT_ARM - 4, JOINT_NUMBERS)
     gap = Neighbors.of(posture, parents, i, p).position_gap(bodies, y, s, c)
@@ -298,7 +313,7 @@ def slid_of(
 def slid_since(recursion: Recursion, y: np.ndarray) -> float:
     """Return the largest distance (m) by which a joint has slid since the factorization, up to the state y.
 
-    The postures must be those of the factorization.
+    The orientations in `recursion.posture` must be those of the factorization.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     largest = splat(0.0)

@@ -69,8 +69,9 @@ from .recursion_vectors import (
 def body_inertia(constants: Any, joints: Any, articulated: Any, b: Any, j: Any, children: Any) -> Any:
     """Return the articulated inertia of a body: the rows of M, H^T and J, the force and the moment.
 
-    M, H and J are the translational, mixed and rotational blocks; force and moment are those at zero acceleration.
-    Index arguments: see the module docstring.
+    M, H and J are the translational, mixed and rotational blocks; force and moment are those at zero acceleration. The
+    data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of the
+    inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     mass = [load4(constants, b + MASS_AFTER - k) for k in range(3)]
     rows = [*mass, *load_vectors(constants, b + LOWER), *load_vectors(constants, b + TURNS)]
@@ -98,12 +99,12 @@ def arm_cross(arm: Any, rows: Any) -> Any:
 def transmit_inertia(
     joints: Any, constants: Any, articulated: Any, j: Any, b: Any, reduced: Any, added_to: Any, total: Any
 ) -> None:
-    """Add the articulated inertia that a joint transmits to that of its parent, in the frame of the parent.
+    """Add the articulated inertia and load that a joint transmits to those of its parent, in the frame of the parent.
 
     `reduced` contains the rows of the blocks M, H^T and J after elimination of the joint, the force and the moment. The
     last rows may be None, for zero; columns of M and H^T are zero as the rows of M, columns of J as its rows. The arm
-    to the joint point begins at element b + ARM of `constants`. The sum of the transmitted inertia and the inertia at
-    `added_to` is stored at `total`. Index arguments: see the module docstring.
+    to the joint point begins at element b + ARM of `constants`, the data of the joint at element j of `joints`. The
+    transmitted inertia and load plus those at element `added_to` of `articulated` are stored at element `total`.
     """
     M, T, J, force, moment = reduced
     shifts, turns = (sum(row is not None for row in rows) for rows in (M, J))
@@ -144,7 +145,9 @@ def open_hinge(
 ) -> None:
     """Eliminate the rotation of a hinge, and add the transmitted inertia and load to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
+    and load plus those at element `added_to` of `articulated` are stored at element `total`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
@@ -156,7 +159,8 @@ def open_hinge(
 def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
     """Eliminate the rotation of a hinge between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     eliminate_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
@@ -176,7 +180,10 @@ def open_ball(
 ) -> None:
     """Eliminate the rotations of a ball joint, and add the transmitted inertia and load to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
+    element `total`.
     """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     given, alone = eliminate_ball(joints, blocks, j, k, T, J, moment)
@@ -192,7 +199,9 @@ def close_ball(
 ) -> None:
     """Eliminate the rotations of a ball joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`.
     """
     _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
@@ -204,7 +213,9 @@ def pass_weld(
 ) -> None:
     """Add the inertia of a welded body, and the load on it, to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
+    and load plus those at element `added_to` of `articulated` are stored at element `total`.
     """
     reduced = body_inertia(constants, joints, articulated, b, j, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
@@ -216,7 +227,9 @@ def open_slider(
 ) -> None:
     """Eliminate the translation of a slider, and add the transmitted inertia and load to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the inertias and loads transmitted by the children at element `children` of `articulated`. The transmitted inertia
+    and load plus those at element `added_to` of `articulated` are stored at element `total`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     M, T, J, force, moment = reduce_inertia(inertia, eliminate_slide(joints, j + FREEDOM, inertia, False))
@@ -228,7 +241,8 @@ def open_slider(
 def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, children: Any) -> None:
     """Eliminate the translation of a slider between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     eliminate_slide(joints, j + FREEDOM, body_inertia(constants, joints, articulated, b, j, children), False)
 
@@ -236,9 +250,11 @@ def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, 
 def eliminated_cylindrical(
     joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
 ) -> Any:
-    """Eliminate a cylindrical joint; return the articulated inertia without the rotation, and the slide.
+    """Eliminate the rotation and the translation of a cylindrical joint.
 
-    Index arguments: see the module docstring.
+    Returns the articulated inertia after elimination of the rotation, and the data of the translation. The data of the
+    joint begin at element j of `joints` and k of `blocks`, those of the body at element b of `constants`, and the sum
+    of the inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
@@ -252,7 +268,10 @@ def open_cylindrical(
 ) -> None:  # fmt: skip
     """Eliminate a cylindrical joint, and add the transmitted inertia and load to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
+    element `total`.
     """
     inertia, slide = eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
     M, T, J, force, moment = reduce_inertia(inertia, slide)
@@ -266,7 +285,9 @@ def close_cylindrical(
 ) -> None:
     """Eliminate a cylindrical joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`.
     """
     eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
 
@@ -276,7 +297,9 @@ def eliminated_universal(
 ) -> Any:
     """Eliminate a universal joint; return the articulated inertia that it transmits.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`.
     """
     inertia = body_inertia(constants, joints, articulated, b, j, children)
     inertia = reduce_inertia(inertia, eliminate_turn(joints, j, inertia))
@@ -290,7 +313,10 @@ def open_universal(
 ) -> None:  # fmt: skip
     """Eliminate a universal joint, and add the transmitted inertia and load to those of the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`. The transmitted inertia and load plus those at element `added_to` of `articulated` are stored at
+    element `total`.
     """
     reduced = eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
@@ -302,7 +328,9 @@ def close_universal(
 ) -> None:
     """Eliminate a universal joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
+    `articulated`.
     """
     eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
 
@@ -313,7 +341,8 @@ def gather_free(
 ) -> None:
     """Store the articulated inertia of a free body, as its lower triangle, and the load on the body.
 
-    Index arguments: see the module docstring.
+    The data of the free body begin at element j of `joints`, k of `blocks` and b of `constants`, and the sum of the
+    inertias and loads transmitted by the children at element `children` of `articulated`.
     """
     M, T, J, force, moment = body_inertia(constants, joints, articulated, b, j, children)
     for row in range(3):

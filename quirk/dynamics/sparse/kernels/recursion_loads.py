@@ -54,7 +54,8 @@ from .recursion_vectors import (
 def loads_of(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     """Return the force and moment on a body plus those transmitted by its children, in its joint frame.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`.
     """
     force = load4(joints, j + FORCE) + load4(articulated, children + ARTICULATED_FORCE)
     return force, load4(joints, j + MOMENT) + load4(articulated, children + ARTICULATED_MOMENT)
@@ -67,7 +68,8 @@ def transmit_loads(
 
     Both are converted to the frame and the joint point of the parent. Each is a list of the components that the joint
     transmits, the first 0, 2 or 3, each in all elements of a vector. The arm to the joint point is stored at element b
-    + ARM of `constants`. Index arguments: see the module docstring.
+    + ARM of `constants`, the data of the joint begin at element j of `joints`. The transmitted load plus that at
+    element `added_to` of `articulated` is stored at element `total`.
     """
     columns = load_vectors(joints, j + COLUMNS)
     force = combined(force, columns[: len(force)])
@@ -81,35 +83,42 @@ def transmit_loads(
 def load_turn(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
     """Compute the acceleration of the rotation about z for a parent without acceleration; return the remaining load.
 
-    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. Index arguments: see the
-    module docstring.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
+    at element j of `joints`, and the sum of the loads transmitted by the children at element `children` of
+    `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     return give_way(joints, j + FREEDOM, force, moment, lane_of(moment, 2))
 
 
 def load_slider(joints: Any, articulated: Any, j: Any, children: Any) -> Any:
-    """Compute the acceleration of a slider for a parent without acceleration; return the load, as `load_turn` does.
+    """Compute the acceleration of a slider for a parent without acceleration; return the transmitted load.
 
-    Index arguments: see the module docstring.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
+    at element j of `joints`, and the sum of the loads transmitted by the children at element `children` of
+    `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     return give_way(joints, j + FREEDOM, force, moment, lane_of(force, 2))
 
 
 def load_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a cylindrical joint; return the load, as `load_turn` does.
+    """Compute the accelerations of a cylindrical joint for a parent without acceleration; return the transmitted load.
 
-    Index arguments: see the module docstring.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
+    at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element
+    `children` of `articulated`.
     """
     force, moment = load_turn(joints, articulated, j, children)
     return give_way(blocks, k, force, moment, lane_of(force, 2))
 
 
 def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
-    """Compute the accelerations of a universal joint; return the load, as `load_turn` does.
+    """Compute the accelerations of a universal joint for a parent without acceleration; return the transmitted load.
 
-    Index arguments: see the module docstring.
+    The load is the force (N) and the moment (N m) on the parent, in the frame of the joint. The data of the joint begin
+    at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element
+    `children` of `articulated`.
     """
     force, moment = load_turn(joints, articulated, j, children)
     x, y = at(joints, j + SECOND_AXIS), at(joints, j + SECOND_AXIS + 1)
@@ -119,7 +128,9 @@ def load_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, c
 def load_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> Any:
     """Compute the angular acceleration of a ball joint for a parent without acceleration; return the force.
 
-    The force is transmitted to the parent, and is in the frame of the joint. Index arguments: see the module docstring.
+    The force is transmitted to the parent, and is in the frame of the joint. The data of the joint begin at element j
+    of `joints` and k of `blocks`, and the sum of the loads transmitted by the children at element `children` of
+    `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + ALONE_TURN, combined(lanes_of(moment), load_vectors(blocks, k)))
@@ -132,7 +143,9 @@ def load_open_hinge(
 ) -> None:
     """Add the force and moment transmitted by a hinge to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the loads transmitted by the children at element `children` of `articulated`. The transmitted load plus that at
+    element `added_to` of `articulated` is stored at element `total`.
     """
     force, moment = load_turn(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
@@ -142,7 +155,8 @@ def load_open_hinge(
 def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
     """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`.
     """
     load_turn(joints, articulated, j, children)
 
@@ -162,7 +176,9 @@ def load_open_ball(
 ) -> None:
     """Add the force transmitted by a ball joint to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the loads transmitted by the children at element `children` of `articulated`. The
+    transmitted load plus that at element `added_to` of `articulated` is stored at element `total`.
     """
     force = load_ball(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), [], added_to, total)
@@ -172,7 +188,8 @@ def load_open_ball(
 def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
     """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
+    children at element `children` of `articulated`.
     """
     load_ball(joints, articulated, blocks, j, k, children)
 
@@ -183,7 +200,9 @@ def load_weld(
 ) -> None:
     """Add the force and moment on a welded body to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
+    the loads transmitted by the children at element `children` of `articulated`. The transmitted load plus that at
+    element `added_to` of `articulated` is stored at element `total`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment), added_to, total)
@@ -193,7 +212,9 @@ def load_weld(
 def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added_to: Any, total: Any) -> None:
     """Add the force and moment transmitted by a slider to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`. The transmitted load plus that at element `added_to` of `articulated` is stored
+    at element `total`.
     """
     force, moment = load_slider(joints, articulated, j, children)
     b = j + PRESENT_ARM - ARM
@@ -204,7 +225,8 @@ def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added
 def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> None:
     """Compute the acceleration, due to the loads, of a slider between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`.
     """
     load_slider(joints, articulated, j, children)
 
@@ -215,7 +237,9 @@ def load_open_cylindrical(
 ) -> None:
     """Add the force and moment transmitted by a cylindrical joint to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
+    children at element `children` of `articulated`. The transmitted load plus that at element `added_to` of
+    `articulated` is stored at element `total`.
     """
     force, moment = load_cylindrical(joints, articulated, blocks, j, k, children)
     b = j + PRESENT_ARM - ARM
@@ -226,7 +250,8 @@ def load_open_cylindrical(
 def load_closed_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
     """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
+    children at element `children` of `articulated`.
     """
     load_cylindrical(joints, articulated, blocks, j, k, children)
 
@@ -246,7 +271,9 @@ def load_open_universal(
 ) -> None:
     """Add the force and moment transmitted by a universal joint to the loads on the parent.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
+    `constants`, and the sum of the loads transmitted by the children at element `children` of `articulated`. The
+    transmitted load plus that at element `added_to` of `articulated` is stored at element `total`.
     """
     force, moment = load_universal(joints, articulated, blocks, j, k, children)
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
@@ -256,7 +283,8 @@ def load_open_universal(
 def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
     """Compute the accelerations, due to the loads, of a universal joint between a body and the ground.
 
-    Index arguments: see the module docstring.
+    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
+    children at element `children` of `articulated`.
     """
     load_universal(joints, articulated, blocks, j, k, children)
 
@@ -265,7 +293,8 @@ def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k:
 def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
     """Store the sum of the loads on a free body and those transmitted by its children.
 
-    Index arguments: see the module docstring.
+    The data of the free body begin at element j of `joints`, and the sum of the loads transmitted by the children at
+    element `children` of `articulated`.
     """
     force, moment = loads_of(joints, articulated, j, children)
     store4(joints, j + FORCE, force)
@@ -274,7 +303,11 @@ def load_free(joints: Any, articulated: Any, j: Any, children: Any) -> None:
 
 @kernel
 def load_all(recursion: Recursion) -> None:
-    """Transmit the loads in `recursion.joints` from the tips to the roots, with the stored articulated inertias."""
+    """Transmit the loads on all bodies from the tips to the roots, with the stored articulated inertias.
+
+    The loads are read from `recursion.joints`, to which the accelerations of joints for parents without acceleration
+    are written.
+    """
     entries, joints, constants, blocks = recursion.entries, recursion.joints, recursion.body_constants, recursion.blocks
     articulated = recursion.articulated
     for t in range(entries.shape[0] // JOINT_ENTRIES):

@@ -59,8 +59,9 @@ def locked_acceleration(joints: Any, constants: Any, j: Any, b: Any, parent: Any
     """Return the linear and angular acceleration of a body with a locked joint, in its joint frame.
 
     Both follow from the accelerations of the parent and, if `biased`, from the relative acceleration of the joint
-    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`. Index arguments:
-    see the module docstring.
+    points due to velocities. The arm to the joint point is stored at element b + ARM of `constants`. The data of the
+    joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body at element b of
+    `constants`.
     """
     shift, turn = load4(joints, parent + SHIFT), load4(joints, parent + TURN)
     shift = shift + cross4(turn, load4(constants, b + ARM))
@@ -75,7 +76,8 @@ def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent:
     """Compute the accelerations of the body of a hinge from those of its parent.
 
     Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector of the hinge in
-    its joint frame. Index arguments: see the module docstring.
+    its joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
+    those of the body at element b of `constants`. The accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -85,8 +87,9 @@ def follow_hinge(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent:
 def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent.
 
-    Bias accelerations, which are due to velocities, are included if `biased`. Index arguments: see the module
-    docstring.
+    Bias accelerations, which are due to velocities, are included if `biased`. The data of the joint and of the joint of
+    its parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
+    accelerations are stored at element j.
     """
     shift, _ = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
@@ -95,9 +98,11 @@ def follow_ball(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased
 
 
 def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of the body of a slider from those of its parent.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
+    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`. The
+    accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     store4(joints, j + SHIFT, shift + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
@@ -105,9 +110,11 @@ def follow_slider(joints: Any, axis: Any, j: Any, parent: Any, biased: bool) -> 
 
 
 def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any, biased: bool) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
+    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
+    further data of the joint at element k of `blocks`. The accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, joints, j, j + PRESENT_ARM - ARM, parent, biased)
     shift = shift + rate_of(blocks, k, shift, turn) * load4(axis, 0)
@@ -118,9 +125,12 @@ def follow_cylindrical(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, pare
 def follow_universal(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any, biased: bool
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent, as `follow_hinge` does.
+    """Compute the accelerations of the body of a universal joint from those of its parent.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    Bias accelerations, which are due to velocities, are included if `biased`. `axis` is the unit vector along z of the
+    joint frame. The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`,
+    further data of the joint at element k of `blocks` and those of the body at element b of `constants`. The
+    accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     turn = turn + rate_of(blocks, k, shift, turn) * load4(joints, j + SECOND_AXIS)
@@ -132,7 +142,9 @@ def follow_universal(
 def follow_hinge_biased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations.
 
-    `axis` is the unit vector of the hinge in its joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector of the hinge in its joint frame. The data of the joint and of the joint of its parent
+    begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The accelerations are
+    stored at element j.
     """
     follow_hinge(joints, constants, axis, j, b, parent, True)
 
@@ -141,7 +153,9 @@ def follow_hinge_biased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, 
 def follow_hinge_unbiased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations.
 
-    `axis` is the unit vector of the hinge in its joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector of the hinge in its joint frame. The data of the joint and of the joint of its parent
+    begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The accelerations are
+    stored at element j.
     """
     follow_hinge(joints, constants, axis, j, b, parent, False)
 
@@ -150,7 +164,8 @@ def follow_hinge_unbiased(joints: Any, constants: Any, axis: Any, j: Any, b: Any
 def follow_ball_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations.
 
-    Index arguments: see the module docstring.
+    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
+    at element b of `constants`. The accelerations are stored at element j.
     """
     follow_ball(joints, constants, j, b, parent, True)
 
@@ -159,7 +174,8 @@ def follow_ball_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any)
 def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations.
 
-    Index arguments: see the module docstring.
+    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
+    at element b of `constants`. The accelerations are stored at element j.
     """
     follow_ball(joints, constants, j, b, parent, False)
 
@@ -168,7 +184,8 @@ def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: An
 def follow_slider_biased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a slider from those of its parent and the bias accelerations.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`. The accelerations are stored at element j.
     """
     follow_slider(joints, axis, j, parent, True)
 
@@ -177,7 +194,8 @@ def follow_slider_biased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
 def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a slider from those of its parent, without bias accelerations.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`. The accelerations are stored at element j.
     """
     follow_slider(joints, axis, j, parent, False)
 
@@ -186,7 +204,9 @@ def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
 def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a cylindrical joint from those of its parent and the biases.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
+    stored at element j.
     """
     follow_cylindrical(joints, blocks, axis, j, k, parent, True)
 
@@ -195,7 +215,9 @@ def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: An
 def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
     """Compute the accelerations of the body of a cylindrical joint from those of its parent, without biases.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
+    stored at element j.
     """
     follow_cylindrical(joints, blocks, axis, j, k, parent, False)
 
@@ -206,7 +228,9 @@ def follow_universal_biased(
 ) -> None:
     """Compute the accelerations of the body of a universal joint from those of its parent and the biases.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
+    element b of `constants`. The accelerations are stored at element j.
     """
     follow_universal(joints, constants, blocks, axis, j, b, k, parent, True)
 
@@ -217,7 +241,9 @@ def follow_universal_unbiased(
 ) -> None:
     """Compute the accelerations of the body of a universal joint from those of its parent, without biases.
 
-    `axis` is the unit vector along z of the joint frame. Index arguments: see the module docstring.
+    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
+    elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
+    element b of `constants`. The accelerations are stored at element j.
     """
     follow_universal(joints, constants, blocks, axis, j, b, k, parent, False)
 
@@ -226,7 +252,8 @@ def follow_universal_unbiased(
 def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of a welded body from those of its parent and the bias accelerations.
 
-    Index arguments: see the module docstring.
+    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
+    at element b of `constants`. The accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, True)
     store4(joints, j + SHIFT, shift)
@@ -237,7 +264,8 @@ def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any)
 def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
     """Compute the accelerations of a welded body from those of its parent, without bias accelerations.
 
-    Index arguments: see the module docstring.
+    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
+    at element b of `constants`. The accelerations are stored at element j.
     """
     shift, turn = locked_acceleration(joints, constants, j, b, parent, False)
     store4(joints, j + SHIFT, shift)
@@ -248,7 +276,8 @@ def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: An
 def move_free(joints: np.ndarray, blocks: np.ndarray, j: int, f: int) -> None:
     """Compute the accelerations of a free body from the loads on it.
 
-    Index arguments: see the module docstring.
+    The data of the body begin at element j of `joints`, its factorized inertia at element f of `blocks`. The
+    accelerations are stored in `joints`.
     """
     for i in range(6):
         value = -at(joints, j + FORCE + i + i // 3)
@@ -308,7 +337,10 @@ def follow_all(recursion: Recursion, biased: bool) -> None:
 
 @kernel
 def set_ground(recursion: Recursion, falling: bool) -> None:
-    """Set the acceleration of the ground to minus the gravitational acceleration if `falling`, otherwise to zero."""
+    """Set the acceleration of the ground to minus the gravitational acceleration if `falling`, otherwise to zero.
+
+    Accelerations computed with an accelerated ground are relative to free fall, so that no weights are needed.
+    """
     joints, count = recursion.joints, recursion.entries.shape[0] // JOINT_ENTRIES
     for o in range(JOINT_NUMBERS * count, joints.shape[0], JOINT_NUMBERS):
         for k in range(3):

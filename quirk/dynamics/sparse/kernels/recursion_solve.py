@@ -32,7 +32,7 @@ HERE, ELSEWHERE = 1.0, 2.0
 
 @kernel
 def recursive(mechanism: Mechanism) -> bool:
-    """Return whether accelerations without multipliers are computed by recursion."""
+    """Return whether accelerations are computed by recursion over the joints, without multipliers."""
     return at(mechanism.work.summary, RECURSIVE) > 0.0
 
 
@@ -71,9 +71,9 @@ def factorise_recursively(mechanism: Mechanism, y: np.ndarray, loaded: bool) -> 
 
 @kernel
 def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
-    """Compute the orientations and angular velocities of all joint frames at state y.
+    """Compute the orientations and angular velocities of all joint frames at state y, in `recursion.posture`.
 
-    The last factorization may be that of another state.
+    The articulated inertias are not computed; they are marked as those of another state.
     """
     postures(mechanism.recursion, y)
     put(mechanism.work.summary, FACTORED, ELSEWHERE)
@@ -81,7 +81,7 @@ def move_postures(mechanism: Mechanism, y: np.ndarray) -> None:
 
 @kernel
 def moved_since_factorization(mechanism: Mechanism, y: np.ndarray, length: float) -> float:
-    """Return the motion since the last factorization, up to the state y; infinity if it is unknown.
+    """Return a measure of the motion of the system from the last factorization to the state y; infinity if unknown.
 
     It is the largest angle (rad) by which a body has rotated, plus the largest distance by which a joint has slid,
     divided by `length` (m).

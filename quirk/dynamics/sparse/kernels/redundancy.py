@@ -217,10 +217,10 @@ def factorise_selected(mechanism: Mechanism, t: float, y: np.ndarray) -> None:
 
 @kernel
 def suits_recursion(mechanism: Mechanism) -> bool:
-    """Return whether accelerations can be computed by recursion, without multipliers at every state.
+    """Return whether accelerations can be computed by recursion over the joints, without multipliers.
 
-    Friction and work of constraints require multipliers. For systems with very different inertias, multipliers are also
-    required to detect a loss of accuracy.
+    Multipliers are required at every state by friction and by the work of constraints, and, for systems with very
+    different inertias, to detect a loss of accuracy.
     """
     if mechanism.recursion.entries.shape[0] == 0 or not at(mechanism.work.summary, FOREST) > 0.0:
         return False
@@ -244,9 +244,9 @@ def all_selected(mechanism: Mechanism) -> bool:
 def adapt_method(work: Workspace) -> None:
     """Choose the factorization and the number of solves from the smallest pivot and the convergence rate.
 
-    The choice is stored as METHOD and PASSES. A forest is eliminated by the degrees of freedom of its joints if its
-    smallest pivot is at most SQUARED. Such a solve is assumed to leave the same residual as a solve by reflections, or
-    RATE if it is larger.
+    The choice is stored as METHOD and PASSES in work.summary. A forest is eliminated by the degrees of freedom of its
+    joints if its smallest pivot is at most SQUARED. The residual of such a solve is assumed to decrease as for a solve
+    by reflections, or by the measured rate RATE if that is larger.
     """
     least, rate = at(work.summary, LEAST), at(work.summary, RATE)
     if work.summary[METHOD] == BLOCKS and work.summary[FOREST] > 0.0 and not least > SQUARED:

@@ -50,8 +50,8 @@ class Relations(NamedTuple):
 
     Attributes
     ----------
-    entries : (RELATION_SIZE per relation,) entries ADDRESS to SIDE_END of each relation: address of its function,
-        number of rows, and indices of its data in the other arrays
+    entries : (RELATION_SIZE per relation,) integers of each relation: address of its function, number of rows, and
+        indices of its data in the other arrays
     sides : (SIDE_ENTRIES per side,) offsets of the body of each side in arrays of states, kinematics and wrenches, and
         of the side in the array G of all rows
     inverse_mass : (S,) 1/m of the body of each of S sides, 1/kg
@@ -67,7 +67,10 @@ class Relations(NamedTuple):
     outputs: np.ndarray
 
     def entry(self, r: int, index: int) -> int:
-        """Return entry `index`, one of ADDRESS to SIDE_END, of relation r, for calls from Python."""
+        """Return an entry of relation r, for calls from Python.
+
+        `index` is one of the constants of this module from ADDRESS to SIDE_END.
+        """
         return int(self.entries[RELATION_SIZE * r + index])
 
     def starts(self, r: int) -> list[int]:

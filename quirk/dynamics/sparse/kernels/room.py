@@ -129,8 +129,9 @@ def barrier(z: np.ndarray, s: float, tau: float, bound: float, count: int, inver
 def along(z: np.ndarray, basis: np.ndarray, part: float, count: int, free: int, scratch: np.ndarray) -> None:
     """Set the loads z to the loads before the Newton step plus a fraction `part` of the step.
 
-    Both are stored in `scratch`; the other arguments are as for `room`. The loads before the step are not recovered by
-    subtraction, because a step with a nearly singular matrix may be so large that they would be lost in round-off.
+    Both are stored in `scratch`; the other arguments are as for `room`. The loads before the step are stored, and not
+    recovered by subtraction, because with a nearly singular matrix the step may be so large that they would be lost in
+    round-off.
     """
     for o in range(LOADS * count):
         change = 0.0
@@ -232,7 +233,7 @@ def solved(scratch: np.ndarray, n: int) -> float:
 def most_room(
     z: np.ndarray, basis: np.ndarray, count: int, free: int, inverse: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Return the largest margin to the friction cones, N; for calls from Python.
+    """Return the largest margin to the friction cones, N, as `room` does; for calls from Python.
 
     Arguments are as for `room`.
     """

@@ -73,8 +73,8 @@ def needs_check(mechanism: Mechanism) -> bool:
     """Return whether the accelerations of the last evaluation may have round-off errors above ACCEPTED.
 
     The result is False if they were computed in double-double arithmetic, or if their errors have been measured at a
-    similar error bound. The method FREEDOMS does not compute accelerations from sums of loads; the error is then the
-    difference from accelerations due to these sums.
+    similar error bound. The method FREEDOMS does not compute accelerations from sums of loads; its error is the
+    difference between its accelerations and those due to these sums.
     """
     work, summary = mechanism.work, mechanism.work.summary
     if at(summary, DOUBLED) > 0.0:
@@ -93,10 +93,10 @@ def needs_check(mechanism: Mechanism) -> bool:
 
 @kernel
 def difference(mechanism: Mechanism) -> float:
-    """Return the largest change of an acceleration (m/s^2) by the double-double arithmetic.
+    """Return the largest difference (m/s^2) of accelerations computed in double-double arithmetic and in doubles.
 
-    It is due to the difference of the loads work.wrench from those in doubles, work.extended.wrench_in_doubles, which
-    it replaces.
+    It follows from the difference of the loads in work.wrench and those computed in doubles, which replaces the latter
+    in work.extended.wrench_in_doubles.
     """
     work = mechanism.work
     for o in range(0, work.wrench.shape[0], 8):
@@ -136,7 +136,10 @@ def loses_digits(mechanism: Mechanism, y: np.ndarray) -> bool:
 
 @kernel
 def error_bound(mechanism: Mechanism) -> float:
-    """Return the ratio of the acceleration due to round-off of all loads to the largest acceleration."""
+    """Return the acceleration due to the round-off of all constraint loads, relative to the largest acceleration.
+
+    It is an upper bound, computed from the sum of the magnitudes of the loads on each body.
+    """
     sum_magnitudes(mechanism)
     return EPSILON * bound_of(mechanism, mechanism.work.extended.wrench) / largest_acceleration(mechanism)
 

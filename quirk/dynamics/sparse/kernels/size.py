@@ -72,7 +72,7 @@ def bound_of(mechanism: Mechanism, magnitudes: np.ndarray) -> float:
 
 @kernel
 def mass_ratio(mechanism: Mechanism) -> float:
-    """Return the ratio of the largest mass to the smallest inertia of the system.
+    """Return the ratio of the largest mass to the smallest inertia of all bodies.
 
     An inertia is a mass, or a principal moment of inertia divided by the squared length of the body.
     """

@@ -56,8 +56,8 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    entries : (JOINT_ENTRIES T,) from NODE on, for each joint from the tips to the roots: its node, offsets of its
-        bodies in arrays, and numbers and positions of its rows
+    entries : (JOINT_ENTRIES T,) integers of each joint, from the tips to the roots: its node, offsets of its bodies in
+        arrays, and numbers and positions of its rows
     roots : (ROOT_ENTRIES R,) for each root its index, and its offset in arrays of wrenches
     body_inertia : (INERTIA n,) inertia of each body about its center of mass
     inertia : (INERTIA n,) written by compiled code: articulated inertias

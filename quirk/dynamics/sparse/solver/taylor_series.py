@@ -91,7 +91,7 @@ def require_series(model: Model, orders: int, changed: Callable[[Any], bool]) ->
 
 
 def may_wake(model: Model) -> bool:
-    """Return whether a load may act only within a step, where the series at both ends of the step do not show it.
+    """Return whether a load may act only within a step, so that the Taylor series at its ends do not contain the load.
 
     This is possible for force laws that branch, such as springs whose ends meet, and for user functions, also in
     constraints.
@@ -239,7 +239,8 @@ def _code_of(groups: Sequence[Sequence[Member]], orders: int) -> _GroupCode:
 def _whole_blocks(slots: Slots) -> int:
     """Return the number of leading blocks of eight bodies, to and including the last one with more than four bodies.
 
-    Only these are computed with eight lanes; the blocks behind them need four.
+    These blocks are computed with vectors of eight elements. All later blocks contain at most four bodies, and need
+    vectors of four.
     """
     upper = [slot // WIDTH for slot in slots.slot[: slots.bodies] if slot % WIDTH >= WIDTH // 2]
     return 1 + int(max(upper, default=-1))

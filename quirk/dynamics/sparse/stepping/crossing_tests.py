@@ -40,8 +40,8 @@ def relative_noise(settings: Settings, watched: WatchedTables, e: int) -> float:
 def noise(settings: Settings, run: RunState, e: int) -> float:
     """Return the magnitude below which values of event function e are insignificant.
 
-    It includes the round-off of the positions or velocities of the system, which is all that is left of a quantity
-    that constraints or friction hold at its level.
+    It includes the round-off of the positions or velocities of the system. If constraints or friction keep a quantity
+    at the level of its event, the value is this round-off.
     """
     return max(relative_noise(settings, run.watched, e), ROUND_OFF * scale_at_rest(settings, run, e))
 

@@ -57,8 +57,8 @@ class FunctionSamples(NamedTuple):
 
     Attributes
     ----------
-    entries : (SAMPLE_SIZE P,) entries KIND to PLACE_OUT of each function: its kind and address, and positions and
-        numbers of its inputs and outputs
+    entries : (SAMPLE_SIZE P,) integers of each function: its kind and address, and positions and numbers of its inputs
+        and outputs
     limit : (2 P,) for each function the allowed difference from the interpolant, relative to its change in the step
         (infinite if it is not monitored), and the lower bound of this limit
     changes : (2 P,) change of each function in the last two steps

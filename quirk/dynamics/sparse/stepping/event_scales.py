@@ -19,7 +19,10 @@ from .run_state import RunState, Settings
 
 @kernel
 def unit(dimension: int, length: float, rate: float) -> float:
-    """Return the magnitude of a `Dimension` for a length (m) and an angular velocity (1/s); 0 if it is unknown."""
+    """Return the typical magnitude of a quantity of a `Dimension`; 0 if the dimension is unknown.
+
+    It is computed from a length (m) and a rate (1/s), for example their product for a speed.
+    """
     if dimension == Dimension.LENGTH:
         return length
     if dimension == Dimension.ANGLE:

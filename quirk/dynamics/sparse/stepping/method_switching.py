@@ -209,10 +209,10 @@ class MethodSwitching:
         return change
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
-        """Discard the recorded motion at a jump of the state or of loads, at time t (s) after `tried` attempted steps.
+        """Discard the recorded motion at a jump of the state or of loads, and plan a new recording.
 
-        Recording restarts immediately if `soon`, and otherwise later, because jumps may be so frequent that there are
-        only a few steps between them.
+        t is the time (s), and `tried` the number of attempted time steps. Unless `soon`, the recording begins
+        FIRST_LOOK steps later, because jumps may be so frequent that there are only a few steps between them.
         """
         if not self._looking or self._trial is not None or self._judged.implicit or (tried < self._noting and not soon):
             return

@@ -104,7 +104,7 @@ class PausingRun(CompiledRun):
     def _take_output(self, start: tuple[np.ndarray, np.ndarray] | None) -> None:
         """Store nothing, because the only output is the state at the pause; see `store_present_state`.
 
-        `start` has no effect.
+        `start` is not used.
         """
 
     def _note_outcome(self, outcome: int) -> None:

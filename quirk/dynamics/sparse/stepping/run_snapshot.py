@@ -52,7 +52,7 @@ class RunMemory:
 
 
 def _arrays(course: PausingRun) -> list[np.ndarray]:
-    """Return the arrays of a run that affect later steps, except those of the solver."""
+    """Return the arrays of the run `course` that affect later steps, except those of the solver."""
     run = course.run
     own = [run.y, run.y_new, run.clock.array, run.counts.array, run.requested_times, run.states]
     counter = [run.counter.clock.array, *(getattr(run.counter, name) for name in OF_COUNTER)]
@@ -61,7 +61,7 @@ def _arrays(course: PausingRun) -> list[np.ndarray]:
 
 
 def snapshot(course: PausingRun) -> RunMemory:
-    """Return a copy of all data required to continue a run, except those of its solver."""
+    """Return a copy of all data required to continue the run `course`, except those of its solver."""
     method, across = course.method, course.method.across
     return RunMemory(
         method=method.present.name,
@@ -80,7 +80,7 @@ def snapshot(course: PausingRun) -> RunMemory:
 
 
 def recall(course: PausingRun, saved: RunMemory) -> None:
-    """Restore a snapshot of this run, or of another run of the same system; this run must have been started."""
+    """Restore a snapshot of the run `course`, or of another run of the same system; `course` must have been started."""
     method = course.method
     if saved.method != method.present.name:
         course.run = method.change_to(course.run, method.named(saved.method))
@@ -101,7 +101,7 @@ def recall(course: PausingRun, saved: RunMemory) -> None:
 
 
 def learned(course: PausingRun) -> tuple[Any, ...]:
-    """Return data of a run that can be reused by a later run with the same enabled constraints and forces.
+    """Return data of the run `course` for later runs with the same enabled constraints and forces.
 
     The data are the current method, the settings, and limits and counters of the search for jumps of user functions.
     """
@@ -111,9 +111,10 @@ def learned(course: PausingRun) -> tuple[Any, ...]:
 
 
 def apply_learned(course: PausingRun, data: tuple[Any, ...]) -> None:
-    """Apply the data of another run with the same enabled constraints and forces, as returned by `learned`.
+    """Apply the data returned by `learned` to the run `course`.
 
-    This function must be called before the first start of the run.
+    The data may be those of another run with the same enabled constraints and forces. This function must be called
+    before the first start of the run.
     """
     method = course.method
     name, course.settings, strikes, arrays = data

@@ -95,7 +95,10 @@ class StepPosition(IntEnum):
 
 
 class Restart(IntEnum):
-    """Time at which a step is cut off because the caller has changed loads; NONE if there is no such time."""
+    """Time at which the current step ends because the caller has changed loads: its start, or the time of a pause.
+
+    The rest of the step is discarded. NONE means that there is no such time.
+    """
 
     NONE = 0
     AT_STEP_START = 1
@@ -210,7 +213,8 @@ class RunState(NamedTuple):
     requested_times : requested output times, s, which may change between calls
     times, states : output times, s, and states since the last call
     stop : (1,) a nonzero value ends the run
-    pieces : (4 P,) entries LOW to FIRST of each of P intervals between breaks
+    pieces : (4 P,) for each of P intervals between breaks, the range of times, s, at which y' may be evaluated, the end
+        of the interval, and the maximum size of its first step
     functions : user functions with their inputs and outputs at the stages of a step
     counter : counter of full turns of joint angles
     watched : event functions

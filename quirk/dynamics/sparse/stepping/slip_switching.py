@@ -66,15 +66,15 @@ class SlipSwitching:
     def judged(self, t: float, tried: int) -> Judged:
         """Return the cost statistics that were passed to `start`.
 
-        Both arguments have no effect.
+        They are not updated, so that neither argument is used.
         """
         return self._judged
 
     def jumped(self, t: float, tried: int, *, soon: bool = True) -> None:
         """Restart the interval until the next test of the slip, after a jump of the state at time t (s).
 
-        `tried` is the number of time steps attempted so far in the run. `soon` has no effect; it is an
-        argument here because a run calls this method and `MethodSwitching.jumped` alike.
+        `tried` is the number of time steps attempted so far in the run. `soon` is not used; it is an argument here
+        because a run calls this method and `MethodSwitching.jumped` alike.
         """
         self._since, self._tried = t, tried
 
@@ -109,7 +109,7 @@ class SlipSwitching:
     def rescue(self, run: RunState, tried: int, *, stalled: bool) -> MethodChange | None:
         """Return a switch to the explicit method if the implicit method fails; None if it is already in use.
 
-        `tried` is the number of attempted time steps; `stalled` has no effect.
+        `tried` is the number of attempted time steps; `stalled` is not used, because all failures are treated alike.
         """
         if not self._implicit:
             return None

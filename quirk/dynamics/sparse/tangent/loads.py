@@ -51,7 +51,8 @@ class LoadPass(NamedTuple):
     stop : (1,) nonzero if a user function requests to stop
     times, states, changes : (nt,) times, s, (nt size,) states, and (nt D size,) variations of the states
     places, references : (p,) and (nt p,) indices and values of the inputs of force laws that are reference angles
-    sides : entries CONSTRAINT to FRAME of each frame at which the load of a constraint is computed
+    sides : indices of the constraint, of the relation and of the frame, for each frame at which the load of a
+        constraint is computed
     slope : (size,) scratch array
     wrenches : result, derivatives of the loads on bodies, (nt D,) times the layout of `Workspace.wrench`
     joints : (nt, C, 6, 9) result, constraint loads about the center of mass of body j, inertial frame

@@ -51,7 +51,8 @@ class TangentElements(NamedTuple):
 
     Attributes
     ----------
-    entries : (ELEMENT per element,) integers, ADDRESS to VARIABLE_COUNT of each element
+    entries : (ELEMENT per element,) integers of each element: address of its function, and indices and numbers of its
+        data in the other arrays
     sides : slot of the body of each frame of all elements
     inputs : for each element its inputs, eight derivatives of each, eight of time, and for relations the multipliers
     outputs : for each law its outputs and eight derivatives of each; for relations see

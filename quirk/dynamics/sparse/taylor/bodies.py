@@ -89,9 +89,10 @@ def advance(
     """Compute Taylor coefficient `order` > 0 of the accelerations under the current loads, and the resulting motion.
 
     Positions and rotations are then known up to `order` + 2, angular velocities up to `order` + 1. If `spinning`,
-    angular velocities in the inertial frame are also computed; they are required by force laws only. Only the first
-    `full_blocks` blocks of eight bodies have more than four bodies. `orders` is the number of coefficients of each
-    quantity in `bodies`. `constants` are those of the bodies.
+    angular velocities in the inertial frame are also computed; they are required by force laws only. The first
+    `full_blocks` blocks of eight bodies are computed with vectors of eight elements; the others contain at most four
+    bodies and need vectors of four. `orders` is the number of coefficients of each quantity in `bodies`. `constants`
+    are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, k = block * CON, block * KIN * orders
@@ -215,9 +216,9 @@ def release(
 ) -> None:
     """Add constraint loads to Taylor coefficient `order` of the loads, and the resulting accelerations to the motion.
 
-    The constraint loads in `wrench` change coefficient `order` + 2 of the poses. `orders` is the number of coefficients
-    of each quantity; only the first `full_blocks` blocks of eight bodies have more than four bodies. `constants` are
-    those of the bodies.
+    The constraint loads in `wrench` change coefficient `order` + 2 of the poses. The first `full_blocks` blocks of
+    eight bodies are computed with vectors of eight elements; the others contain at most four bodies and need vectors of
+    four. `orders` is the number of coefficients of each quantity. `constants` are those of the bodies.
     """
     for block in range(constants.shape[0] // CON):
         c, f, k = block * CON, block * WRENCH, block * KIN * orders

@@ -117,9 +117,11 @@ ARRIVED, AGAIN, STUCK, SINGULAR, STOPPED, INTERRUPTED, TOO_MANY = range(7)
 
 @entry(needed_by="kinematics, jerk and load rates need", effort=9)
 def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_steps: int) -> int:
-    """Compute the Taylor coefficients of the accelerations at all times of `path`.
+    """Compute the Taylor coefficients of the accelerations at all times of `path`, by tracking the motion if required.
 
-    At most `most_steps` time steps are taken per call. Returns ARRIVED, AGAIN, STUCK, SINGULAR or STOPPED.
+    At most `most_steps` time steps are taken per call. Returns ARRIVED when all times are done, AGAIN if another call
+    is needed, STUCK if the step size has become too small, SINGULAR at a singular configuration, or STOPPED by a user
+    function.
     """
     work = mechanism.work
     size = path.present.shape[0]
@@ -156,7 +158,8 @@ def follow(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, most_
 def approach(mechanism: Mechanism, series: LowOrderSeries, path: SeriesPath, end: float) -> int:
     """Advance the positions by one step towards the time `end` (s); return a code.
 
-    The code is ARRIVED, AGAIN if the step ends before `end`, or STUCK or SINGULAR if no step is possible.
+    The code is ARRIVED if `end` is reached, AGAIN if the step ends before it, or STUCK or SINGULAR if no step is
+    possible.
     """
     constants, work = mechanism.constants, mechanism.work
     clock, length = path.clock, path.length

@@ -52,8 +52,8 @@ class TaylorElements(NamedTuple):
 
     Attributes
     ----------
-    groups : GROUP integers for each group, CODE to NUMBERS, groups of constraints first: address of its machine code,
-        level of its rows (LAW to POSE_ROWS), and its first elements in `places` and `numbers`
+    groups : GROUP integers for each group, groups of constraints first: address of its machine code, level of its rows
+        (LAW, VELOCITY_ROWS or POSE_ROWS), and its first elements in `places` and `numbers`
     constraints : number of groups of constraints
     spinning : whether any element depends on angular velocities in the inertial frame
     places : indices of the data of the elements in other arrays
@@ -64,10 +64,10 @@ class TaylorElements(NamedTuple):
     motions, taylor : prescribed motions of all elements, and their Taylor coefficients, (number of motions x orders,)
     arguments, handed : (ARGUMENTS,) arguments of machine code; two views of the same memory, as integers and as doubles
     first_places, first_numbers, first_bodies, first_carried : addresses of the arrays passed to machine code
-    full_blocks : number of leading blocks that are computed with eight lanes, to and including the last one with more
-        than four bodies
-    guards : GUARD integers for each guard, START to LANES: index of its first coefficient in `numbers`, distance
-        between orders, and number of elements; empty if user functions may branch without guards
+    full_blocks : number of leading blocks of bodies that are computed with vectors of eight elements; all later blocks
+        contain at most four bodies and need vectors of four
+    guards : GUARD integers for each guard: index of its first coefficient in `numbers`, distance between orders, and
+        number of elements; empty if user functions may branch without guards
     polynomial : (orders,) scratch array for one guard
     orders : number of coefficients
     """

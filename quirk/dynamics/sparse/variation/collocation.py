@@ -70,7 +70,7 @@ class ImplicitVariation(NamedTuple):
     slope, stage, rotating_state : (size,) scratch arrays
     base, rates : (D size,) variations at the start of the step and their time derivatives, in the rotating axes
     z, f : (D s size,) variations of the increments and slopes
-    judged : entries BEFORE to FOUND of each variation, which describe its convergence
+    judged : (JUDGED per variation,) convergence data, such as the norm of the last correction
     turned : rotation of the axes at a time within the step
     """
 

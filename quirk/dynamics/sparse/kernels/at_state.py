@@ -59,9 +59,11 @@ IMPULSE_PASSES = 4
 
 @entry(needed_by="every state needs", effort=5)
 def at_state(task: int, mechanism: Mechanism, t: float, query: StateQuery) -> bool:
-    """Perform `task`, one of EVALUATE to IMPULSE, at time t (s) for the state in `query`; return False if it fails.
+    """Perform a task for the state in `query` at time t (s), such as a projection; return False if it fails.
 
-    A single compiled function performs all tasks, so that the functions they have in common are compiled only once.
+    `task` is a constant of this module: EVALUATE, NORMALISE, PROJECT, COUNT, CHOOSE, PHI, PHI_RATE, TRIANGULARISE,
+    SUBSTITUTE or IMPULSE. A single compiled function performs all tasks, so that the functions they have in common are
+    compiled only once.
     """
     work, y = mechanism.work, query.y
     constrained = mechanism.nodes.rows.shape[0] > 0

@@ -42,8 +42,8 @@ from .workspace import DOUBLED, FACTORED, FREEDOMS, KEPT, METHOD, PASSES
 def compute_and_factorise(mechanism: Mechanism, t: float, y: np.ndarray, alpha: float, beta: float) -> None:
     """Compute the constraint rows and their right-hand sides, factorize the rows, and substitute forward.
 
-    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. The three operations are performed
-    for a group of STRETCH nodes (joints) before the next group, so that its data stay in the processor's cache.
+    t is the time (s), y the state; `alpha` and `beta` are Baumgarte's rates, 1/s. All three operations are completed
+    for a group of STRETCH nodes (joints) before the next group begins, so that its data stay in the processor's cache.
     """
     nodes, pattern, work = mechanism.nodes, mechanism.pattern, mechanism.work
     put(work.summary, FACTORED, 0.0)

@@ -46,7 +46,11 @@ SETTLED, ALLOWED, CONVERGES, MOST_PASSES, MOST_STALLED = 1e-14, 1e-10, 0.5, 30, 
 
 @kernel
 def keep_applied(mechanism: Mechanism) -> None:
-    """Store the loads on bodies and the right-hand sides of an evaluation, before constraint loads are added."""
+    """Store the loads on bodies and the right-hand sides of an evaluation, before constraint loads are added.
+
+    They are copied from work.wrench and work.goal to work.extended, for a later computation in double-double
+    arithmetic.
+    """
     work = mechanism.work
     copy(work.wrench, work.extended.applied)
     copy(work.goal, work.extended.goal)

@@ -56,7 +56,7 @@ class Pattern(NamedTuple):
     update : (L + 1,) first update of each block by earlier nodes
     Q, B, source : (U,) first elements of both factors of each update, and the number of rows of B
     visits : (K,) nodes in the order in which the elimination first needs their rows
-    due : number of visits completed before each group of STRETCH nodes
+    due : for each group of STRETCH nodes, the number of leading nodes in `visits` whose rows its elimination needs
     narrow : (K,) whether vectors of four elements suffice for the node
     """
 

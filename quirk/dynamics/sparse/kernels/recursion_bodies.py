@@ -2,8 +2,8 @@
 
 The arrays are described in the module `recursion`; y is the state of all bodies, r the position of the center of mass
 relative to the joint point. Arrays over bodies are divided into blocks of eight bodies. Index arguments are the first
-elements of a block: s in states, p in `posture`, c in `bodies`, k in `kin`, j in `joints`, and i in `parents`. The
-posture of a body is the orientation of its joint frame, as a quaternion, and its angular velocity.
+elements of a block: s in states, p in `posture`, c in `bodies`, k in `kin`, j in `joints`, and i in `parents`.
+`posture` contains the orientation of each joint frame, as a quaternion, and its angular velocity.
 """
 
 from __future__ import annotations
@@ -169,8 +169,10 @@ def store_joints(joints: Any, j: Any, E: Any, shift: Any, turn: Any, force: Any,
 def store_biases(bodies: Any, posture: Any, parents: Any, joints: Any, i: Any, p: Any, c: Any, j: Any) -> None:
     """Compute relative rotations, bias accelerations and bias loads of eight bodies, without applied loads.
 
-    The results are stored in `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture`, c
-    of `bodies` and j of `joints`. `posture` holds the orientation and angular velocity of each joint frame.
+    Bias accelerations are relative accelerations of joints due to the current velocities; bias loads are those required
+    in the absence of other accelerations. The results are stored in `joints`. The data of the eight bodies begin at
+    element i of `parents`, p of `posture` (orientations and angular velocities of joint frames), c of `bodies` and j of
+    `joints`.
     """
     store_joints(joints, j, *bias_of(bodies, posture, parents, i, p, c))
 
@@ -181,8 +183,9 @@ def store_biases_with_loads(
 ) -> None:
     """Compute relative rotations, bias accelerations and loads of eight bodies, with the applied loads in `kin`.
 
-    The results are stored in `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture`, c
-    of `bodies`, j of `joints` and k of `kin`. `posture` holds the orientation and angular velocity of each joint frame.
+    Bias accelerations are relative accelerations of joints due to the current velocities. The results are stored in
+    `joints`. The data of the eight bodies begin at element i of `parents`, p of `posture` (orientations and angular
+    velocities of joint frames), c of `bodies`, j of `joints` and k of `kin`.
     """
     E, shift, turn, force, moment = bias_of(bodies, posture, parents, i, p, c)
     applied, about = applied_of(bodies, kin, k, c)

@@ -113,8 +113,9 @@ class Neighbors(NamedTuple):
     def second_axis(self, bodies: Any, c: Any) -> Any:
         """Return the components x and y, in joint frames, of unit vectors along second axes of universal joints.
 
-        The second axis, projected onto the xy plane of the joint frame, is fixed in the parent. The components are zero
-        for other joints. The constants of the eight bodies begin at element c of `bodies`.
+        The second axis of a universal joint is fixed in the parent; it is projected onto the xy plane of the joint
+        frame. The components are zero for other joints. The constants of the eight bodies begin at element c of
+        `bodies`.
         """
         x, y, _ = self.in_joint(load3(bodies, c + 8 * AXIS))
         crossed = load(bodies, c + 8 * CROSSED)
@@ -285,8 +286,9 @@ def store_travel(
 def travels(recursion: Recursion, y: np.ndarray) -> None:
     """Store the lever arms and second axes of all joints at state y, and add their shares of the bias accelerations.
 
-    Lever arms change in joints that slide; second axes are those of universal joints that are fixed in the parents.
-    Bias accelerations are relative accelerations due to the current velocities.
+    Lever arms change in joints that slide; the second axis of a universal joint is the one fixed in the parent. Bias
+    accelerations are relative accelerations due to the current velocities. The results are stored in
+    `recursion.joints`.
     """
     bodies, posture, parents, joints = recursion.bodies, recursion.posture, recursion.parents, recursion.joints
     for block in range(posture.shape[0] // POSTURES):

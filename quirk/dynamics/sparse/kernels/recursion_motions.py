@@ -1,8 +1,8 @@
 """Accelerations or displacements of all bodies by recursion, from the roots to the tips.
 
-The arrays are described in the module `recursion`. Index arguments are first elements: j of a joint and `parent` of the
-joint of its parent in `joints`, b of the body in `constants`, k of the joint in `blocks`, and f of a free body in
-`blocks`.
+The arrays are described in the module `recursion`. Bias accelerations are the relative accelerations of joints due to
+the current velocities. Index arguments are first elements: j of a joint and `parent` of the joint of its parent in
+`joints`, b of the body in `constants`, k of the joint in `blocks`, and f of a free body in `blocks`.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
 
 @traced
 def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the biases.
+    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the bias accelerations.
 
     `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
     elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
@@ -213,7 +213,7 @@ def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: An
 
 @traced
 def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent, without biases.
+    """Compute the accelerations of the body of a cylindrical joint from its parent's, without bias accelerations.
 
     `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
     elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
@@ -226,7 +226,7 @@ def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: 
 def follow_universal_biased(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent and the biases.
+    """Compute the accelerations of the body of a universal joint from those of its parent and the bias accelerations.
 
     `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
     elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
@@ -239,7 +239,7 @@ def follow_universal_biased(
 def follow_universal_unbiased(
     joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
 ) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent, without biases.
+    """Compute the accelerations of the body of a universal joint from those of its parent, without bias accelerations.
 
     `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
     elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
@@ -351,8 +351,8 @@ def set_ground(recursion: Recursion, falling: bool) -> None:
 def lock_all(recursion: Recursion) -> None:
     """Compute the motion of all bodies with locked joints from the prescribed relative displacements of the joints.
 
-    The prescribed displacements are the biases of the joints, and all joints are treated as welds. Free bodies and the
-    ground do not move.
+    The prescribed displacements are stored in `recursion.joints` in place of bias accelerations. All joints are treated
+    as welds; free bodies and the ground do not move.
     """
     entries, joints, constants = recursion.entries, recursion.joints, recursion.body_constants
     count = entries.shape[0] // JOINT_ENTRIES

@@ -38,7 +38,7 @@ def recursive(mechanism: Mechanism) -> bool:
 
 @kernel
 def factored_recursively(mechanism: Mechanism) -> bool:
-    """Return whether the last factorization was computed by recursion."""
+    """Return whether the last factorization was computed by recursion over the joints."""
     return at(mechanism.work.summary, FACTORED) > 0.0
 
 

@@ -274,8 +274,9 @@ def adapt_method(work: Workspace) -> None:
 def passes_for(rate: float, smallest_pivot: float) -> int:
     """Return the number of solves, at least two, for a residual below ENOUGH if each solve leaves a fraction `rate`.
 
-    The residual is measured in the mass metric. The errors of accelerations of light bodies may be larger by a factor
-    of 1 / sqrt(smallest_pivot), with the smallest pivot of the rows; this factor is taken into account.
+    The residual is measured in the mass metric. The relative errors of accelerations of light bodies may be larger by a
+    factor of 1 / sqrt(smallest_pivot), where `smallest_pivot` is that of the constraint rows; the number of solves
+    allows for this factor.
     """
     wanted = math.log(ENOUGH * math.sqrt(smallest_pivot)) / math.log(min(max(rate, EPSILON), 0.5))
     return min(MOST_PASSES, max(2, math.ceil(wanted)))

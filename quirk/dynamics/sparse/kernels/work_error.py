@@ -86,10 +86,10 @@ def work_tolerance(
 
 @kernel
 def working_loads(mechanism: Mechanism, slope: np.ndarray, fastest: float, turning: float) -> tuple[float, float]:
-    """Return two sums over the force elements and constraint rows whose work is integrated.
+    """Return the sum of the magnitudes of loads that do work, and an upper bound of the sum of their powers (W).
 
-    The first is the sum of the magnitudes of their loads: forces (N), moments (N m) and multipliers. The second is an
-    upper bound of the sum of the magnitudes of their power (W).
+    The loads are forces (N), moments (N m) and multipliers of the force elements and constraint rows whose work is
+    integrated.
 
     Parameters
     ----------

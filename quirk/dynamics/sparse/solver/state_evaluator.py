@@ -71,8 +71,14 @@ class StateEvaluator:
     """Evaluator of one model at given states, with the rows selected as independent.
 
     An evaluator owns the arrays written by compiled code and can be used by one run at a time; several evaluators may
-    share `tables` and the result of ``sharing()``. `beside` are other user functions that the run calls in Python.
-    States are flat arrays (size,) in blocks of eight (`quirk.dynamics.model.layout`) unless stated otherwise.
+    share `tables` and the result of `sharing`. States are flat arrays (size,) in blocks of eight
+    (`quirk.dynamics.model.layout`) unless stated otherwise.
+
+    Parameters
+    ----------
+    model, tables : the model, and its constant tables
+    sharing : function that returns the distribution of loads over redundant rows
+    beside : other user functions that the run calls in Python
     """
 
     def __init__(

@@ -28,7 +28,10 @@ from .step_output import buffers_full, pauses, record_step, store_outputs
 
 @kernel
 def begin_anew(mechanism: Mechanism, settings: Settings, run: RunState) -> None:
-    """Begin a new step at the time of the pause; discard the rest of the current step, because loads have changed."""
+    """Begin a new step at the start of the current step, or at the pause if the run has paused within it.
+
+    The rest of the current step is discarded, because loads have changed, and y' is evaluated again.
+    """
     clock, counts, work = run.clock, run.counts, mechanism.work
     if counts.restarts == Restart.AT_PAUSE:
         state = run.states[: run.y.shape[0]]

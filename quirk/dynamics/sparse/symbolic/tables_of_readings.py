@@ -134,9 +134,10 @@ def _entries(
 def _of_shared(
     reading: Shared, model: Model, tables: Tables, multipliers: list[int], weights: list[float]
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the integers of a reading that is a linear combination of multipliers (`kernels.load_tables`).
+    """Return the data of a reading that is a linear combination of multipliers: its kind and integers, and its floats.
 
-    The indices of these multipliers are appended to `multipliers`, and their coefficients to `weights`.
+    The indices of these multipliers are appended to `multipliers`, and their coefficients to `weights`. For the layout
+    see `kernels.load_tables`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = reading.level
@@ -173,10 +174,11 @@ def _of_patch(
     patches: list[float],
     slides: list[int],
 ) -> tuple[tuple[int, list[int]], np.ndarray]:
-    """Return the integers of a reading of the margin of dependent contacts or joints to their friction limits.
+    """Return the data of a reading of the margin of dependent contacts or joints to their friction limits.
 
-    The indices of the multipliers are appended to `multipliers`, their coefficients to `weights`, the data of the
-    contacts to `patches`, and the indices of their sliding friction elements to `slides`.
+    The data are its kind and integers, and its floats; for the layout see `kernels.load_tables`. The indices of the
+    multipliers are appended to `multipliers`, zeros as placeholders to `weights`, the data of the contacts to
+    `patches`, and the indices of their sliding friction elements to `slides`.
     """
     entries, numbers = [0] * READING, np.zeros(NUMBERS)
     numbers[LEVEL] = reading.level

@@ -170,9 +170,9 @@ def _axes(first_row: np.ndarray, second_row: np.ndarray) -> np.ndarray:
 
 
 def _exact(axes: np.ndarray) -> np.ndarray:
-    """Return unit vectors (..., 3), those along a coordinate axis to round-off exactly.
+    """Return unit vectors (..., 3), in which vectors along a coordinate axis to round-off are replaced by exact ones.
 
-    A body that slides far along a coordinate axis then has no round-off across it.
+    The position of a body that slides far along a coordinate axis then has no round-off across the axis.
     """
     near = np.abs(axes - np.round(axes)).max(axis=-1, keepdims=True, initial=0.0) < NEAR_AXIS
     return np.where(near, np.round(axes), axes)

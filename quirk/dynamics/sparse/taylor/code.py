@@ -118,7 +118,9 @@ class _Writer(Recurrences):
     def _slot_of(self, kind: int, index: int, frame: int) -> int:
         """Return the row of the table `places` with the indices of the destination of an output.
 
-        The destination is given by a kind, an index and a frame.
+        The kind of the output, a constant of `tapes`, selects the destination: the body of frame `frame` for a
+        component of its load, constraint row `index` for a residual, and an internal variable or integrated work for a
+        rate or power.
         """
         if kind == LOAD:
             return self._frame_slot(frame)

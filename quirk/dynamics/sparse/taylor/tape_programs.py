@@ -21,9 +21,9 @@ class Programs:
     Attributes
     ----------
     lines : tape positions of the lines and inputs of each program, in order; constant lines only in FIRST
-    steady : slots of constant values that are used after FIRST
+    steady : slots of constant values that are computed by program FIRST and used by later programs
     stored : slots of lines whose coefficients of all orders are stored
-    sums : slots of lines whose sums over lower orders are computed by GOAL for SHAPE
+    sums : slots of lines whose sums over lower orders are computed by program GOAL and used by program SHAPE
     """
 
     def __init__(self, form: Form) -> None:

@@ -105,9 +105,10 @@ class _Recording:
         self._numbers: dict[Source, int] = {}
 
     def input(self, kind: int, index: int = 0, frame: int = 0) -> Recorded:
-        """Return the input with a given source; it is created at first use.
+        """Return the input with a given source, such as a prescribed motion; it is created at first use.
 
-        `kind`, `index` and `frame` are the kind, the index and the frame of the source.
+        The source consists of the kind of the quantity (BODY to FIXED), its index among the quantities of this kind,
+        and the index of the frame, for quantities of bodies.
         """
         source = kind, index, frame
         number = self._numbers.setdefault(source, len(self._numbers))

@@ -144,7 +144,10 @@ def _compiled(relation: Relation, layout: RelationLayout, resting: bool) -> Nati
 
 
 def without_numbers(relation: Relation) -> Relation:
-    """Return a relation with the same function, from which machine code for all of them is generated."""
+    """Return a copy of a relation without its constants, motions, units and names of rows.
+
+    Machine code for all relations with the same function is generated from the copy.
+    """
     return Relation(relation.function, ("",) * len(relation.labels), (), of_velocities=relation.of_velocities)
 
 

@@ -160,7 +160,8 @@ def close_hinge(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, c
     """Eliminate the rotation of a hinge between a body and the ground.
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
-    the inertias and loads transmitted by the children at element `children` of `articulated`.
+    the inertias and loads transmitted by the children at element `children` of `articulated`. The data of the
+    elimination are stored in `joints`.
     """
     eliminate_turn(joints, j, body_inertia(constants, joints, articulated, b, j, children))
 
@@ -201,7 +202,7 @@ def close_ball(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`.
+    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
     """
     _, T, J, _, moment = body_inertia(constants, joints, articulated, b, j, children)
     eliminate_ball(joints, blocks, j, k, T, J, moment)
@@ -242,7 +243,8 @@ def close_slider(joints: Any, constants: Any, articulated: Any, j: Any, b: Any, 
     """Eliminate the translation of a slider between a body and the ground.
 
     The data of the joint begin at element j of `joints`, those of the body at element b of `constants`, and the sum of
-    the inertias and loads transmitted by the children at element `children` of `articulated`.
+    the inertias and loads transmitted by the children at element `children` of `articulated`. The data of the
+    elimination are stored in `joints`.
     """
     eliminate_slide(joints, j + FREEDOM, body_inertia(constants, joints, articulated, b, j, children), False)
 
@@ -287,7 +289,7 @@ def close_cylindrical(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`.
+    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
     """
     eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
 
@@ -330,7 +332,7 @@ def close_universal(
 
     The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
     `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`.
+    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
     """
     eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
 

@@ -156,7 +156,7 @@ def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> N
     """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
 
     The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
-    element `children` of `articulated`.
+    element `children` of `articulated`. The result is stored in `joints`.
     """
     load_turn(joints, articulated, j, children)
 
@@ -189,7 +189,7 @@ def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any,
     """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`.
+    children at element `children` of `articulated`. The result is stored in `joints`.
     """
     load_ball(joints, articulated, blocks, j, k, children)
 
@@ -226,7 +226,7 @@ def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> 
     """Compute the acceleration, due to the loads, of a slider between a body and the ground.
 
     The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
-    element `children` of `articulated`.
+    element `children` of `articulated`. The result is stored in `joints`.
     """
     load_slider(joints, articulated, j, children)
 
@@ -251,7 +251,7 @@ def load_closed_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, 
     """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`.
+    children at element `children` of `articulated`. The result is stored in `joints` and `blocks`.
     """
     load_cylindrical(joints, articulated, blocks, j, k, children)
 
@@ -284,7 +284,7 @@ def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k:
     """Compute the accelerations, due to the loads, of a universal joint between a body and the ground.
 
     The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`.
+    children at element `children` of `articulated`. The result is stored in `joints` and `blocks`.
     """
     load_universal(joints, articulated, blocks, j, k, children)
 

@@ -146,7 +146,7 @@ def _entries(
 
 @cache
 def _composition(primitives: tuple[tuple[int, int], ...]) -> list[int]:
-    """Return the last entries in the table of a joint: whether it keeps two points together, and its rows.
+    """Return the last entries in the table of a joint: whether two of its points coincide, and its rows.
 
     The rows are given by the number of those on translations and on rotations, and by their indices.
 

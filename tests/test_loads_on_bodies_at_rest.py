@@ -41,7 +41,7 @@ def test_what_sticks_breaks_away_at_the_first_peak(method):
         )
         expected = first_beyond(1.0, amplitude, frequency, phase, offset)
         run = quirk.Run(system, method=method)
-        run.advance_to(expected + 0.01)  # steps may be longer: a run's steps do not end where it is asked to advance to
+        run.advance_to(expected + 0.01)  # the steps of a run may go beyond this time
         assert run.events[0].time == pytest.approx(expected, abs=1e-7)
 
 

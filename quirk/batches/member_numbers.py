@@ -54,7 +54,7 @@ def member_numbers(
         elif not one.of_state:
             filled &= _try_fill(system, solver, one, numbers)
     for k in range(0 if filled else count):
-        # All changes, since parts that are constructed again replace what has been filled in.
+        # All changes are applied again: a part that is constructed anew replaces what was filled in.
         changes = changes_of(varied, k)
         maker = MemberMaker(system, changes)
         # Constraints on a body depend only on its pose, which does not change.

@@ -49,6 +49,22 @@ def traced(function: Callable[..., Any], returns: bool = True) -> Callable[..., 
     return function
 
 
+def specialized(function: Callable[..., Any], *last: Any) -> Callable[..., Any]:
+    """Return a traced function without a result that calls `function` with fixed last arguments `last`.
+
+    The result of `function` is dropped. So one function serves several kernels, or branches of a kernel, that differ in
+    a flag or do not need its result.
+    """
+
+    def inlined(*arguments: Any) -> None:
+        function(*arguments, *last)
+
+    signature = inspect.signature(function)
+    own = list(signature.parameters.values())[: len(signature.parameters) - len(last)]
+    inlined.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    return traced(inlined, returns=False)
+
+
 def _trial(function: Callable[..., Any], kinds: tuple[Any, ...]) -> Any:
     """Run a function on traced arguments of the numba types `kinds` in a temporary kernel, and return its result."""
     context = cpu_target.target_context

@@ -50,9 +50,9 @@ class StickingMember:
         return self.friction is None or len(self.numbers) < LOADS
 
     def lever(self, length: float) -> float:
-        """Return the factor by which the force along the slip of a joint is compared with torques, m.
+        """Return the lever arm, m, that makes the force along the slip of a joint comparable with torques.
 
-        `length` is the characteristic length of the system, which compares the forces of translations.
+        `length` is the characteristic length of the system, the lever arm of translations.
         """
         if isinstance(self.friction, JointFriction):
             return (1.0 if self.friction.rotates else length) / self.friction.load_per_effort

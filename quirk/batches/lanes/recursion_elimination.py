@@ -16,7 +16,7 @@ from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, FREE, HIN
 from quirk.jit.compilation import kernel
 from quirk.jit.components import component
 from quirk.jit.simd import at, store
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized, traced
 
 from .links import (
     ADDED_TO,
@@ -72,16 +72,8 @@ def open_hinge(
     pass_on(sums, vectors, left, added_to, total)
 
 
-@traced
-def close_hinge(
-    numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
-) -> None:
-    """Eliminate the rotation of a hinge between a body and the ground.
-
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
-    """
-    eliminated_hinge(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+# Between a body and the ground, nobody needs the transmitted inertia and load.
+close_hinge = specialized(eliminated_hinge)
 
 
 def eliminated_ball(
@@ -89,8 +81,9 @@ def eliminated_ball(
 ) -> Any:
     """Eliminate the three rotations of a ball joint.
 
-    Returns the vectors of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. Index arguments: see
-    the module docstring.
+    Returns the vectors of the link, the reduced inertia M - H J^-1 H^T, and the transmitted force. Data of the link
+    begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of the parent at p of
+    `kin`. Sums over its children begin at `children` of `sums`.
     """
     vectors = LinkVectors.of(numbers, kin, links, n, k, p, o)
     inertia, force, moment = articulated(numbers, kin, load_, sums, n, k, l, vectors, children)
@@ -127,16 +120,7 @@ def open_ball(
     add_load(sums, d, force, (zero, zero, zero), added_to, total)
 
 
-@traced
-def close_ball(
-    numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
-) -> None:
-    """Eliminate the rotations of a ball joint between a body and the ground.
-
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
-    """
-    eliminated_ball(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+close_ball = specialized(eliminated_ball)
 
 
 @traced
@@ -196,17 +180,7 @@ def open_slider(
     pass_on(sums, vectors, left, added_to, total)
 
 
-@traced
-def close_slider(
-    numbers: Any, y: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any,
-    s: Any, q: Any, children: Any,
-) -> None:  # fmt: skip
-    """Eliminate the translation of a slider between a body and the ground.
-
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
-    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`.
-    """
-    eliminated_slider(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
+close_slider = specialized(eliminated_slider)
 
 
 def eliminated_cylindrical(
@@ -240,17 +214,7 @@ def open_cylindrical(
     pass_on(sums, vectors, left, added_to, total)
 
 
-@traced
-def close_cylindrical(
-    numbers: Any, y: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any,
-    s: Any, q: Any, children: Any,
-) -> None:  # fmt: skip
-    """Eliminate a cylindrical joint between a body and the ground.
-
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin`, s of y and l of
-    `load_`, of the parent at p of `kin` and q of y. Sums over its children begin at `children` of `sums`.
-    """
-    eliminated_cylindrical(numbers, y, kin, load_, sums, links, n, k, p, l, o, s, q, children)
+close_cylindrical = specialized(eliminated_cylindrical)
 
 
 def eliminated_universal(
@@ -284,16 +248,7 @@ def open_universal(
     pass_on(sums, vectors, left, added_to, total)
 
 
-@traced
-def close_universal(
-    numbers: Any, kin: Any, load_: Any, sums: Any, links: Any, n: Any, k: Any, p: Any, l: Any, o: Any, children: Any
-) -> None:
-    """Eliminate a universal joint between a body and the ground.
-
-    Data of the link begin at element n of `numbers` and o of `links`, of the body at k of `kin` and l of `load_`, of
-    the parent at p of `kin`. Sums over its children begin at `children` of `sums`.
-    """
-    eliminated_universal(numbers, kin, load_, sums, links, n, k, p, l, o, children)
+close_universal = specialized(eliminated_universal)
 
 
 @traced
@@ -320,7 +275,7 @@ def eliminate_further(
     """Eliminate a slider, a cylindrical or a universal joint, as `articulate_links` does with joints of other kinds.
 
     It is compiled by itself, since the machine code of hinges would be slower beside that of these kinds. `kind` is the
-    kind of the joint; the other arguments are as in `articulate_links`, and index arguments as in the module docstring.
+    kind of the joint; the other arguments are as in `articulate_links`, and index arguments as in `recursion_inertias`.
     """
     kin, load_, sums, links = work.kin, work.load, work.sums, work.links
     if kind == SLIDER:

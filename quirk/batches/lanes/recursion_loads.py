@@ -16,7 +16,7 @@ from quirk.dynamics.sparse.kernels.inertia import symmetric
 from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, HINGE, SLIDER, UNIVERSAL, WELD
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, zero_of
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized, traced
 
 from .forest import ANGULAR
 from .links import (
@@ -138,14 +138,8 @@ def load_open_hinge(
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
-@traced
-def load_closed_hinge(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the acceleration of a hinge between a body and the ground due to the loads.
-
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
-    """
-    loaded_hinge(load_, sums, links, o, f, children)
+# Between a body and the ground, nobody needs the transmitted load.
+load_closed_hinge = specialized(loaded_hinge)
 
 
 @traced
@@ -159,14 +153,7 @@ def load_open_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: 
     add_load(sums, load3(links, o + 8 * TO_POINT), force, (zero, zero, zero), added_to, total)
 
 
-@traced
-def load_closed_ball(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the angular acceleration at a ball joint between a body and the ground due to the loads.
-
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
-    """
-    loaded_ball(load_, sums, links, o, f, children)
+load_closed_ball = specialized(loaded_ball)
 
 
 @traced
@@ -193,14 +180,7 @@ def load_open_slider(
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
-@traced
-def load_closed_slider(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the acceleration of a slider between a body and the ground due to the loads.
-
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
-    """
-    loaded_slider(load_, sums, links, o, f, children)
+load_closed_slider = specialized(loaded_slider)
 
 
 @traced
@@ -216,14 +196,7 @@ def load_open_cylindrical(
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
-@traced
-def load_closed_cylindrical(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the acceleration of a cylindrical joint between a body and the ground due to the loads.
-
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
-    """
-    loaded_cylindrical(load_, sums, links, o, f, children)
+load_closed_cylindrical = specialized(loaded_cylindrical)
 
 
 @traced
@@ -239,14 +212,7 @@ def load_open_universal(
     add_load(sums, load3(links, o + 8 * TO_POINT), force, moment, added_to, total)
 
 
-@traced
-def load_closed_universal(load_: Any, sums: Any, links: Any, o: Any, f: Any, children: Any) -> None:
-    """Store the acceleration of a universal joint between a body and the ground due to the loads.
-
-    Data of the link begin at element o of `links`, of the body at f of `load_`. Sums over its children begin at
-    `children` of `sums`.
-    """
-    loaded_universal(load_, sums, links, o, f, children)
+load_closed_universal = specialized(loaded_universal)
 
 
 @traced

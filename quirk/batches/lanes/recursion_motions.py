@@ -17,7 +17,7 @@ from quirk.dynamics.sparse.kernels.recursion import BALL, CYLINDRICAL, HINGE, SL
 from quirk.integrators.combinations import FOUR, Weights, four_weighted_sums, weighted_sum
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, load, store
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized, traced
 
 from .forest import ANGULAR
 from .links import (
@@ -60,6 +60,17 @@ def welded(links: Any, motion: Any, o: Any, g: Any, biased: bool) -> Any:
     if biased:
         return plus(shift, load3(links, o + 8 * SHIFT)), plus(turn, load3(links, o + 8 * TURN))
     return shift, turn
+
+
+def follow_weld(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
+    """Compute the accelerations of a welded body from those of its parent.
+
+    Velocity-dependent terms are included if `biased`. Data of the link begin at element o of `links`, of the body at f
+    of `motion`, of the parent at g of `motion`.
+    """
+    shift, turn = welded(links, motion, o, g, biased)
+    store3(motion, f, shift)
+    store3(motion, f + ANGULAR, turn)
 
 
 def follow_hinge(links: Any, motion: Any, o: Any, f: Any, g: Any, biased: bool) -> None:
@@ -126,116 +137,18 @@ def store_turn(links: Any, motion: Any, o: Any, f: Any, shift: Any) -> None:
     store3(motion, f + ANGULAR, minus(load3(links, o + 8 * ALONE_TURN), taken))
 
 
-@traced
-def follow_hinge_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a hinge, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_hinge(links, motion, o, f, g, True)
-
-
-@traced
-def follow_hinge_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a hinge, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_hinge(links, motion, o, f, g, False)
-
-
-@traced
-def follow_ball_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a ball joint, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_ball(links, motion, o, f, g, True)
-
-
-@traced
-def follow_ball_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a ball joint, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_ball(links, motion, o, f, g, False)
-
-
-@traced
-def follow_weld_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a welded body, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    shift, turn = welded(links, motion, o, g, True)
-    store3(motion, f, shift)
-    store3(motion, f + ANGULAR, turn)
-
-
-@traced
-def follow_weld_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a welded body, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    shift, turn = welded(links, motion, o, g, False)
-    store3(motion, f, shift)
-    store3(motion, f + ANGULAR, turn)
-
-
-@traced
-def follow_slider_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a slider, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_slider(links, motion, o, f, g, True)
-
-
-@traced
-def follow_slider_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a slider, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_slider(links, motion, o, f, g, False)
-
-
-@traced
-def follow_cylindrical_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a cylindrical joint, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_cylindrical(links, motion, o, f, g, True)
-
-
-@traced
-def follow_cylindrical_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a cylindrical joint, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_cylindrical(links, motion, o, f, g, False)
-
-
-@traced
-def follow_universal_biased(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a universal joint, with velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_universal(links, motion, o, f, g, True)
-
-
-@traced
-def follow_universal_alone(links: Any, motion: Any, o: Any, f: Any, g: Any) -> None:
-    """Compute the accelerations of a link with a universal joint, without velocity-dependent terms.
-
-    Data of the link begin at element o of `links`, of the body at f of `motion`, of the parent at g of `motion`.
-    """
-    follow_universal(links, motion, o, f, g, False)
+follow_hinge_biased = specialized(follow_hinge, True)
+follow_hinge_unbiased = specialized(follow_hinge, False)
+follow_ball_biased = specialized(follow_ball, True)
+follow_ball_unbiased = specialized(follow_ball, False)
+follow_weld_biased = specialized(follow_weld, True)
+follow_weld_unbiased = specialized(follow_weld, False)
+follow_slider_biased = specialized(follow_slider, True)
+follow_slider_unbiased = specialized(follow_slider, False)
+follow_cylindrical_biased = specialized(follow_cylindrical, True)
+follow_cylindrical_unbiased = specialized(follow_cylindrical, False)
+follow_universal_biased = specialized(follow_universal, True)
+follow_universal_unbiased = specialized(follow_universal, False)
 
 
 @traced

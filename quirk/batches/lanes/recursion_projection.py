@@ -49,12 +49,12 @@ from .recursion_gaps import (
 from .recursion_inertias import MOTION
 from .recursion_motions import (
     carried,
-    follow_ball_alone,
-    follow_cylindrical_alone,
-    follow_hinge_alone,
-    follow_slider_alone,
-    follow_universal_alone,
-    follow_weld_alone,
+    follow_ball_unbiased,
+    follow_cylindrical_unbiased,
+    follow_hinge_unbiased,
+    follow_slider_unbiased,
+    follow_universal_unbiased,
+    follow_weld_unbiased,
     move_free,
 )
 
@@ -180,17 +180,17 @@ def move_links(
         e, o, body = LINK_ENTRIES * t, 8 * LINK_WORK * t, at(entries, LINK_ENTRIES * t + BODY)
         f, g, kind = MOTION * body, MOTION * at(entries, e + PARENT), at(entries, e + KIND)
         if kind == HINGE:
-            follow_hinge_alone(links, motion, o, f, g)
+            follow_hinge_unbiased(links, motion, o, f, g)
         elif kind == BALL:
-            follow_ball_alone(links, motion, o, f, g)
+            follow_ball_unbiased(links, motion, o, f, g)
         elif kind == WELD:
-            follow_weld_alone(links, motion, o, f, g)
+            follow_weld_unbiased(links, motion, o, f, g)
         elif kind == SLIDER:
-            follow_slider_alone(links, motion, o, f, g)
+            follow_slider_unbiased(links, motion, o, f, g)
         elif kind == CYLINDRICAL:
-            follow_cylindrical_alone(links, motion, o, f, g)
+            follow_cylindrical_unbiased(links, motion, o, f, g)
         elif kind == UNIVERSAL:
-            follow_universal_alone(links, motion, o, f, g)
+            follow_universal_unbiased(links, motion, o, f, g)
         else:
             move_free(links, motion, o, f)
         if level == 0:

@@ -17,7 +17,7 @@ from typing import Any
 
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, lane_of, load4, put, spread, store4
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized, traced
 
 from .articulated import factorise_inertia
 from .recursion import (
@@ -281,17 +281,8 @@ def open_cylindrical(
     transmit_inertia(joints, joints, articulated, j, j + PRESENT_ARM - ARM, reduced, added_to, total)
 
 
-@traced
-def close_cylindrical(
-    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
-) -> None:
-    """Eliminate a cylindrical joint between a body and the ground.
-
-    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
-    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
-    """
-    eliminated_cylindrical(joints, constants, articulated, blocks, j, b, k, children)
+# Between a body and the ground, nobody needs the transmitted inertia and load.
+close_cylindrical = specialized(eliminated_cylindrical)
 
 
 def eliminated_universal(
@@ -324,17 +315,7 @@ def open_universal(
     transmit_inertia(joints, constants, articulated, j, b, reduced, added_to, total)
 
 
-@traced
-def close_universal(
-    joints: Any, constants: Any, articulated: Any, blocks: Any, j: Any, b: Any, k: Any, children: Any
-) -> None:
-    """Eliminate a universal joint between a body and the ground.
-
-    The data of the joint begin at element j of `joints` and k of `blocks`, those of the body at element b of
-    `constants`, and the sum of the inertias and loads transmitted by the children at element `children` of
-    `articulated`. The data of the elimination are stored in `joints` and `blocks`.
-    """
-    eliminated_universal(joints, constants, articulated, blocks, j, b, k, children)
+close_universal = specialized(eliminated_universal)
 
 
 @traced

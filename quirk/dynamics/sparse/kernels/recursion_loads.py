@@ -11,7 +11,7 @@ from typing import Any
 
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import at, lane_of, load4, store4
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized, traced
 
 from .recursion import (
     ADDED_TO,
@@ -151,14 +151,8 @@ def load_open_hinge(
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
-@traced
-def load_closed_hinge(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a hinge between a body and the ground.
-
-    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
-    element `children` of `articulated`. The result is stored in `joints`.
-    """
-    load_turn(joints, articulated, j, children)
+# Between a body and the ground, nobody needs the transmitted load.
+load_closed_hinge = specialized(load_turn)
 
 
 @traced
@@ -184,14 +178,7 @@ def load_open_ball(
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), [], added_to, total)
 
 
-@traced
-def load_closed_ball(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the angular acceleration, due to the loads, of a ball joint between a body and the ground.
-
-    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`. The result is stored in `joints`.
-    """
-    load_ball(joints, articulated, blocks, j, k, children)
+load_closed_ball = specialized(load_ball)
 
 
 @traced
@@ -221,14 +208,7 @@ def load_open_slider(joints: Any, articulated: Any, j: Any, children: Any, added
     transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment), added_to, total)
 
 
-@traced
-def load_closed_slider(joints: Any, articulated: Any, j: Any, children: Any) -> None:
-    """Compute the acceleration, due to the loads, of a slider between a body and the ground.
-
-    The data of the joint begin at element j of `joints`, and the sum of the loads transmitted by the children at
-    element `children` of `articulated`. The result is stored in `joints`.
-    """
-    load_slider(joints, articulated, j, children)
+load_closed_slider = specialized(load_slider)
 
 
 @traced
@@ -246,14 +226,7 @@ def load_open_cylindrical(
     transmit_loads(joints, joints, articulated, j, b, lanes_of(force)[:2], lanes_of(moment)[:2], added_to, total)
 
 
-@traced
-def load_closed_cylindrical(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the accelerations, due to the loads, of a cylindrical joint between a body and the ground.
-
-    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`. The result is stored in `joints` and `blocks`.
-    """
-    load_cylindrical(joints, articulated, blocks, j, k, children)
+load_closed_cylindrical = specialized(load_cylindrical)
 
 
 @traced
@@ -279,14 +252,7 @@ def load_open_universal(
     transmit_loads(joints, constants, articulated, j, b, lanes_of(force), lanes_of(moment)[:2], added_to, total)
 
 
-@traced
-def load_closed_universal(joints: Any, articulated: Any, blocks: Any, j: Any, k: Any, children: Any) -> None:
-    """Compute the accelerations, due to the loads, of a universal joint between a body and the ground.
-
-    The data of the joint begin at element j of `joints` and k of `blocks`, and the sum of the loads transmitted by the
-    children at element `children` of `articulated`. The result is stored in `joints` and `blocks`.
-    """
-    load_universal(joints, articulated, blocks, j, k, children)
+load_closed_universal = specialized(load_universal)
 
 
 @traced

@@ -13,7 +13,7 @@ import numpy as np
 
 from quirk.jit.compilation import kernel
 from quirk.jit.simd import add, at, load4, put, store4
-from quirk.jit.tracing import traced
+from quirk.jit.tracing import specialized
 
 from .recursion import (
     ALONE_TURN,
@@ -138,138 +138,30 @@ def follow_universal(
     store4(joints, j + TURN, turn + rate_of(joints, j + FREEDOM, shift, turn) * load4(axis, 0))
 
 
-@traced
-def follow_hinge_biased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent and the bias accelerations.
+def follow_weld(joints: Any, constants: Any, j: Any, b: Any, parent: Any, biased: bool) -> None:
+    """Compute the accelerations of a welded body from those of its parent.
 
-    `axis` is the unit vector of the hinge in its joint frame. The data of the joint and of the joint of its parent
-    begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The accelerations are
-    stored at element j.
+    Bias accelerations, which are due to velocities, are included if `biased`. The data of the joint and of the joint of
+    its parent begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The
+    accelerations are stored at element j.
     """
-    follow_hinge(joints, constants, axis, j, b, parent, True)
-
-
-@traced
-def follow_hinge_unbiased(joints: Any, constants: Any, axis: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a hinge from those of its parent, without bias accelerations.
-
-    `axis` is the unit vector of the hinge in its joint frame. The data of the joint and of the joint of its parent
-    begin at elements j and `parent` of `joints`, those of the body at element b of `constants`. The accelerations are
-    stored at element j.
-    """
-    follow_hinge(joints, constants, axis, j, b, parent, False)
-
-
-@traced
-def follow_ball_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent and the bias accelerations.
-
-    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
-    at element b of `constants`. The accelerations are stored at element j.
-    """
-    follow_ball(joints, constants, j, b, parent, True)
-
-
-@traced
-def follow_ball_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a ball joint from those of its parent, without bias accelerations.
-
-    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
-    at element b of `constants`. The accelerations are stored at element j.
-    """
-    follow_ball(joints, constants, j, b, parent, False)
-
-
-@traced
-def follow_slider_biased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent and the bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`. The accelerations are stored at element j.
-    """
-    follow_slider(joints, axis, j, parent, True)
-
-
-@traced
-def follow_slider_unbiased(joints: Any, axis: Any, j: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a slider from those of its parent, without bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`. The accelerations are stored at element j.
-    """
-    follow_slider(joints, axis, j, parent, False)
-
-
-@traced
-def follow_cylindrical_biased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from those of its parent and the bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
-    stored at element j.
-    """
-    follow_cylindrical(joints, blocks, axis, j, k, parent, True)
-
-
-@traced
-def follow_cylindrical_unbiased(joints: Any, blocks: Any, axis: Any, j: Any, k: Any, parent: Any) -> None:
-    """Compute the accelerations of the body of a cylindrical joint from its parent's, without bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`, further data of the joint at element k of `blocks`. The accelerations are
-    stored at element j.
-    """
-    follow_cylindrical(joints, blocks, axis, j, k, parent, False)
-
-
-@traced
-def follow_universal_biased(
-    joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
-) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent and the bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
-    element b of `constants`. The accelerations are stored at element j.
-    """
-    follow_universal(joints, constants, blocks, axis, j, b, k, parent, True)
-
-
-@traced
-def follow_universal_unbiased(
-    joints: Any, constants: Any, blocks: Any, axis: Any, j: Any, b: Any, k: Any, parent: Any
-) -> None:
-    """Compute the accelerations of the body of a universal joint from those of its parent, without bias accelerations.
-
-    `axis` is the unit vector along z of the joint frame. The data of the joint and of the joint of its parent begin at
-    elements j and `parent` of `joints`, further data of the joint at element k of `blocks` and those of the body at
-    element b of `constants`. The accelerations are stored at element j.
-    """
-    follow_universal(joints, constants, blocks, axis, j, b, k, parent, False)
-
-
-@traced
-def follow_weld_biased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of a welded body from those of its parent and the bias accelerations.
-
-    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
-    at element b of `constants`. The accelerations are stored at element j.
-    """
-    shift, turn = locked_acceleration(joints, constants, j, b, parent, True)
+    shift, turn = locked_acceleration(joints, constants, j, b, parent, biased)
     store4(joints, j + SHIFT, shift)
     store4(joints, j + TURN, turn)
 
 
-@traced
-def follow_weld_unbiased(joints: Any, constants: Any, j: Any, b: Any, parent: Any) -> None:
-    """Compute the accelerations of a welded body from those of its parent, without bias accelerations.
-
-    The data of the joint and of the joint of its parent begin at elements j and `parent` of `joints`, those of the body
-    at element b of `constants`. The accelerations are stored at element j.
-    """
-    shift, turn = locked_acceleration(joints, constants, j, b, parent, False)
-    store4(joints, j + SHIFT, shift)
-    store4(joints, j + TURN, turn)
+follow_hinge_biased = specialized(follow_hinge, True)
+follow_hinge_unbiased = specialized(follow_hinge, False)
+follow_ball_biased = specialized(follow_ball, True)
+follow_ball_unbiased = specialized(follow_ball, False)
+follow_slider_biased = specialized(follow_slider, True)
+follow_slider_unbiased = specialized(follow_slider, False)
+follow_cylindrical_biased = specialized(follow_cylindrical, True)
+follow_cylindrical_unbiased = specialized(follow_cylindrical, False)
+follow_universal_biased = specialized(follow_universal, True)
+follow_universal_unbiased = specialized(follow_universal, False)
+follow_weld_biased = specialized(follow_weld, True)
+follow_weld_unbiased = specialized(follow_weld, False)
 
 
 @kernel

@@ -5,6 +5,7 @@ import pytest
 
 import quirk
 from quirk import GROUND, Batch, Body
+from quirk.batches import member_numbers, variation
 
 PARTS = ("position", "orientation", "velocity", "angular_velocity")
 TILTED = [0.4, 0.7, -9.81]
@@ -186,6 +187,19 @@ def test_parameters_of_loads_and_joints_differ_between_members():
     single = quirk.simulate(batch.member(4), 0.1, start=0.5, output=[0.6], initial_state=before, **options).state_at(-1)
     np.testing.assert_allclose(batch.state.angular_velocity[4], single.angular_velocity, rtol=0, atol=1e-12)
     np.testing.assert_allclose(batch.state.position[4], single.position, rtol=0, atol=1e-12)
+
+
+def test_bodies_of_members_are_not_constructed_where_their_masses_differ(monkeypatch):
+    rod = Body("rod", 2.0, [0.3, 0.2, 0.1], position=[0, 0, -1])
+    box = Body.box("box", 1.0, [0.1, 0.2, 0.3], position=[0, 0, -2])
+    upper = quirk.Spherical("upper", GROUND, rod, point=[0, 0, 0])
+    lower = quirk.Spherical("lower", rod, box, point=[0, 0, -1.5])
+    system = quirk.System([rod, box, upper, lower], gravity=[0.5, 0.2, -9.81])
+    masses, made = np.linspace(1.0, 3.0, 40), []
+    monkeypatch.setattr(member_numbers, "changes_of", lambda *given: made.append(given) or variation.changes_of(*given))
+    vary = {("rod", "mass"): masses, ("box", "mass"): masses[::-1].copy()}
+    compared(system, vary, {"method": "RK4", "step": 5e-3}, (0, 20, 39))
+    assert len(made) < 10  # those with the smallest and largest values are, as a check
 
 
 def test_turns_are_counted_from_call_to_call():

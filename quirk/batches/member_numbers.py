@@ -133,9 +133,9 @@ def _try_fill_law(solver: Solver, old_element: ForceElement, new_element: ForceE
 def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: MemberNumbers) -> bool:
     """Try to write a varied parameter of all members to `numbers` without constructing the parts of each member.
 
-    This is possible for the mass of a solid, and for a parameter of a force element that is an input of its law. As a
-    check, the parts of the members with the smallest and largest values are constructed; an invalid value raises the
-    error of the part. Returns whether the parameter has been written.
+    This is possible for the mass of a body with a given inertia and of a solid, and for a parameter of a force element
+    that is an input of its law. As a check, the parts of the members with the smallest and largest values are
+    constructed; an invalid value raises the error of the part. Returns whether the parameter has been written.
     """
     part, values = system[varied.part], varied.values
     if values.ndim > 1 or "." in varied.parameter:
@@ -149,10 +149,11 @@ def _try_fill(system: System, solver: Solver, varied: VariedNumber, numbers: Mem
         return False
     made = [maker.member_part(part) for maker in makers]
     call = made_with(part)
-    if isinstance(part, Body) and varied.parameter == "mass" and call is not None and call.maker in SOLIDS:
+    if isinstance(part, Body) and varied.parameter == "mass" and call is not None and call.maker in (Body, *SOLIDS):
         row = system.bodies.index(part)
         numbers.mass[:, row] = values
-        numbers.inertia[:, row] = part.inertia / part.mass * values[:, None, None]
+        if call.maker is not Body:
+            numbers.inertia[:, row] = part.inertia / part.mass * values[:, None, None]
         return True
     if not (isinstance(part, ForceElement) and varied.parameter in part.parameters):
         return False

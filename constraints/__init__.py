@@ -29,6 +29,7 @@ from .pulley import Pulley
 from .rack import RackPinion
 from .rolling import KnifeEdge, RollingDisk
 from .screw import Screw
+from .tendon_stop import TendonStop
 from .unilateral import OneSided, Rope, Stop
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "Screw",
     "Spherical",
     "Stop",
+    "TendonStop",
     "TrajectoryDrive",
     "Universal",
 ]

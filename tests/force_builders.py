@@ -93,6 +93,12 @@ def six(u, matrix):
 
 
 # Of each class variants, each from bodies a and b, a cylindrical joint between them, units and the place of N.
+def branched(a, b, u):
+    """Points of a tendon over two bodies."""
+    places = [(a, [0.1, 0, 0.2]), (b, [0, 0.3, 0]), (b, [0.2, 0.1, 0]), (a, [0, 0.2, 0.1]), (b, [0.3, 0, 0.1])]
+    return [(body, u.m * np.array(place)) for body, place in places]
+
+
 BUILDERS = {
     "Actuator": [
         lambda a, b, joint, u, p: quirk.Actuator("f", joint, 0.7 * u.Nm, limits=1.0 * u.Nm, coordinate="rotation"),
@@ -192,6 +198,16 @@ BUILDERS = {
         lambda a, b, joint, u, p: quirk.Spring("f", a, b, law=(u.m * np.linspace(0, 4, 4), u.N * np.array([-3, 0, 1, 9])),
                                                damping=1.0 * u.kg, rest_length=0.7 * u.m),
         lambda a, b, joint, u, p: quirk.Spring("f", a, b, law=lambda x, rate: u.N * ((x / u.m) ** 3 + rate / u.m)),
+    ],
+    "Tendon": [
+        lambda a, b, joint, u, p: quirk.Tendon("f", branched(a, b, u), weights=[1, 2, 0, 0.4], stiffness=20 * u.kg,
+                                               rest_length=1.5 * u.m),
+        lambda a, b, joint, u, p: quirk.Tendon("f", branched(a, b, u), weights=[1, 2, 0, 0.4], stiffness=20 * u.kg,
+                                               damping=2 * u.kg, rest_length=[0.2 * u.m, 0.8 * u.m]),
+        lambda a, b, joint, u, p: quirk.Tendon(
+            "f", branched(a, b, u), stiffness=2 * u.kg, rest_length=u.m, limits=[-90 * u.N, 90 * u.N],
+            tension=lambda t, length, rate: u.N * (np.sin(t) + length / u.m - 0.3 * rate / u.m)),
+        lambda a, b, joint, u, p: quirk.Tendon("f", branched(a, b, u), tension=motion(u.N)),
     ],
     "Thruster": [
         lambda a, b, joint, u, p: quirk.Thruster("f", b, 3.0 * u.N, [1, 1, 0], throttle=motion(), point=[0, 0, 0.1 * u.m]),

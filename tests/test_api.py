@@ -105,6 +105,8 @@ NAMES = [
     "State",
     "Stop",
     "System",
+    "Tendon",
+    "TendonStop",
     "Thruster",
     "Torque",
     "TorsionSpring",

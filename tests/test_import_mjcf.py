@@ -352,7 +352,7 @@ def test_what_is_not_brought_over_is_listed(tmp_path):
     imported = importers.load_mjcf(model_file(tmp_path, bodies, more=more))
     listed = "\n".join(imported.left_out)
     for text in ("sensors: 1", "cameras: 1", "lights: 1",
-                 'tendons of joints, over pulleys or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
+                 'tendons of joints or around geoms: tendon "belt"', 'actuator "pull"', "contacts of geoms",
                  'geom "floor"', 'damping of balls, of parallel hinges on one body, and of a middle hinge of three with a ref: joint "x", joint "y"'):  # fmt: skip
         assert text in listed, text
     assert imported.system["a limits"].gaps[0].numbers[1] == pytest.approx(np.deg2rad(30))

@@ -21,7 +21,7 @@ WITH_FUNCTIONS = {
     "pair-CustomRows", "pair-Implicit", "pair-generic_with_a_function", "pair-implicit_of_velocities",
     "force-Actuator-1", "force-Drag-1", "force-Force-1", "force-ForceField-0", "force-ForceField-1", "force-ForceField-2",
     "force-Interaction-0", "force-Interaction-1", "force-Interaction-2", "force-JointForce-1", "force-JointTorque-1",
-    "force-Potential-0", "force-PotentialField-0", "force-PotentialField-1", "force-Spring-5", "force-Thruster-1",
+    "force-Potential-0", "force-PotentialField-0", "force-PotentialField-1", "force-Spring-5", "force-Tendon-2", "force-Thruster-1",
 }  # fmt: skip
 # It takes seconds to compile what finds the nearest point of a curve.
 WITH_CURVES = {"pair-CurveOnCurve", "pair-PointOnCurve", "demo-quick-return", "demo-cam-follower"}
@@ -131,6 +131,7 @@ def test_latches_sensors_and_contacts():
             *quirk.sensors("near", [one, (two, [0.1, 0, 0])], radius=0.5, action="stop"),
             quirk.Contact("floor", quirk.GROUND, one, on_i=quirk.surface.plane(), on_j=quirk.surface.sphere(0.1)),
             quirk.Rope("rope", one, two, length=4.0),
+            quirk.TendonStop("tackle", [(one, [0, 0, 0]), (two, [0, 0.1, 0])], weights=[2.0], upper=8.0),
         ]
     )
     other = again(system)

@@ -515,6 +515,14 @@ class TestForcesInScenes:
         turning = self.line(scene, 2, 1)
         assert turning[1, 2] > turning[0, 2] and abs(turning[1, 0] - turning[0, 0]) < 1e-12
 
+    def test_each_span_of_a_tendon_is_a_line(self):
+        body = Body("b", 1.0, [1, 1, 1], position=[0, 0, -1])
+        points = [(quirk.GROUND, [0, 0, 0]), (body, [0, 0, 0]), (quirk.GROUND, [1, 0, 0]), (body, [0, 0.1, 0])]
+        scene = self.scene(quirk.Tendon("t", points, weights=[1, 0, 0.5], stiffness=1.0))
+        np.testing.assert_allclose(self.line(scene, 0), [[0, 0, 0], [0, 0, -1]], atol=1e-12)
+        np.testing.assert_allclose(self.line(scene, 0, 1), [[1, 0, 0], [0, 0.1, -1]], atol=1e-12)
+        assert len(scene.forces.curves(0, scene.half)) == 2
+
     def test_what_has_no_direction_is_not_drawn(self):
         body = Body("b", 1.0, [1, 1, 1])
         scene = self.scene(quirk.Damping("d", body, translational=1.0), quirk.Force("zero", body, [0, 0, 0]))

@@ -158,6 +158,19 @@ def test_joints_look_like_what_they_are(kind):
         assert found["x i"][2] < 0.1 * found["x i"][0]
 
 
+def test_tendons_and_their_limits_have_a_part_for_each_span():
+    bob = quirk.Body.sphere("bob", 1.0, 0.1, position=[0, 0, -1])
+    points = [(quirk.GROUND, [0, 0, 0]), (bob, [0, 0, 0]), (quirk.GROUND, [1, 0, 0]), (bob, [0, 0.1, 0])]
+    tendon = quirk.Tendon("tendon", points, weights=[1, 0, 0.5], stiffness=1.0)
+    stop = quirk.TendonStop("stop", points, weights=[1, 0, 0.5], upper=9.0)
+    system = quirk.System([bob, tendon, stop])
+    drawn = contents.of_state(system, system.initial_state())
+    for name in ("tendon", "tendon span 2", "stop", "stop span 2"):
+        start = [0, 0, 0] if "span" not in name else [1, 0, 0]
+        np.testing.assert_allclose(part(drawn, name).track(drawn.poses).position[0], start)
+    assert {"stop i", "stop j", "stop span 2 i", "stop span 2 j"} <= {p.name for p in drawn.parts}
+
+
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_everything_grows_with_the_mechanism(size):
     def drawn(a):

@@ -61,6 +61,26 @@ def rope():
 
 
 @scene
+def tendon_stop():
+    """Two weights on a slack rope over two points, which limits how far they fall."""
+    s = Sketch(flat=True, size=(4, 3.6))
+    s.fill([[-1.6, 1.4, 0], [1.6, 1.4, 0], [1.6, 1.6, 0], [-1.6, 1.6, 0]], I)
+    x = np.linspace(0, 1, 60)[:, None]
+    over = np.array([-0.8, 1.1, 0]), np.array([0.8, 1.1, 0])
+    s.line(over[0] + x * (over[1] - over[0]) - 0.45 * np.hstack([0 * x, np.sin(np.pi * x), 0 * x]), "#7a4a1e", 2.4)
+    for place, low, color, name in ((over[0], -0.2, I, "i"), (over[1], -0.6, J, "j")):
+        left = place[0]
+        s.line([[left, 1.4, 0], place], DARK, 2.5)
+        s.line([place, [left, low, 0]], "#7a4a1e", 2.4)
+        s.fill([[left + a, low - b, 0] for a, b in ((-0.25, 0.5), (0.25, 0.5), (0.25, 0), (-0.25, 0))], color)
+        s.fill(s.circle(place, Z, 0.08), "w")
+        s.text([left, low - 0.25, 0], name)
+        s.arrow([left, low - 0.6, 0], [left, low - 1.05, 0])
+    s.text([0, 0.65, 0], "at most: upper", (0, -0.28), size=12)
+    return s
+
+
+@scene
 def one_sided():
     """Bead over a bowl that it may leave."""
     s = Sketch(elevation=28)

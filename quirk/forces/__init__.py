@@ -19,6 +19,7 @@ from .on_body import Force, Torque
 from .robot_control import ComputedTorque, GravityCompensation
 from .spacecraft import ReactionWheel, Thruster
 from .spring import Damper, Spring
+from .tendon import Tendon
 from .torsion_spring import TorsionSpring
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "PotentialField",
     "ReactionWheel",
     "Spring",
+    "Tendon",
     "Thruster",
     "Torque",
     "TorsionSpring",

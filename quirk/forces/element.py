@@ -220,6 +220,16 @@ class ForceElement(Immutable):
         return self.ends[: len(self.ends) - self.reading]
 
     @property
+    def lines(self) -> Sequence[tuple[tuple[Body | Ground, np.ndarray], tuple[Body | Ground, np.ndarray]]]:
+        """Pairs of points between which an element with the `drawing` "coil" or "line" is drawn.
+
+        Each point is a body and a position (3,) in its coordinates, m. By default an element with two ends is drawn
+        between these.
+        """
+        points = [(body, frame.origin) for body, frame in self.acting_ends]
+        return [(points[0], points[1])] if len(points) == 2 else []
+
+    @property
     def bodies(self) -> tuple[Body | Ground, ...]:
         """Bodies on which the element acts, one entry for each frame."""
         return tuple(body for body, _ in self.ends)

@@ -69,9 +69,9 @@ class Run:
         As in `simulate`; compiled methods only.
     inputs : list of str
         Names of force elements whose value is set by the loop: the effort of an `Actuator`, `JointTorque` or
-        `JointForce`, the vector (3,) of a `Force` or `Torque`, the target of a `Controller`, or the targets (joints,)
-        of a `ComputedTorque`; the target rates of a ComputedTorque "control" are the input "control.rates". The
-        elements must be constructed with a constant, which is the initial value.
+        `JointForce`, the tension of a `Tendon`, the vector (3,) of a `Force` or `Torque`, the target of a
+        `Controller`, or the targets (joints,) of a `ComputedTorque`; the target rates of a ComputedTorque "control" are
+        the input "control.rates". The elements must be constructed with a constant, which is the initial value.
     initial_state : State, optional
         Default: `system.initial_state()`.
     start : float

@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT
 from ..dynamics.sparse.solver.solver import Solver
 from ..errors import InputError, UnknownNameError
-from ..forces import ComputedTorque, Controller, Force, ForceElement, Torque
+from ..forces import ComputedTorque, Controller, Force, ForceElement, Tendon, Torque
 from ..forces.joint_actuation import Actuated
 from ..forces.value import Value
 from ..functions.motion import Motion
@@ -126,7 +126,7 @@ def checked_inputs(system: System, names: Iterable[Any], owner: str = "Run") -> 
                 f"{owner}: inputs names {name!r}, which is no part of it; {suggestion(str(name), known, every=True)}"
             )
         part = system[part_name]
-        if not isinstance(part, Actuated | Force | Torque | Controller | ComputedTorque):
+        if not isinstance(part, Actuated | Force | Torque | Tendon | Controller | ComputedTorque):
             raise InputError(
                 f"{owner}: inputs names {part}, which has no number that could be set; an input is {SETTABLE}"
             )
@@ -172,7 +172,7 @@ def settable_inputs(part: Any) -> dict[str, LoopInput]:
         if element is not None:
             names, joints = {part.name: "targets", f"{part.name}.rates": "rates"}, element.coordinates[: element.count]
             found = [LoopInput(name, element, argument, joints) for name, argument in names.items()]
-    elif isinstance(part, Actuated | Force | Torque):
+    elif isinstance(part, Actuated | Force | Torque | Tendon):
         value = getattr(part, part.argument)
         if isinstance(value, Value) and value.constant is not None:
             components = ("x", "y", "z") if value.constant.ndim else ()

@@ -19,7 +19,8 @@ Part = Body | Beam | Constraint | ForceElement | Event | Sampled
 
 # Inputs of runs, for messages.
 SETTABLE = (
-    "that of an Actuator, JointTorque, JointForce, Force or Torque, or the target of a Controller or ComputedTorque"
+    "that of an Actuator, JointTorque, JointForce, Force, Torque or Tendon, or the target of a Controller or "
+    "ComputedTorque"
 )
 
 

@@ -33,8 +33,9 @@ class ForceLines:
     """
 
     def __init__(self, result: Result, times: np.ndarray, path_of: Callable[[Any, np.ndarray], np.ndarray]) -> None:
-        self._shown = [element for element in result.system.forces if element.drawing in ARROWS or _has_length(element)]
-        self._ends = [[path_of(body, place.origin) for body, place in element.acting_ends] for element in self._shown]
+        shown = [(element, points) for element in result.system.forces for points in _points(element)]
+        self._shown = [element for element, _ in shown]
+        self._ends = [[path_of(body, local) for body, local in points] for _, points in shown]
         self._loads = [
             _at(result, times, getattr(result[element.name], element.drawing)()) if element.drawing in ARROWS else None
             for element in self._shown
@@ -77,8 +78,11 @@ def _scale(loads: np.ndarray, half: float) -> float:
     return LONGEST_ARROW * half / largest if largest > 0 else 0.0
 
 
-def _has_length(element: ForceElement) -> bool:
-    return element.drawing in STYLES and len(element.acting_ends) == 2
+def _points(element: ForceElement) -> list[list[tuple[Any, np.ndarray]]]:
+    """Return the points of each line or arrow of an element, as pairs of a body and a position (3,), m, in it."""
+    if element.drawing in ARROWS:
+        return [[(body, frame.origin) for body, frame in element.acting_ends]]
+    return [list(line) for line in element.lines] if element.drawing in STYLES else []
 
 
 def _at(result: Result, times: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from quirk.bodies.body import Body
 from quirk.bodies.frame import axes_with_z
-from quirk.constraints import Distance, DistanceDrive, Pulley, Rope
+from quirk.constraints import Distance, DistanceDrive, Pulley, Rope, TendonStop
 from quirk.constraints.drum import course
 
 # Color of ropes and rods, and width of their lines, points.
@@ -44,6 +44,9 @@ def rods(scene: Paths, constraints: Any) -> list[tuple[Any, np.ndarray]]:
         elif isinstance(constraint, Distance | DistanceDrive | Rope):
             ends = [scene.path_of(body, frame.origin) for body, frame in constraint.ends]
             found.append((constraint, np.stack(ends, axis=1)))
+        elif isinstance(constraint, TendonStop):
+            spans = [[scene.path_of(*point) for point in span] for span in constraint.spans]
+            found += [(constraint, np.stack(span, axis=1)) for span in spans]
     return found
 
 

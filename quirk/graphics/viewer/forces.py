@@ -43,12 +43,13 @@ def element_parts(elements: Sequence[ForceElement], size: float) -> list[Part]:
     """
     found: list[Part] = []
     for element in elements:
-        if element.drawing not in ("coil", "line") or len(element.acting_ends) != 2:
+        if element.drawing not in ("coil", "line"):
             continue
-        (one, p), (two, q) = element.acting_ends
-        length = float(np.linalg.norm(initial_point(one, p.origin) - initial_point(two, q.origin))) or size
-        look = Look(_coil(size, length), STEEL) if element.drawing == "coil" else Look(_line(size), LINE)
-        found.append(Span(element.name, [look], ((one, p.origin), (two, q.origin)), element.name))
+        for number, (one, two) in enumerate(element.lines):
+            length = float(np.linalg.norm(initial_point(*one) - initial_point(*two))) or size
+            look = Look(_coil(size, length), STEEL) if element.drawing == "coil" else Look(_line(size), LINE)
+            name = element.name + (f" span {number + 1}" if number else "")
+            found.append(Span(name, [look], (one, two), element.name))
     return found
 
 

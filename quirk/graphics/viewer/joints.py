@@ -73,23 +73,29 @@ def joint_parts(
 
 
 def _spans(constraint: Constraint, size: float) -> list[Part]:
-    """Return the rod or rope of a constraint between a point of body i and a point of body j, if it has one.
+    """Return the rods or ropes of a constraint between points of bodies, if it has any.
 
     `size` is the size of the joint, m.
     """
-    kinds = (c.Distance, c.DistanceDrive, c.Rope, planar.DoubleRevolute, planar.DistanceDriver)
+    kinds = (c.Distance, c.DistanceDrive, c.Rope, c.TendonStop, planar.DoubleRevolute, planar.DistanceDriver)
     if not isinstance(constraint, kinds):
         return []
-    rope = isinstance(constraint, c.Rope)
+    rope = isinstance(constraint, c.Rope | c.TendonStop)
     radius = (0.1 if rope else 0.18) * size
     rod = tube(np.array([[0, 0, 0], [0, 0, 1.0]]), radius)
-    (one, frame_i), (two, frame_j) = constraint.ends[:2]
-    ends = (one, frame_i.origin), (two, frame_j.origin)
     look = Look(rod, ROPE if rope else _color(constraint))
     knobs = Look(ball(0.3 * size), _color(constraint))
-    found: list[Part] = [Span(constraint.name, [look], ends, constraint.name)]
-    for letter, (body, point) in zip("ij", ends, strict=True):
-        found.append(Marker(f"{constraint.name} {letter}", [knobs], body, Frame(point), constraint.name))
+    if isinstance(constraint, c.TendonStop):
+        spans = list(constraint.spans)
+    else:
+        (one, frame_i), (two, frame_j) = constraint.ends[:2]
+        spans = [((one, frame_i.origin), (two, frame_j.origin))]
+    found: list[Part] = []
+    for number, span in enumerate(spans):
+        name = constraint.name + (f" span {number + 1}" if number else "")
+        found.append(Span(name, [look], span, constraint.name))
+        for letter, (body, point) in zip("ij", span, strict=True):
+            found.append(Marker(f"{name} {letter}", [knobs], body, Frame(point), constraint.name))
     return found
 
 

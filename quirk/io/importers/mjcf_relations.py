@@ -6,15 +6,13 @@ joints that measure the coordinates of single MJCF joints; see mjcf_handles.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from quirk.bodies.body import Body, Ground
-from quirk.bodies.frame import Frame
-from quirk.constraints import Constraint, Coupling, Drive, Fixed, Joint, Pulley, Rope, Spherical
-from quirk.forces import Actuator, Controller, ForceElement, Spring
+from quirk.constraints import Constraint, Coupling, Drive, Fixed, Joint, Spherical
+from quirk.forces import Actuator, Controller, ForceElement, Tendon
 from quirk.functions.motion import Motion
 
 from .bodies import Bodies
@@ -22,9 +20,8 @@ from .description import DescriptionNames, at
 from .left_out import LeftOut
 from .mjcf_joints import ImportedJoints
 from .mjcf_model import SLIDE, MjcfModel, pose
+from .mjcf_tendons import ends, nonzero, path_of, tendon
 from .pose import Pose
-
-End = tuple[Body | Ground, Frame]
 
 
 def relations(
@@ -50,28 +47,6 @@ def relations(
                 yield from parts
 
 
-def _ends(model: MjcfModel, kind: int, numbers: Sequence[int], local: list[Pose], bodies: Bodies) -> list[End]:
-    """Return, for each of several MJCF bodies or sites, a pair of the body of QuIRK and the frame in it.
-
-    Parameters
-    ----------
-    model : compiled model
-    kind : MuJoCo's number of the object type, body or site
-    numbers : indices of the objects in the MuJoCo model
-    local : poses of the frames in these bodies or sites
-    bodies : bodies of the import
-    """
-    m, found = model.m, []
-    for number, place in zip(numbers, local, strict=True):
-        body, inside = number, place
-        if kind == model.code("Obj", "SITE"):
-            body = m.site_bodyid[number]
-            inside = pose(m.site_pos[number], m.site_quat[number]) @ place
-        owner, where = bodies.place(model.name("BODY", body) if body else None)
-        found.append((owner, (where @ inside).frame))
-    return found
-
-
 def _equality(
     model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
@@ -90,7 +65,7 @@ def _equality(
         local = [Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])]
     if kind == model.code("Eq", "WELD") and not at_site:
         local = [pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])]
-    (one, i), (two, j) = _ends(model, m.eq_objtype[number], pair, local, bodies)
+    (one, i), (two, j) = ends(model, m.eq_objtype[number], pair, local, bodies)
     if one is two:
         return "equalities within one body, which always hold"
     made_as = Spherical if kind == model.code("Eq", "CONNECT") else Fixed
@@ -131,113 +106,48 @@ def _coupled(
 def _tendon(
     model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the spring and the rope equivalent to a straight tendon between two sites, or over several sites.
-
-    For other tendons, a string that describes them is returned. `number` is the number of the tendon.
-    """
-    m = model.m
-    first, count = m.tendon_adr[number], m.tendon_num[number]
-    site = model.code("Wrap", "SITE")
-    if any(m.wrap_type[first + k] != site for k in range(count)):
-        return "tendons of joints, over pulleys or around geoms"
-    if count != 2:
-        return _over_sites(model, number, bodies, names)
-    pair = int(m.wrap_objid[first]), int(m.wrap_objid[first + 1])
-    (one, i), (two, j) = _ends(model, model.code("Obj", "SITE"), pair, [Pose(), Pose()], bodies)
-    if one is two:
-        return "tendons within one body, which have no effect"
-    name, ends = model.name("TENDON", number), (one, two, i.origin, j.origin)
-    low, high = (float(x) for x in m.tendon_lengthspring[number])
-    stiffness, damping = float(m.tendon_stiffness[number]), float(m.tendon_damping[number])
-    if m.tendon_frictionloss[number] or any(
-        _rows(model, a, number) for a in ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")
-    ):
-        return "tendons with friction, armature, or springs and damping that are not linear"
-    if stiffness and low < high and (low > 0 or damping):
-        return "tendons with a range in which their spring is slack, from above zero or beside a damper"
-    parts: list[Any] = []
-    if stiffness or damping:
-        rope = "tension" if stiffness and low < high else None
-        how: dict[str, Any] = {"stiffness": stiffness, "damping": damping, "rest_length": high, "one_sided": rope}
-        parts.append(Spring(names.take(name, "tendon"), *ends, **how))
-    if m.tendon_limited[number]:
-        shortest, longest = (float(x) for x in m.tendon_range[number])
-        if shortest > 0:
-            return "tendons with a least length"
-        parts.append(Rope(names.part(name, "limit"), one, two, length=longest, point_i=i.origin, point_j=j.origin))
-    return parts
-
-
-def _over_sites(model: MjcfModel, number: int, bodies: Bodies, names: DescriptionNames) -> list[Any] | str:
-    """Return the elastic rope equivalent to a tendon over several sites with a spring that acts in tension only.
-
-    For other tendons, a string that describes them is returned. The rope of a spring of stiffness k and length L has
-    the axial stiffness EA = k L.
-    """
-    m, name = model.m, model.name("TENDON", number)
-    first, count = m.tendon_adr[number], m.tendon_num[number]
-    low, high = (float(x) for x in m.tendon_lengthspring[number])
-    stiffness = float(m.tendon_stiffness[number])
-    if not stiffness or low > 0 or not high > 0:
-        return "tendons over several sites without a spring that only pulls: springlength from 0 to a length"
-    others = ("tendon_armature", "tendon_dampingpoly", "tendon_stiffnesspoly")
-    if m.tendon_damping[number] or m.tendon_frictionloss[number] or any(_rows(model, a, number) for a in others):
-        return "tendons over several sites with damping, friction, armature or springs that are not linear"
-    if m.tendon_limited[number]:
-        return "tendons over several sites with a limited length"
-    sites = [int(m.wrap_objid[first + k]) for k in range(count)]
-    kind = model.code("Obj", "SITE")
-    points = [(body, frame.origin) for body, frame in _ends(model, kind, sites, [Pose()] * count, bodies)]
-    if len({id(body) for body, _ in points}) < 2:
-        return "tendons within one body, which have no effect"
-    return [Pulley(names.take(name, "tendon"), points, stiffness=stiffness * high, length=high)]
-
-
-def _rows(model: MjcfModel, array: str, number: int) -> bool:
-    """Whether object `number` has nonzero values in a model array, which some versions of MuJoCo lack."""
-    values = model.get(array)
-    return values is not None and bool(np.any(values[number]))
+    return tendon(model, number, bodies, names)
 
 
 def _actuator(
     model: MjcfModel, number: int, bodies: Bodies, imported_joints: ImportedJoints, names: DescriptionNames
 ) -> list[Any] | str:
-    """Return the motor or servo of one joint coordinate, with its initial control as a constant input.
+    """Return the motor or servo of one joint coordinate or tendon, with its initial control as a constant input.
 
     For other actuators, a string that describes them is returned. `number` is the number of the actuator.
     """
     m = model.m
-    joint_transmission = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
+    at_joint = m.actuator_trntype[number] in (model.code("Trn", "JOINT"), model.code("Trn", "JOINTINPARENT"))
     k = int(m.actuator_trnid[number][0])
+    path = path_of(model, k, bodies) if m.actuator_trntype[number] == model.code("Trn", "TENDON") else ""
     affine = m.actuator_biastype[number] in (model.code("Bias", "NONE"), model.code("Bias", "AFFINE"))
     plain = m.actuator_gaintype[number] == model.code("Gain", "FIXED") and affine
     plain = plain and m.actuator_dyntype[number] == model.code("Dyn", "NONE")
-    if not (joint_transmission and plain and k in imported_joints.handle):
-        return "actuators other than motors and servos without dynamics at hinges and slides"
+    known = k in imported_joints.handle if at_joint else not isinstance(path, str)
+    if not (plain and known):
+        return "actuators other than motors and servos without dynamics at hinges, slides and tendons over sites"
     if any(
-        _rows(model, array, number)
+        nonzero(model, array, number)
         for array in ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
     ):
         return "actuators with armature, damping or delay of their own"
+    if _shares_limit(model, number):
+        return "actuators with a limit of the sum of their forces at a joint or tendon"
     gear = float(m.actuator_gear[number][0])
     bias = np.array(m.actuator_biasprm[number][:3]) * (m.actuator_biastype[number] == model.code("Bias", "AFFINE"))
     constant = gear * (float(m.actuator_gainprm[number][0]) * _control(model, number) + bias[0])
     kp, kd = -bias[1] * gear**2, -bias[2] * gear**2
-    if not (constant or kp or kd):
+    if at_joint and not (constant or kp or kd):
         return "motors whose control is zero; act on the joint by quirk.Actuator"
     if kp < 0 or kd < 0:
         return "servos with destabilizing gain"
-    return [
-        _servo(
-            names.take(model.name("ACTUATOR", number), "actuator"),
-            imported_joints.handle[k],
-            constant,
-            kp,
-            kd,
-            _range(model, number, k, gear),
-            m.jnt_type[k] == SLIDE,
-        )
-    ]
+    limits = _range(model, number, gear)
+    name = names.take(model.name("ACTUATOR", number), "actuator")
+    if isinstance(path, str):
+        return [_servo(name, imported_joints.handle[k], constant, kp, kd, limits, m.jnt_type[k] == SLIDE)]
+    # A tension is positive if it shortens the tendon, a force of MuJoCo if it lengthens it.
+    how = {"limits": None if limits is None else [-limits[1], -limits[0]], "weights": path.weights}
+    return [Tendon(name, path.points, tension=-constant, stiffness=kp, damping=kd, rest_length=0.0, **how)]
 
 
 def _servo(
@@ -265,16 +175,32 @@ def _control(model: MjcfModel, number: int) -> float:
     return float(np.clip(value, *ranges)) if limited else value
 
 
-def _range(model: MjcfModel, number: int, k: int, gear: float) -> list[float] | None:
-    """Return the smallest and the largest load (N or N m) of an actuator at its joint, or None if it is not limited.
+def _shares_limit(model: MjcfModel, number: int) -> bool:
+    """Whether a limit of the sum of several actuators, at one joint or tendon, may apply to actuator `number`."""
+    m, tendon = model.m, model.code("Trn", "TENDON")
+    at_tendon, k = np.array(m.actuator_trntype) == tendon, int(m.actuator_trnid[number][0])
+    same = (at_tendon == at_tendon[number]) & (np.array(m.actuator_trnid)[:, 0] == k)
+    if at_tendon[number]:
+        limited = model.get("tendon_actfrclimited")
+        return bool(np.any(m.jnt_actfrclimited) or (limited is not None and limited[k] and same.sum() > 1))
+    return bool(m.jnt_actfrclimited[k] and (same.sum() > 1 or at_tendon.any()))
 
-    `number` and `k` are the numbers of the actuator and of the joint; `gear` multiplies the force of the actuator.
+
+def _range(model: MjcfModel, number: int, gear: float) -> list[float] | None:
+    """Return the smallest and the largest load (N or N m) of an actuator at its joint or tendon, or None.
+
+    None stands for no limits. `number` is the number of the actuator; `gear` multiplies its force.
     """
-    m = model.m
+    m, k = model.m, int(model.m.actuator_trnid[number][0])
     ranges = []
     if m.actuator_forcelimited[number]:
         ranges.append(np.sort(gear * np.array(m.actuator_forcerange[number])))
-    if m.jnt_actfrclimited[k]:
+    if m.actuator_trntype[number] == model.code("Trn", "TENDON"):
+        limited = model.get("tendon_actfrclimited")
+        if limited is not None and limited[k]:
+            # Limits at a tendon apply before the gear, those at a joint after it.
+            ranges.append(np.sort(gear * np.array(m.tendon_actfrcrange[k])))
+    elif m.jnt_actfrclimited[k]:
         ranges.append(np.array(m.jnt_actfrcrange[k]))
     if not ranges:
         return None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.jet import Jet, where
+from .primitives import X, Y, Z
 
 # Number of halvings of an angle before a series in its tangent, and terms of the series: accurate to round-off up to
 # pi.
@@ -31,6 +32,18 @@ def angles_123(i: Any, j: Any) -> tuple[Jet, Jet, Jet]:
     """Return the three 1-2-3 angles (rad) of frame j relative to frame i (notes on inter-body joints, eqs. 19-22)."""
     R = i.rotation.T @ j.rotation
     return (-R[1, 2]).arctan2(R[2, 2]), R[0, 2].arcsin(), (-R[0, 1]).arctan2(R[0, 0])
+
+
+def cross_angle(i: Any, j: Any, axis: int) -> Jet:
+    """Return an angle (rad) of a universal joint: about x of frame i for `axis` X, about y of frame j for Y.
+
+    These axes are perpendicular. The gradient with respect to small relative rotations is the axis itself.
+    """
+    if axis == X:
+        y = j.rotation[:, Y]
+        return (i.rotation[:, Z] @ y).arctan2(i.rotation[:, Y] @ y)
+    x = i.rotation[:, X]
+    return (j.rotation[:, Z] @ x).arctan2(j.rotation[:, X] @ x)
 
 
 def free_angle(i: Any, j: Any, axis: int, of_three: bool) -> Jet:

@@ -18,7 +18,7 @@ from ..functions.expression import Expression
 from ..functions.motion import Motion, as_motion
 from ..util import validate
 from ..util.validate import PointsLike
-from .angle import angles_123, twist
+from .angle import angles_123, cross_angle, twist
 from .constraint import Constraint, Joint, checked_ends, end_points
 from .freedom import is_constant
 from .primitives import X, Y, Z
@@ -52,9 +52,7 @@ def _swing(axis: int) -> Any:
         The angle is about x of frame i or about y of frame j.
         """
         i, j = frames
-        R = i.rotation.T @ j.rotation
-        angle = R[2, 1].arctan2(R[1, 1]) if axis == X else R[0, 2].arctan2(R[0, 0])
-        return [(angle - motions[0]).wrapped(2 * np.pi)]
+        return [(cross_angle(i, j, axis) - motions[0]).wrapped(2 * np.pi)]
 
     return swing
 

@@ -122,6 +122,23 @@ class AboutAngle:
 
 
 @dataclass(frozen=True)
+class AboutCrossAxis:
+    """Slip of a universal joint about x of frame i, for `axis` X, or about y of frame j, for `axis` Y."""
+
+    axis: int
+
+    size = 1
+
+    def __call__(self, t: Any, i: Any, j: Any, numbers: Sequence[Any]) -> list[Component]:
+        """Return the component of slip: the rate of the angle about the axis times a radius, m/s.
+
+        `numbers` contains the radius, m.
+        """
+        frame = i if self.axis == X else j
+        return [_rotational_slip(i, j, frame.rotation[:, self.axis], numbers[0])]
+
+
+@dataclass(frozen=True)
 class OnPlane:
     """Slip of the origin of frame j on the x-y plane of frame i."""
 
@@ -262,4 +279,4 @@ def tangents(frame: Any, normal: Vector, side: int) -> tuple[Vector, Vector]:
     return first, second
 
 
-Slip = AlongAxis | AboutAngle | AboutPoint | OnPlane | OfSurfaces | OfGap
+Slip = AlongAxis | AboutAngle | AboutCrossAxis | AboutPoint | OnPlane | OfSurfaces | OfGap

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..autodiff.jet import Jet
-from .angle import free_angle
+from .angle import cross_angle, free_angle
 from .constraint import Constraint
 from .relation import FORCE, MovingFrame, Relation
 from .slip import OfGap, Slip
@@ -67,11 +67,13 @@ class HeldCoordinate:
     axis : index of the coordinate's axis in frame i
     rotates : whether the coordinate is a rotation
     of_three : whether the rotation is one of the 1-2-3 angles
+    of_cross : whether the rotation is one of the two angles of a universal joint
     """
 
     axis: int
     rotates: bool
     of_three: bool
+    of_cross: bool
 
     def __call__(self, t: Jet, frames: list[MovingFrame], numbers: list[Jet], motions: list[Jet]) -> Sequence[Jet]:
         """Return the residual, m: an arm times the difference of the coordinate from its held value.
@@ -82,7 +84,8 @@ class HeldCoordinate:
         i, j = frames
         arm, value = numbers
         if self.rotates:
-            return [(free_angle(i, j, self.axis, self.of_three) - value).wrapped(2 * np.pi) * arm]
+            angle = cross_angle(i, j, self.axis) if self.of_cross else free_angle(i, j, self.axis, self.of_three)
+            return [(angle - value).wrapped(2 * np.pi) * arm]
         return [(i.rotation[:, self.axis] @ (j.position - i.position) - value) * arm]
 
 
@@ -98,5 +101,5 @@ class StickingJoint(Sticking):
     def __init__(self, friction: Any, value: float) -> None:
         super().__init__(friction, friction.slip, (0,))
         self.value = value
-        held = HeldCoordinate(friction.axis, friction.rotates, friction.of_three)
+        held = HeldCoordinate(friction.axis, friction.rotates, friction.of_three, friction.of_cross)
         self.primitives = (Relation(held, ("slip 1",), (FORCE,), (float(friction.radii[0]), value)),)

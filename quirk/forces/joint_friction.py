@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import lru_cache
 from typing import Any
 
@@ -9,13 +10,19 @@ import numpy as np
 
 from ..autodiff.jet import where
 from ..bodies.body import Body
-from ..constraints import Joint
-from ..constraints.slip import AboutAngle, AlongAxis
+from ..constraints import Joint, Universal
+from ..constraints.angle import cross_angle
+from ..constraints.primitives import X, Y
+from ..constraints.slip import AboutAngle, AboutCrossAxis, AlongAxis
 from ..constraints.sticking import Sticking, StickingJoint
 from ..errors import InputError
 from ..util import validate
 from .joint_actuation import OfJoint, free_axis
+from .place import Place
 from .stick_slip import CONSTANT, StickSlip
+
+# Axes of the two angles of a universal joint: x of frame i and y of frame j.
+CROSS_AXES = {"rotation x": X, "rotation y": Y}
 
 
 class JointFriction(OfJoint, StickSlip):
@@ -35,7 +42,7 @@ class JointFriction(OfJoint, StickSlip):
     Parameters
     ----------
     joint : Joint
-        Joint with a free rotation or a free translation.
+        Joint with a free rotation or a free translation, or a `Universal`.
     viscous : float
         N m s/rad or N s/m, not negative.
     coulomb : float
@@ -48,7 +55,8 @@ class JointFriction(OfJoint, StickSlip):
     creep : float, optional
         Speed over which dry friction reverses, rad/s or m/s, positive; required with dry friction that does not stick.
     coordinate : "rotation" or "translation", optional
-        Coordinate of a joint that has both.
+        Coordinate of a joint that has both. For a `Universal`, "rotation x" is the angle about its axis fixed in body
+        i, and "rotation y" the one about its axis fixed in body j, as for `Drive`.
     sticking : bool
         Whether the joint sticks at rest, with events at the transitions between sticking and sliding.
 
@@ -86,7 +94,11 @@ class JointFriction(OfJoint, StickSlip):
         coordinate: str | None = None,
         sticking: bool = False,
     ) -> None:
-        owner, axis, rotates = free_axis("JointFriction", name, joint, coordinate)
+        self.of_cross = isinstance(joint, Universal)
+        if self.of_cross:
+            owner, axis, rotates = *_axis_of_cross(name, joint, coordinate), True
+        else:
+            owner, axis, rotates = free_axis("JointFriction", name, joint, coordinate)
         self.viscous = validate.non_negative(owner, "viscous", viscous)
         self.coulomb = validate.non_negative(owner, "coulomb", coulomb)
         self.static = self.coulomb if static is None else validate.non_negative(owner, "static", static)
@@ -113,6 +125,8 @@ class JointFriction(OfJoint, StickSlip):
         self.on, self.slip = joint, AlongAxis(axis, not rotates, rotates)
         if rotates and joint.of_three:
             self.slip = AboutAngle(axis)
+        if self.of_cross:
+            self.slip = AboutCrossAxis(axis)
         self.radii = np.array([_arm(joint) if rotates else 1.0, 0.0])
         super().__init__(name, joint, axis, rotates)
 
@@ -123,6 +137,14 @@ class JointFriction(OfJoint, StickSlip):
     def reads_angle(self) -> bool:
         """Always False: the effort depends only on the rate of the joint coordinate."""
         return False
+
+    def acts_beside(self, active: Container[str]) -> bool:
+        """Whether the friction acts: its joint is active, or measures a coordinate without rows, by active=False."""
+        return super().acts_beside(active) or not self.joint.active
+
+    def coordinate(self, t: Any, i: Place, j: Place) -> Any:
+        """Return the joint's angle (rad) or displacement (m), as defined for `result[joint]`."""
+        return cross_angle(i, j, self.axis) if self.of_cross else super().coordinate(t, i, j)
 
     def along(self, t: Any, x: Any, rate: Any) -> Any:
         """Return the friction torque (N m) or force (N) at a joint rate; it is independent of t and x."""
@@ -184,6 +206,17 @@ def _sticking_constraint(friction: JointFriction, value: float) -> StickingJoint
 @lru_cache(1024)
 def _sliding(friction: JointFriction, direction: float, floor: float) -> JointFriction:
     return friction.with_values({"direction": direction, "floor": floor})
+
+
+def _axis_of_cross(name: str, joint: Joint, coordinate: str | None) -> tuple[str, int]:
+    """Return the title of the element for errors, and the axis of a universal joint: X of frame i, or Y of frame j."""
+    owner = f'JointFriction "{validate.name("JointFriction", name)}"'
+    if coordinate not in CROSS_AXES:
+        raise InputError(
+            f'{owner}: {joint} turns about two axes, each with friction of its own: give coordinate="rotation x" '
+            f'or "rotation y"; got {coordinate!r}'
+        )
+    return owner, CROSS_AXES[coordinate]
 
 
 def _arm(joint: Joint) -> float:

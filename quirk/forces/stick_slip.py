@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Self
@@ -102,6 +102,10 @@ class StickSlip(OfSlip):
         coordinate (rad or m) at which a joint with constant friction is held; None holds only its rate.
         """
         return _sticking_constraint(self, which, side, part)
+
+    def acts_beside(self, active: Container[str]) -> bool:
+        """Whether the friction may act while the constraints named in `active` are enabled or closed."""
+        return self.on.name in active
 
     def on_side(self, side: int) -> Slip:
         """Return the slip function with components that are smooth on one side, 1 or -1, of the first surface."""

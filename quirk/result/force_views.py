@@ -280,7 +280,7 @@ class FrictionView(ForceView):
         The constraints may be rows of other friction elements. The force law is not active in the segment.
         """
         enabled = segment.switched.get(self.of.name, self._result.system.is_active(self.of.name))
-        return enabled and not isinstance(self.of.on, Unilateral) and self.of.on.name in segment.active
+        return enabled and not isinstance(self.of.on, Unilateral) and self.of.acts_beside(segment.active)
 
     @property
     def slip(self) -> np.ndarray:

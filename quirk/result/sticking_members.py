@@ -66,8 +66,11 @@ def joint_members(system: System, gaps: Gaps, segment: Segment) -> list[Sticking
     numbers, first = dict[str, list[int]](), len(gaps.touches)
     for k, slip in enumerate(gaps.slips):
         name = slip.component.name
-        enabled = segment.switched.get(name, system.is_active(name)) and slip.on.name in segment.active
-        if enabled and name not in sliding and not isinstance(slip.on, Unilateral):
+        if isinstance(slip.on, Unilateral) or name in sliding:
+            continue
+        friction = system[name]
+        assert isinstance(friction, JointFriction | Friction)
+        if segment.switched.get(name, system.is_active(name)) and friction.acts_beside(segment.active):
             numbers.setdefault(name, []).append(first + k)
     members = []
     for name, own_numbers in numbers.items():

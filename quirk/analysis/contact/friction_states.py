@@ -98,7 +98,7 @@ class Frictions:
         return [
             one
             for one in self.all
-            if one.name not in base.idle and (one.on.name in base.active or one.on.name in pushing)
+            if one.name not in base.idle and (one.acts_beside(base.active) or one.on.name in pushing)
         ]
 
     def configured(

@@ -122,6 +122,8 @@ class ContactLoads:
             closed = own_row is not None and constraint.gap_of_row(own_row) == touch.number
             if not closed and (values[number] > CLOSED * unit or rates[number] > slow * unit / length):
                 continue
+            if not closed and self._opens(number, speed, unit):
+                continue
             own = [force for force in self._system.forces if isinstance(force, Friction) and force.on is constraint]
             slides = next((acting[force.name] for force in own if force.name in acting), None)
             friction = own[0] if len(own) == 1 else None
@@ -137,6 +139,20 @@ class ContactLoads:
             rubs = () if slides is None else self._slips(slides, getattr(slides.slip, "side", 1))
             found.append(ClosedContact(number, friction, slips, slides, rubs))
         return found
+
+    def _opens(self, number: int, speed: float, unit: float) -> bool:
+        """Return whether a gap that is closed and at rest at the start of the segment opens there.
+
+        `number` is the index of the gap and `unit` its characteristic size, m or rad; `speed` is the largest speed of
+        the bodies, m/s.
+        """
+        segment, length, y = self._segment, self._system.model.length, self._segment.flat[0]
+        linear, angular = segment.dynamics.linear[0], segment.dynamics.angular[0]
+        self._gaps.locate(segment.model.carried.state(y), {})
+        motion = np.concatenate([linear, angular], axis=-1)
+        (opening,) = self._gaps.accelerations(float(segment.instants[0]), y, segment.angles[0], [number], motion)
+        scale = np.abs(linear).max() + length * np.abs(angular).max() + speed**2 / length
+        return bool(opening > STILL * (scale + np.linalg.norm(self._system.gravity)) * unit / length)
 
     def _slips(self, friction: Friction, side: int | None) -> tuple[int, ...]:
         """Return the indices of the slip components of a friction element on one side of the first surface.

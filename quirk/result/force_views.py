@@ -20,6 +20,7 @@ from ..forces.spring import BetweenPoints
 from ..forces.stored_loads import stored_loads
 from ..util import validate
 from ..util.misuse import explained
+from .driven_slip import slip_is_driven
 
 if TYPE_CHECKING:
     from ..forces import ForceElement
@@ -258,21 +259,27 @@ class FrictionView(ForceView):
 
     @property
     def sticking(self) -> np.ndarray:
-        """Mask (nt,), bool, of the times without slip.
+        """Mask (nt,), bool, of the times at which nothing slips.
 
-        Slip may be prevented by this friction element or by other constraints.
+        Slip may be prevented by this friction element or by other constraints. At the instant at which slip begins or
+        turns around, the state is that after the instant; friction that begins to slide does not stick.
         """
         pairs = zip(self._result.segments, self._result._contact_loads, strict=True)
         return np.concatenate([self._sticks_in(segment, contacts) for segment, contacts in pairs])
 
     def _sticks_in(self, segment: Segment, contacts: ContactLoads | None) -> np.ndarray:
         count = len(segment.time)
-        acting = [element for element, _ in segment.model.forces if element.name == self.of.name]
+        acting: list[Any] = [element for element, _ in segment.model.forces if element.name == self.of.name]
         if not acting:
             held = self.of.name in segment.model.joint_rows or self._redundant_in(segment)
             return np.full(count, held or (contacts is not None and self.of.name in contacts.sticking))
         slip = self._slip_in(segment.dynamics.forces[self.of.name])
-        return np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
+        slow = np.asarray(np.linalg.norm(slip, axis=1) <= self._floor(acting[0]))
+        direction = np.atleast_1d(acting[0].direction)
+        if slow.any() and direction.any():
+            system, row = self._result.system, int(np.argmax(slow))
+            slow &= slip_is_driven(system, segment, acting[0], direction, row)
+        return slow
 
     def _redundant_in(self, segment: Segment) -> bool:
         """Whether a joint sticks in a segment without a constraint row, because other constraints already hold it.

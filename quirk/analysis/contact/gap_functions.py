@@ -20,6 +20,7 @@ from quirk.constraints.unilateral import Unilateral
 from quirk.dynamics.contact.impulse import Impulse
 from quirk.dynamics.model.applied_loads import coordinate_at, slip_rates
 from quirk.dynamics.model.joint_angles import angles_by_name
+from quirk.dynamics.model.model import Model
 from quirk.dynamics.model.time_derivatives import PoseDerivatives
 from quirk.dynamics.sparse.kernels.applied import ELEMENT_SIZE, INPUT, OUTPUT
 from quirk.dynamics.sparse.solver.solver import Solver
@@ -36,6 +37,8 @@ from .parts_touched import part_at
 # Tolerance for user-defined gaps with friction: deviation of the gradient's length from 1, and distance at which the
 # force passes the contact point, relative to the arm.
 MISFIT = 1e-6
+# A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
+BLOCKED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,16 @@ class Opening:
         """
         by: np.ndarray = np.einsum("cni,ni->c", self.push_in_body, change)
         return by
+
+    def free_response(self, model: Model) -> np.ndarray:
+        """Return the jump of each rate (c,) due to a unit impulse along it, for bodies without constraints.
+
+        `model` contains masses and inertias of the bodies.
+        """
+        push = self.push_in_body
+        by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
+        turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
+        return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))
 
 
 class Gaps:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quirk.analysis.contact.friction_states import Frictions
-from quirk.analysis.contact.gap_functions import Gaps, Opening
+from quirk.analysis.contact.gap_functions import BLOCKED, Gaps, Opening
 from quirk.bodies import rotation
 from quirk.bodies.state import State
 from quirk.constraints.slip import OfGap
@@ -28,8 +28,6 @@ from quirk.forces.stick_slip import StickSlip
 
 # Relative difference of loads beyond which they count as not unique.
 UNIQUE = 1e-6
-# A row is blocked if constraints reduce its response below this fraction of the response of free bodies.
-BLOCKED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class FrictionRowSource:
         W = np.array([opening.changed(change) for change, _ in answers]).reshape(len(numbers), len(numbers))
         W = 0.5 * (W + W.T)
         # If constraints block a row, its response is round-off.
-        free = _free_response(solver, opening)
+        free = opening.free_response(solver.model)
         blocked = np.diag(W) <= BLOCKED * free
         W[blocked], W[:, blocked] = 0.0, 0.0
         compliance = self._compliance(solver.model.length, numbers, grips, acting)
@@ -206,14 +204,3 @@ def _check_unique(friction: Friction, difference: NormalLoad, forces: np.ndarray
             f"{friction}: the normal load of {friction.on} is not unique, as redundant rows share it (solutions differ "
             f"by {off:.3g} N): leave out length=, or replace joints so that no rows are redundant"
         )
-
-
-def _free_response(solver: Solver, opening: Opening) -> np.ndarray:
-    """Return the jump of each row's rate (r,) due to a unit impulse along it, for bodies without constraints.
-
-    `opening` contains the force directions of the rows.
-    """
-    push, model = opening.push_in_body, solver.model
-    by_force = np.einsum("cni,cni,n->c", push[..., :3], push[..., :3], 1 / model.mass)
-    turned = np.linalg.solve(model.inertia[None], push[..., 3:, None])[..., 0]
-    return np.asarray(by_force + np.einsum("cni,cni->c", push[..., 3:], turned))

@@ -1,0 +1,41 @@
+"""Sliding friction whose slip is determined by constraints, such as that of a joint moved by a driver.
+
+Friction that slides freely is without slip only at the instant at which its slip begins or turns around. Where
+constraints determine the slip, it may be zero for some time; friction then counts as sticking, although its law acts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..analysis.contact.gap_functions import BLOCKED, Gaps, Opening
+from ..forces import Friction, JointFriction
+from ..system.system import System
+from .segment import Segment
+
+
+def slip_is_driven(
+    system: System, segment: Segment, friction: Friction | JointFriction, direction: np.ndarray, row: int
+) -> bool:
+    """Return whether constraints determine the slip of a friction element along a direction.
+
+    Parameters
+    ----------
+    system : System
+    segment : segment of a result in which the element slides
+    friction : the friction element, with the side of the surface on which its slip is smooth
+    direction : (d,) unit vector of slip
+    row : output index in the segment at which this is determined
+    """
+    solver, gaps, y, t = segment.plant.solver(), Gaps(system, [friction]), segment.flat[row], segment.instants[row]
+    gaps.locate(segment.model.carried.state(y), {})
+    opening = gaps.at(system.plant.solver(), float(t), y, segment.angles[row])
+    side = getattr(friction.slip, "side", 1)
+    own = [len(gaps.touches) + k for k, slip in enumerate(gaps.slips) if slip.side == side]
+    parts = opening.of(own)
+    push, in_body = (np.tensordot(direction, one, 1)[None] for one in (parts.push, parts.push_in_body))
+    along = Opening(np.zeros(1), np.zeros(1), push, in_body)
+    lanes = solver.slots.state_to_lanes(y)
+    solver.settle(lanes, t)
+    change, _ = solver.respond(lanes, float(t), np.zeros(solver.model.rows), push[0])
+    return bool(along.changed(change)[0] <= BLOCKED * along.free_response(system.model)[0])

@@ -348,6 +348,7 @@ class Run:
             "sampled": self._sampler.snapshot(),
             "happenings": self._queue.snapshot(),
             "clock": (self._time, self._kept, self._interval),
+            "stored": self._run.stored_at(self._time),
         }
         return SavedRun(self._time, self._identity, content, self._names)
 
@@ -364,7 +365,7 @@ class Run:
         if not isinstance(saved, SavedRun):
             raise InputError(f"Run.restore: saved must be what Run.save has returned; got {saved!r}")
         content = saved.content_for(self._identity, self._names)
-        self._run.drop_after(saved.time)
+        self._run.drop_after(saved.time, content.get("stored", (None, None)))
         self._run.recall(content["run"])
         self.inputs.recall(content["inputs"])
         self._sampler.recall(content["sampled"], saved.time)
@@ -451,6 +452,7 @@ class Run:
         self._run.restart()
         self.inputs.take_effect()
         self._queue.collect()
+        self._queue.reach(self._time)
 
     def _sample(self) -> None:
         """Call the sampled functions that are due at the present time."""

@@ -93,7 +93,8 @@ class Sampler:
                 reset()
         self._state = SampledState(Present(self.system, run, Observers(serve, functions)))
         self.next = self._start
-        self.sample()
+        self._call()
+        run.restart_at_start()
 
     def snap_to(self, t: float) -> None:
         """Set the time of the next call to t (s) if both differ only by round-off."""
@@ -108,6 +109,11 @@ class Sampler:
         InputError
             If a function fails or does not return a finite value for each of its inputs.
         """
+        self._call()
+        self._run.restart()
+
+    def _call(self) -> None:
+        """Call the functions that are due, and set their inputs; errors are as for `sample`."""
         assert self._state is not None
         t = self.next
         self._state.renew()
@@ -120,7 +126,6 @@ class Sampler:
         self.history.record(t, self.inputs.changed)
         self.inputs.take_effect()
         self.next = self._breaks.stop_at(self._marked(min(map(self._instant, range(len(self._sampled))))))
-        self._run.restart()
 
     def sample_in_run(self) -> None:
         """Call the functions that are due; used within a run.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +49,11 @@ class OutputBuffer:
         self._parts.append(Rows(time, flat, quadrants.reshape(len(time), -1).astype(np.int32)))
         self.numbers += flat.size
         self.last = float(time[-1])
+
+    def count_at(self, t: float) -> int:
+        """Return the number of states in the buffer at time t, s."""
+        later = takewhile(lambda part: part.time[-1] >= t, reversed(self._parts))
+        return sum(int((part.time == t).sum()) for part in later)
 
     def take(self) -> Rows:
         """Return all states in the buffer, at least one, and empty it."""

@@ -35,6 +35,7 @@ from quirk.forces import ForceElement
 from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
+from .contact_changes import contact_changes
 from .contact_settling import SLACK, ImpactSettling
 from .contact_states import CLOSED, ROUND_OFF, ContactState, ImpactOutcome
 from .event_actions import NEAR
@@ -152,6 +153,21 @@ class Contacts:
         """Return the first name in `names` that is the name of a unilateral constraint or friction element."""
         own_names = {touch.constraint.name for touch in self._touches} | self._frictions.names
         return next(name for name in names if name in own_names)
+
+    def opened(self, name: str, before: ContactState, after: ContactState) -> frozenset[str]:
+        """Return the contacts that have opened where the friction element `name` has reached its limit of sticking.
+
+        The limit is then that of a load that vanishes. The result is empty if the contact of this element has not
+        opened; otherwise it also has the contacts that shared the limit.
+        """
+        on = {friction.name: friction.on.name for friction in self._frictions.all}
+        contacts = [on[member] for member in (name, *before.at_limit(name)) if member in on]
+        opened = [contact for contact in contacts if before.closed(contact) and not after.closed(contact)]
+        return frozenset(opened) if on.get(name) in opened else frozenset()
+
+    def changes(self, before: ContactState, after: ContactState, recorded: str | None) -> list[tuple[str, int]]:
+        """Return the changes from one contact state to another, as events; see `contact_changes`."""
+        return contact_changes(before, after, [touch.constraint.name for touch in self._touches], recorded)
 
     def check(self, t: float, y: np.ndarray, angles: np.ndarray, base: Configuration) -> None:
         """Raise an InputError if bodies interpenetrate initially.

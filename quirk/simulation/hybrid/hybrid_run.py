@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from quirk.system.configuration import Configuration
 from quirk.system.system import System
 
 from .changeable import Changeable
+from .contact_changes import OPENS
 from .contact_events import Contacts
 from .contact_states import ContactState
 from .event_action_checks import actions_of, check_action
@@ -303,7 +304,7 @@ class HybridRun:
     def restart(self) -> None:
         """Begin a new integration step after the caller has changed loads; the rest of the present one is discarded.
 
-        Contacts may open, and sticking friction may slip, immediately.
+        Contacts may open, and sticking friction may slip, immediately; these changes are recorded as events.
         """
         current = self._current
         current.restart()
@@ -311,11 +312,43 @@ class HybridRun:
             return
         current.begin_anew()
         y, angles, resting = current.state, current.angles, self._resting
-        now = self._update_contacts((), EventState(current.reached, y, self._base), angles)
+        before = EventState(current.reached, y, self._base)
+        now = self._update_contacts((), before, angles)
+        self._record_changes(before, now, resting)
         changed = self._resting != resting
+        if changed and now.t == self._factory.settings.start:
+            self._replace_start(now, angles)
+            return
         self._continue(now, y, angles, changed=changed, altered=False, ended=False)
         if not changed:
             self._contacts.head(self._plant, self._resting)
+
+    def restart_at_start(self) -> None:
+        """Begin again from the initial state after the caller has changed loads, before the first integration step.
+
+        The contacts and the state of friction are those of the changed loads, as if these had been the initial ones.
+        """
+        current = self._current
+        current.restart()
+        if not self._contacts:
+            return
+        current.begin_anew()
+        self._resting = ContactState()
+        now = self._settle_contacts(EventState(current.reached, current.state, self._base), current.angles, ())
+        self._replace_start(now, current.angles)
+
+    def _replace_start(self, event_state: EventState, angles: np.ndarray) -> None:
+        """Begin with the present contact state in `event_state` at the initial time, and discard the stored states.
+
+        `angles` (K, 3) are the joint angles, rad. Loads of the discarded states would be those after the change.
+        """
+        current = self._current
+        stored, pace = bool(self._completed.segments or current.buffer.numbers), current.pace
+        self._completed.clear()
+        self._discard_buffer()
+        self._begin(event_state.t, event_state.y, angles, pace)
+        if stored:
+            self._current.store_state()
 
     def snapshot(self) -> HybridMemory:
         """Return a snapshot from which the run can be continued, without the stored output states."""
@@ -345,17 +378,36 @@ class HybridRun:
         self._learned = {(configuration, resting.key): learned for configuration, resting, learned in saved.idle}
         self._factory.recall(saved.factory)
         run_snapshot.recall(self._current, saved.current)
+        if self._current.present_time == self._factory.settings.start:
+            # A change of loads at the start has replaced the state stored there.
+            self._completed.clear()
+            self._discard_buffer()
+            self._current.store_present_state()
 
-    def drop_after(self, t: float) -> None:
-        """Discard states and events stored for times after t, s."""
+    def stored_at(self, t: float) -> tuple[int, int]:
+        """Return the numbers of states and of events that are stored for time t, s."""
+        states = self._completed.count_at(t) + self._current.buffer.count_at(t)
+        return states, sum(event.time == t for event in self.happenings)
+
+    def drop_after(self, t: float, counts: tuple[int | None, int | None]) -> None:
+        """Discard states and events stored for times after t (s), and those at this time beyond the first `counts`.
+
+        `counts` are the numbers of states and of events that `stored_at` has returned; None keeps all at this time.
+        """
+        states, events = counts
         self.end_segment(by_event=False)
-        self._completed.drop_after(t)
-        self.happenings[:] = [event for event in self.happenings if event.time <= t]
+        self._completed.drop_after(t, states)
+        present = [event for event in self.happenings if event.time == t]
+        self.happenings[:] = [*(event for event in self.happenings if event.time < t), *present[:events]]
 
     def forget(self) -> None:
         """Discard all stored states and events."""
         self._completed.clear()
         self.happenings.clear()
+        self._discard_buffer()
+
+    def _discard_buffer(self) -> None:
+        """Discard the states of the present segment stored so far."""
         if self._current.buffer.numbers:
             self._current.buffer.take()
 
@@ -421,7 +473,10 @@ class HybridRun:
             self.happenings.append(EventRecord(t, event.name, directions[event.name], *energies, now.impulse))
             moved = now.configuration != former.configuration or not np.array_equal(now.y, former.y)
             if self._contacts and (moved or changeable):
-                now = self._update_contacts((), now, angles)
+                acted, rested = now, self._resting
+                now = self._update_contacts((), acted, angles)
+                if np.array_equal(acted.y, former.y):
+                    self._record_changes(former, now, rested)
         if any(functions_in(event.actions) for event in self._events if event.name in directions):
             self._factory.check_reads(t)
         self.stopped = now.stopped
@@ -478,23 +533,62 @@ class HybridRun:
         `keys` are the keys of the contacts' event functions that are zero, `event_state` is the state before, and
         `angles` (K, 3) are the joint angles, rad.
         """
-        before = total_energy(self._system, event_state)
+        before, resting = event_state, self._resting
         event_state = self._settle_contacts(event_state, angles, keys)
         # Ignore internal events: slip speed increased, load redistributed among contacts, contact moved to an edge, or
         # contact without load far from the surface.
         keys = [key for key in keys if not self._internal(key)]
-        if keys or event_state.impulse:
+        opened = self._contacts.opened(keys[0][0], resting, self._resting) if keys else frozenset()
+        if opened and not event_state.impulse:
+            self._record_changes(before, event_state, resting, opened)
+        elif keys or event_state.impulse:
             name = keys[0][0] if keys else self._contacts.first_of(event_state.impulse)
             self._count_event(event_state.t, name)
             closes = not keys or any(key[2] in ("gap", MEETS, RETURNS, HOLDS, TAUTENS) for key in keys)
             direction = -1 if closes or self._contacts.sticks(name, self._resting) else 1
-            energies = before, total_energy(self._system, event_state)
+            energies = total_energy(self._system, before), total_energy(self._system, event_state)
             self.happenings.append(
                 EventRecord(
                     event_state.t, name, direction, *energies, event_state.impulse, event_state.restitution_kept
                 )
             )
+            self._record_changes(before, event_state, resting, {key[0] for key in keys}, name)
         return event_state
+
+    def _record_changes(
+        self,
+        before: EventState,
+        after: EventState,
+        resting: ContactState,
+        among: Container[str] | None = None,
+        recorded: str | None = None,
+    ) -> None:
+        """Record the contacts that have opened or closed, and the friction that sticks or slips, by changed loads.
+
+        An impact is one event, together with the changes that it causes.
+
+        Parameters
+        ----------
+        before, after : states before and after the change
+        resting : contact state before the change
+        among : names of the contacts that are recorded if they open, and of the friction elements that are recorded if
+            they slip; None to record all changes
+        recorded : name of one whose change has been recorded
+        """
+        if after.impulse or self._resting == resting:
+            return
+        disabled = before.configuration.idle | after.configuration.idle
+        changes = [
+            (name, direction)
+            for name, direction in self._contacts.changes(resting, self._resting, recorded)
+            if name not in disabled and (among is None or (name in among and direction == OPENS))
+        ]
+        if not changes:
+            return
+        energies = total_energy(self._system, before), total_energy(self._system, after)
+        for name, direction in changes:
+            self._count_event(after.t, name)
+            self.happenings.append(EventRecord(after.t, name, direction, *energies))
 
     def _internal(self, key: tuple[str, int, str]) -> bool:
         """Whether a zero of an event function only changes the set of monitored functions.
@@ -556,6 +650,6 @@ class HybridRun:
     def _count_event(self, t: float, name: str) -> None:
         """Count an event at time t, s; an IntegrationError is raised if events follow each other without end."""
         settings, output_times = self._factory.settings, self._factory.output_times
-        # In a run without an end the requested time replaces the end.
+        # In a run without an end the requested time replaces the end, and the present time if none is requested.
         end = output_times[-1] if settings.end == np.inf and output_times is not None else settings.end
-        self._counter.count(t, name, end - settings.start)
+        self._counter.count(t, name, (end if end < np.inf else t) - settings.start)

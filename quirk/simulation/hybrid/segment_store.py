@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 
 import numpy as np
 
@@ -28,11 +29,22 @@ class SegmentStore:
         self.segments.append(segment)
         self.configurations.append(configuration)
 
-    def drop_after(self, t: float) -> None:
-        """Discard all states after time t, s."""
-        pairs = zip(self.segments, self.configurations, strict=True)
-        remaining = [(segment, configuration) for segment, configuration in pairs if segment.time[0] <= t]
-        self.segments[:] = [up_to(segment, t) for segment, _ in remaining]
+    def count_at(self, t: float) -> int:
+        """Return the number of states at time t, s."""
+        later = takewhile(lambda segment: segment.time[-1] >= t, reversed(self.segments))
+        return sum(int((segment.time == t).sum()) for segment in later)
+
+    def drop_after(self, t: float, count: int | None) -> None:
+        """Discard all states after time t, s, and all but the first `count` at this time; None keeps all of these."""
+        remaining = []
+        for segment, configuration in zip(self.segments, self.configurations, strict=True):
+            earlier, until = (int(np.searchsorted(segment.time, t, side=side)) for side in ("left", "right"))
+            if count is not None:
+                until = min(until, earlier + count)
+                count -= until - earlier
+            if until:
+                remaining.append((_first_states(segment, until), configuration))
+        self.segments[:] = [segment for segment, _ in remaining]
         self.configurations[:] = [configuration for _, configuration in remaining]
 
     def clear(self) -> None:
@@ -41,9 +53,8 @@ class SegmentStore:
         self.configurations.clear()
 
 
-def up_to(segment: Segment, t: float) -> Segment:
-    """Return the part of a segment up to time t (s), which must not be before the start of the segment."""
-    count = int(np.searchsorted(segment.time, t, side="right"))
+def _first_states(segment: Segment, count: int) -> Segment:
+    """Return the part of a segment with its first `count` states."""
     if count == len(segment.time):
         return segment
     turns = replace(segment.turns, quadrants=segment.turns.quadrants[:count])
